@@ -1,0 +1,1 @@
+"""Timed scripts: `python -m benchmarks` runs all of them and writes `results.md`."""

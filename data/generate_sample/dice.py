@@ -1,0 +1,55 @@
+"""Choices that come out the same on every machine and every Python version.
+
+Only `random.Random.random` is promised to be stable, so everything is built from it.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Dice:
+    """A seeded source of choices."""
+
+    def __init__(self, seed: int) -> None:
+        """Start the sequence that belongs to `seed`."""
+        self._source = random.Random(seed)
+
+    def chance(self, probability: float) -> bool:
+        """Return True with the given probability."""
+        return self._source.random() < probability
+
+    def number(self, low: int, high: int) -> int:
+        """Return a whole number from `low` to `high`, both included."""
+        return low + int(self._source.random() * (high - low + 1))
+
+    def pick(self, options: Sequence[T]) -> T:
+        """Return one of the options."""
+        return options[self.number(0, len(options) - 1)]
+
+    def mixed(self, options: Sequence[T]) -> list[T]:
+        """Return all the options in a new order."""
+        rest = list(options)
+        return [rest.pop(self.number(0, len(rest) - 1)) for _ in options]
+
+    def code(self, length: int, letters: str) -> str:
+        """Return a code such as a booking reference."""
+        return "".join(self.pick(letters) for _ in range(length))
+
+
+class Deck:
+    """Templates dealt so that none returns before all others of its kind were used."""
+
+    def __init__(self, dice: Dice) -> None:
+        """Deal with the given dice."""
+        self._dice = dice
+        self._piles: dict[tuple[str, ...], list[str]] = {}
+
+    def deal(self, options: Sequence[str]) -> str:
+        """Return the next of the options."""
+        pile = self._piles.setdefault(tuple(options), [])
+        if not pile:
+            pile.extend(self._dice.mixed(options))
+        return pile.pop()

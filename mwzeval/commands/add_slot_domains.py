@@ -1,0 +1,49 @@
+"""Fill active_domains of every turn with the domains that its placeholders name.
+
+For systems that write [restaurant_name] and the like but predict no active domains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from mwzeval.commands.arguments import add_input
+from mwzeval.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    add_input(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUTPUT.json",
+        help="where the completed predictions go",
+    )
+    parser.add_argument(
+        "-y", "--yes", action="store_true", help="overwrite active_domains without asking"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert and write; return the exit code."""
+    from mwzeval.files import STANDARD_INPUT, write_atomically
+    from mwzeval.multiwoz.predictions import read_predictions
+    from mwzeval.multiwoz.slot_domains import add_slot_domains, has_active_domains
+
+    predictions = read_predictions(arguments.input)
+    completed = add_slot_domains(predictions, file=arguments.input)
+    if has_active_domains(predictions) and not arguments.yes:
+        if arguments.input == STANDARD_INPUT or not sys.stdin.isatty():
+            raise UsageError("every turn has active_domains already; --yes overwrites them")
+        print(
+            "Every turn has active_domains already. Overwrite them? [y/N] ", end="", file=sys.stderr
+        )
+        if input().strip().lower() not in ("y", "yes"):
+            print("nothing was written", file=sys.stderr)
+            return 1
+    write_atomically(arguments.output, json.dumps(completed, indent=1, ensure_ascii=False) + "\n")
+    return 0

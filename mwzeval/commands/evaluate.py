@@ -1,0 +1,78 @@
+"""Score the predictions of a dialogue system.
+
+Prints a table and writes a JSON report. At least one metric must be asked for, e.g.
+  evaluate.py --bleu --success --richness --input predictions.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from mwzeval.commands.arguments import add_corpus, add_input
+from mwzeval.errors import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    metrics = parser.add_argument_group("metrics")
+    for short, name, what in (
+        ("-b", "bleu", "BLEU against every reference set that is there"),
+        ("-s", "success", "Inform and Success rates"),
+        ("-r", "richness", "lexical richness: distinct n-grams, entropies, lengths, MSTTR"),
+        ("-d", "dst", "dialogue state tracking: joint accuracy, slot precision, recall, F1"),
+    ):
+        metrics.add_argument(short, f"--{name}", action="store_true", help=what)
+    add_input(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="evaluation_results.json",
+        metavar="OUTPUT.json",
+        help="where the JSON report goes (default: %(default)s)",
+    )
+    add_corpus(parser)
+    parser.add_argument(
+        "--references",
+        metavar="NAMES",
+        help="reference sets for BLEU, with commas between (default: the corpus' own and every "
+        "references/*.json in the data folder)",
+    )
+    parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="print nothing but errors; only write the report"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score, print and write; return the exit code."""
+    if not (arguments.bleu or arguments.success or arguments.richness or arguments.dst):
+        arguments.parser.error("ask for at least one metric: --bleu --success --richness --dst")
+    from mwzeval.evaluator import Evaluator
+    from mwzeval.files import write_atomically
+    from mwzeval.multiwoz.predictions import read_predictions
+    from mwzeval.report.json import to_json
+    from mwzeval.report.text import to_text, warnings_text
+
+    evaluator = Evaluator(
+        arguments.bleu,
+        arguments.success,
+        arguments.richness,
+        arguments.dst,
+        corpus=arguments.corpus,
+        fold=arguments.fold,
+        rules=arguments.rules,
+        data=arguments.data,
+        offline=arguments.offline,
+        references=arguments.references.split(",") if arguments.references else None,
+    )
+    report = evaluator.report(
+        read_predictions(arguments.input), file=arguments.input, progress=not arguments.quiet
+    )
+    if arguments.strict and report.warnings:
+        raise InputError(report.warnings)
+    write_atomically(arguments.output, to_json(report))
+    if not arguments.quiet:
+        sys.stderr.write(warnings_text(report.warnings))
+        sys.stdout.write(to_text(report))
+    return 0

@@ -1,0 +1,43 @@
+"""List every problem of a predictions file as JSON, without scoring it.
+
+Exit code 0 when it can be scored (warnings may be listed), 2 when it cannot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from mwzeval.commands.arguments import add_corpus, add_input
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    add_input(parser)
+    add_corpus(parser)
+    parser.add_argument("--strict", action="store_true", help="let warnings fail as well")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the problems; return 2 when there is an error among them."""
+    from mwzeval.errors import InputError
+    from mwzeval.evaluator import Evaluator
+    from mwzeval.multiwoz.predictions import read_predictions
+    from mwzeval.report.json import plain_problem
+
+    evaluator = Evaluator(
+        corpus=arguments.corpus,
+        fold=arguments.fold,
+        rules=arguments.rules,
+        data=arguments.data,
+        offline=arguments.offline,
+    )
+    try:
+        predictions = read_predictions(arguments.input)
+        problems = evaluator.validate(predictions, file=arguments.input)
+    except InputError as error:
+        problems = list(error.problems)
+    failed = any(problem.severity == "error" or arguments.strict for problem in problems)
+    result = {"valid": not failed, "problems": [plain_problem(problem) for problem in problems]}
+    print(json.dumps(result, indent=2, ensure_ascii=False))
+    return 2 if failed else 0

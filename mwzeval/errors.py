@@ -1,0 +1,88 @@
+"""Everything that can go wrong, as a small tree of exceptions and one located finding.
+
+Each message says what is wrong, where, what would be allowed and what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+SHOWN_PROBLEMS = 20
+"""How many problems an error message spells out before it only counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding about an input, with its place.
+
+    `turn` counts from 0, as in the JSON list; `count` is how many times the same finding was made
+    (the place is then that of the first).
+    """
+
+    kind: str
+    message: str
+    severity: Literal["error", "warning"] = "error"
+    file: str | None = None
+    dialogue: str | None = None
+    turn: int | None = None
+    key: str | None = None
+    count: int = 1
+
+    def __str__(self) -> str:
+        place = []
+        if self.dialogue is not None:
+            place.append(f'dialogue "{shorten(self.dialogue)}"')
+        if self.turn is not None:
+            place.append(f"turn {self.turn}")
+        if self.key is not None:
+            place.append(f'key "{shorten(self.key)}"')
+        parts = [part for part in (self.file, ", ".join(place)) if part]
+        return ": ".join([*parts, self.message])
+
+
+class MwzevalError(Exception):
+    """Base of all errors that a user can cause or mend; the command line exits with 2."""
+
+
+class UsageError(MwzevalError):
+    """The call itself makes no sense: unknown corpus, rules, metric or option."""
+
+
+class InputError(MwzevalError):
+    """The predictions cannot be scored; `problems` holds every finding."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        shown = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
+        hidden = len(self.problems) - len(shown)
+        if hidden:
+            shown.append(f"… and {hidden} more (`mwzeval validate` lists all of them)")
+        return "\n".join(shown)
+
+
+class DataError(MwzevalError):
+    """Corpus or database files are missing, unreachable or not what they should be."""
+
+
+class DependencyError(MwzevalError):
+    """A library that this needs is not installed, or not in the form the scores rely on."""
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """Return `text` fit for one line of a message: printable, at most `limit` characters."""
+    visible = "".join(
+        char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[:limit]
+    )
+    return visible if len(text) <= limit else visible + "…"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ` — did you mean "x"?` for the closest known name, or nothing."""
+    close = get_close_matches(name[:60], list(known), n=1, cutoff=0.7)
+    return f' — did you mean "{close[0]}"?' if close else ""

@@ -1,0 +1,208 @@
+"""Predictions in, report out: what the command line runs and what a training loop imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tqdm import tqdm
+
+from mwzeval.errors import Problem, UsageError, did_you_mean
+from mwzeval.metrics.goal_success import DialogueOutcome
+from mwzeval.multiwoz.choices import (
+    AUTO,
+    CORPUS_NAMES,
+    DEFAULT_CORPUS,
+    FOLDS,
+    RULES,
+    SAMPLE,
+    Fold,
+    Rules,
+)
+from mwzeval.multiwoz.corpus import (
+    SAMPLE_PREFIX,
+    available_references,
+    corpus_root,
+    load_fold,
+    load_references,
+)
+from mwzeval.multiwoz.coverage import (
+    Coverage,
+    check_keys,
+    check_responses,
+    check_states,
+    coverage,
+    fits,
+)
+from mwzeval.multiwoz.evaluation import Evaluation, Metrics
+from mwzeval.multiwoz.predictions import Dialogues, Findings, check_dialogues
+from mwzeval.multiwoz.scoring import Scorer, Sources
+from mwzeval.report.json import to_plain
+from mwzeval.report.model import Report
+from mwzeval.version import SCORING_REVISION, __version__
+
+DEPENDENCIES = (
+    *("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein"),
+    *("lexical-diversity", "numpy"),
+)
+
+
+SAMPLE_NOTE = "The sample corpus is an invented town: these are not MultiWOZ scores."
+
+
+class Evaluator:
+    """Scores predictions of a MultiWOZ system.
+
+    `bleu`, `success`, `richness`, `dst` choose the metrics. `corpus` is one of
+    `mwzeval.multiwoz.choices.CORPUS_NAMES`, or `auto`: the sample when all dialogues are the
+    sample's, else MultiWOZ 2.2. `rules` are the normalisation rules, `data` a folder with the public files
+    (default: `MWZEVAL_DATA`, else the user's cache, filled on first use unless `offline`).
+    `references` names the reference sets for BLEU, the corpus' own first (default: its own and
+    every `references/*.json` in the data folder).
+
+    Gold data are read when first needed and prepared once. An evaluator never changes its
+    arguments, can be used again and again and by several threads, and pickles.
+
+    Raises `UsageError` for an unknown metric, corpus, fold or rule set; `DataError` when gold data
+    are missing; `InputError` with every problem when predictions cannot be scored.
+    """
+
+    def __init__(
+        self,
+        bleu: bool = False,
+        success: bool = False,
+        richness: bool = False,
+        dst: bool = False,
+        *,
+        corpus: str = AUTO,
+        fold: str = "test",
+        rules: str = "2021",
+        data: str | Path | None = None,
+        offline: bool | None = None,
+        references: Sequence[str] | None = None,
+    ) -> None:
+        self.metrics = Metrics(bleu, success, richness, dst)
+        self.corpus = _known("corpus", corpus, (AUTO, *CORPUS_NAMES))
+        self.fold: Fold = _known("fold", fold, FOLDS)
+        self.rules: Rules = _known("rules", rules, RULES)
+        self.data = data
+        self.offline = offline
+        self.references = None if references is None else tuple(references)
+        self._scorers: dict[str, Scorer] = {}
+
+    def evaluate(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the scores of predictions, dialogue id → list of turns, as a plain report.
+
+        Keys `bleu`, `success`, `richness`, `dst` (None when not asked for) and `meta`.
+        """
+        return to_plain(self.report(predictions))
+
+    def report(
+        self, predictions: Mapping[str, Any], *, file: str | None = None, progress: bool = False
+    ) -> Report:
+        """Return the scores with their signatures, rows and warnings.
+
+        `file` names the input in messages; `progress` shows a bar on a terminal's standard error.
+        """
+        if self.metrics == Metrics():
+            names = ", ".join(field.name for field in fields(Metrics))
+            raise UsageError(f"no metric was asked for: choose among {names}")
+        findings = Findings(file)
+        dialogues, scorer, covered = self._checked(predictions, findings)
+        findings.check()
+        names = tqdm(
+            dialogues, unit="dialogue", delay=1, leave=False, disable=None if progress else True
+        )
+        evaluation = Evaluation.of(scorer, dialogues, self.metrics, names=names)
+        return Report(
+            metrics=evaluation.plain(),
+            scores=evaluation.scores(),
+            table=evaluation.table,
+            warnings=tuple(findings.warnings),
+            meta={
+                "corpus": scorer.gold.corpus,
+                "note": SAMPLE_NOTE if scorer.gold.corpus == SAMPLE else None,
+                "fold": scorer.gold.fold,
+                "sources": scorer.gold.checksum,
+                "rules": scorer.rules,
+                "coverage": covered.to_json(),
+                "versions": {name: version(name) for name in DEPENDENCIES}
+                | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+            },
+        )
+
+    def validate(self, predictions: Any, *, file: str | None = None) -> list[Problem]:
+        """Return every problem of the predictions, errors first, instead of raising."""
+        findings = Findings(file)
+        self._checked(predictions, findings)
+        return [*findings.errors, *findings.warnings]
+
+    def evaluate_dialogue(
+        self, dialogue_id: str, turns: Sequence[Mapping[str, Any]]
+    ) -> DialogueOutcome:
+        """Return Inform and Success of one dialogue, whichever metrics were chosen.
+
+        Fast enough to be a reward: no BLEU, no richness. Raises `InputError`.
+        """
+        findings = Findings()
+        dialogues = check_dialogues({dialogue_id: turns}, findings, need_responses=True)
+        scorer = self._scorer_of(dialogues)
+        fits(dialogues, scorer.gold, findings)
+        findings.check()
+        checked = dialogues[dialogue_id]
+        return scorer.outcome(scorer.normalize(dialogue_id, checked, Sources.of([checked])))
+
+    def _checked(self, predictions: Any, findings: Findings) -> tuple[Dialogues, Scorer, Coverage]:
+        need_responses = self.metrics != Metrics(dst=True)
+        dialogues = check_dialogues(predictions, findings, need_responses=need_responses)
+        if not dialogues:
+            findings.check()
+        scorer = self._scorer_of(dialogues)
+        fits(dialogues, scorer.gold, findings)
+        check_keys(dialogues, findings)
+        check_states(dialogues, findings)
+        if need_responses:
+            check_responses(dialogues, findings)
+        return dialogues, scorer, coverage(dialogues, scorer.gold, findings)
+
+    def _scorer_of(self, dialogues: Dialogues) -> Scorer:
+        """Return the scorer for the corpus that these dialogues are of."""
+        corpus = self.corpus
+        if corpus == AUTO:
+            of_sample = dialogues and all(name.startswith(SAMPLE_PREFIX) for name in dialogues)
+            corpus = SAMPLE if of_sample else DEFAULT_CORPUS
+        scorer = self._scorers.get(corpus)
+        if scorer is None:
+            scorer = self._scorers[corpus] = self._load(corpus)
+        return scorer
+
+    def _load(self, corpus: str) -> Scorer:
+        root = corpus_root(corpus, self.data, offline=self.offline)
+        gold = load_fold(corpus, self.fold, root)
+        own = {name: dialogue.references for name, dialogue in gold.dialogues.items()}
+        names = self.references
+        if names is None:
+            names = (gold.reference_set, *available_references(root))
+        sets = (
+            {
+                name: own if name == gold.reference_set else load_references(name, self.fold, root)
+                for name in names
+            }
+            if self.metrics.bleu
+            else {}
+        )
+        return Scorer(gold, self.rules, sets)
+
+
+Name = TypeVar("Name", bound=str)
+
+
+def _known(what: str, name: str, known: Sequence[Name]) -> Name:
+    for candidate in known:
+        if candidate == name:
+            return candidate
+    choices = ", ".join(known)
+    raise UsageError(f'unknown {what} "{name}"{did_you_mean(str(name), known)} (known: {choices})')

@@ -1,0 +1,158 @@
+"""Reading JSON and JSON Lines, plain or compressed; writing files whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from mwzeval.errors import InputError, MwzevalError, Problem, shorten
+
+STANDARD_INPUT = "-"
+
+
+class RepeatedKeys(dict[str, Any]):
+    """A JSON object in which some keys were given more than once (the last value is kept)."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        seen: set[str] = set()
+        self.repeated = sorted({key for key, _ in pairs if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Return the content of a file (`-` is standard input), `.gz` and `.zst` decompressed.
+
+    Raises `InputError` when the file cannot be read or its compression is damaged.
+    """
+    name = str(path)
+    try:
+        raw = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(path).read_bytes()
+    except OSError as error:
+        raise _unreadable(name, error.strerror or str(error)) from None
+    except ValueError as error:  # a NUL in the name
+        raise _unreadable(name, str(error)) from None
+    if name.endswith(".gz"):
+        try:
+            return gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _unreadable(name, f"not a complete gzip file ({error})") from None
+    if name.endswith(".zst"):
+        return _decompress_zstd(raw, name)
+    return raw
+
+
+def _decompress_zstd(raw: bytes, name: str) -> bytes:
+    import io
+
+    import zstandard
+
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(
+            io.BytesIO(raw), read_across_frames=True
+        ) as reader:
+            return reader.read()
+    except zstandard.ZstdError as error:
+        raise _unreadable(name, f"not a complete zstd file ({error})") from None
+
+
+def read_json(path: str | Path) -> Any:
+    """Return the value of a JSON file; objects with repeated keys come as `RepeatedKeys`.
+
+    Raises `InputError` with line and column when it is not JSON (NaN and Infinity are not).
+    """
+    return _parse(_text_of(path), str(path))
+
+
+def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line number from 1, value) for each line that is not blank. Raises `InputError`."""
+    # Not `splitlines`: it also breaks at U+2028 and the like, which may stand in a JSON string.
+    for number, line in enumerate(_text_of(path).split("\n"), start=1):
+        if line.strip():
+            yield number, _parse(line, str(path), first_line=number)
+
+
+def _text_of(path: str | Path) -> str:
+    raw = read_bytes(path)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            [_not_json(path, f"line {line}: byte {error.start} is not UTF-8 — save it as UTF-8")]
+        ) from None
+    if not text.strip():
+        raise InputError([Problem("empty-file", "the file is empty", file=str(path))])
+    return text
+
+
+def _parse(text: str, name: str, first_line: int = 1) -> Any:
+    def refuse(constant: str) -> None:
+        raise _NotANumberError(constant)
+
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        line = error.lineno + first_line - 1
+        message = f"line {line}, column {error.colno}: {error.msg}"
+    except _NotANumberError as error:
+        position = text.find(str(error))
+        line = text.count("\n", 0, position) + first_line
+        message = f"{error} is not a JSON value (first seen near line {line})"
+    except RecursionError:
+        message = "nested too deeply to be a predictions file"
+    except ValueError as error:  # an integer of more digits than Python converts
+        message = str(error)
+    raise InputError([_not_json(name, message)])
+
+
+class _NotANumberError(Exception):
+    pass
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    return value if len(value) == len(pairs) else RepeatedKeys(pairs)
+
+
+def _not_json(path: str | Path, detail: str) -> Problem:
+    return Problem("not-json", f"not valid JSON: {detail}", file=str(path))
+
+
+def _unreadable(name: str, reason: str) -> InputError:
+    return InputError([Problem("unreadable", f"cannot be read: {reason}", file=shorten(name, 300))])
+
+
+def write_atomically(path: str | Path, content: str | bytes) -> None:
+    """Write a whole file or nothing: a temporary file in the same folder, then a rename.
+
+    A symbolic link keeps pointing where it points; a device or pipe is written directly.
+    Raises `MwzevalError` when the place cannot be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        target = Path(os.path.realpath(path))
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            if target.is_dir():
+                raise MwzevalError(f"cannot write {path}: it is a directory")
+            target.write_bytes(data)
+            return
+        temporary = target.with_name(f".{target.name[:100]}.{uuid4().hex[:12]}.tmp")
+        try:
+            with temporary.open("xb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MwzevalError(f"cannot write {shorten(str(path), 300)}: {reason}") from None

@@ -1,0 +1,103 @@
+"""Corpus BLEU out of additive rows: sacreBLEU's tokeniser, n-grams and formula, one row a dialogue.
+
+Source: Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018; the `sacrebleu` package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
+from sacrebleu.metrics.helpers import extract_all_word_ngrams
+
+ORDERS = range(1, MAX_NGRAM_ORDER + 1)
+FIELDS = (
+    "system_length",
+    "reference_length",
+    *(f"correct_{order}" for order in ORDERS),
+    *(f"total_{order}" for order in ORDERS),
+)
+
+# Library defaults: 13a tokenisation, mixed case, exponential smoothing.
+_BLEU = BLEU()
+"""Only its tokeniser and formula are used, so that nothing of one call leaks into the next."""
+SIGNATURE = {
+    "nrefs": "1",
+    "case": "mixed",
+    "eff": "no",
+    "tok": _BLEU.tokenizer.signature(),
+    "smooth": _BLEU.smooth_method,
+}
+
+NgramCounts = Mapping[tuple[str, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """A segment's n-gram counts of all orders, and its length in tokens."""
+
+    ngrams: NgramCounts
+    length: int
+
+
+def tokenize(text: str) -> str:
+    """Return the segment as sacreBLEU sees it: tokens with single blanks between them."""
+    return str(_BLEU.tokenizer(text.rstrip()))
+
+
+@lru_cache(maxsize=2**14)
+def prepare(text: str) -> PreparedText:
+    """Return n-gram counts and length of one segment of detokenised text.
+
+    Remembered, because systems repeat themselves: half of a usual file's responses are repeats.
+    """
+    return prepare_tokenized(tokenize(text))
+
+
+def prepare_tokenized(tokenized: str) -> PreparedText:
+    """Return n-gram counts and length of one segment that `tokenize` has returned."""
+    ngrams, length = extract_all_word_ngrams(tokenized, 1, MAX_NGRAM_ORDER)
+    return PreparedText(dict(ngrams), length)
+
+
+class Bleu:
+    """BLEU against one reference set, called `name` in the columns and scores."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.columns = tuple(f"bleu.{name}.{field}" for field in FIELDS)
+
+    def row(
+        self, hypotheses: Iterable[PreparedText], references: Iterable[PreparedText]
+    ) -> dict[str, float]:
+        """Return the summed statistics of aligned segments; both must be equally many."""
+        system_length = reference_length = 0
+        correct = [0] * MAX_NGRAM_ORDER
+        total = [0] * MAX_NGRAM_ORDER
+        for hypothesis, reference in zip(hypotheses, references, strict=True):
+            system_length += hypothesis.length
+            reference_length += reference.length
+            for index, order in enumerate(ORDERS):
+                total[index] += max(0, hypothesis.length - order + 1)
+            counts = hypothesis.ngrams
+            for ngram in counts.keys() & reference.ngrams.keys():
+                correct[len(ngram) - 1] += min(counts[ngram], reference.ngrams[ngram])
+        numbers = [system_length, reference_length, *correct, *total]
+        return dict(zip(self.columns, numbers, strict=True))
+
+    def score(self, sums: Mapping[str, float]) -> float:
+        """Return BLEU, 0 to 100, of summed statistics; equal to sacreBLEU's `corpus_bleu`."""
+        system_length, reference_length, *counts = (int(sums[column]) for column in self.columns)
+        return float(
+            BLEU.compute_bleu(
+                correct=counts[:MAX_NGRAM_ORDER],
+                total=counts[MAX_NGRAM_ORDER:],
+                sys_len=system_length,
+                ref_len=reference_length,
+                smooth_method=_BLEU.smooth_method,
+                smooth_value=_BLEU.smooth_value,
+                effective_order=_BLEU.effective_order,
+            ).score
+        )

@@ -1,0 +1,170 @@
+"""Inform and Success: did the system offer the right things and give all that was asked for?
+
+Dataset-blind: a benchmark says what each turn offers and provides and which offers satisfy the
+goal; here is what follows from that for a dialogue, and what sums of dialogues are worth.
+
+Source: Budzianowski et al., EMNLP 2018, section 6; Nekvinda and Dušek, GEM 2021, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypedDict
+
+from mwzeval.score import WHOLE
+
+
+class NeedsOffer(Enum):
+    """When a domain is matched without looking at the offer."""
+
+    ALWAYS = "an offer that satisfies the goal is needed"
+    IF_MADE = "no offer is as good as one that satisfies the goal"
+    NEVER = "the domain is matched whatever is offered"
+
+
+@dataclass(frozen=True, slots=True)
+class DomainGoal:
+    """What a user wants of one domain."""
+
+    satisfying: frozenset[str]
+    requested: frozenset[str]
+    needs_offer: NeedsOffer = NeedsOffer.ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTurn:
+    """What one system turn does in one domain.
+
+    `found` is None when the turn offers nothing, else the venues that it may be offering.
+    """
+
+    found: tuple[str, ...] | None
+    provided: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DomainOutcome:
+    """How one domain of a dialogue's goal ended.
+
+    `success` is None when Inform failed for the dialogue: Success is not asked then.
+    """
+
+    inform: bool
+    success: bool | None
+    offered: tuple[str, ...]
+    provided: frozenset[str]
+    missing: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueOutcome:
+    """Inform and Success of one dialogue and of each domain of its goal."""
+
+    inform: bool
+    success: bool
+    domains: Mapping[str, DomainOutcome]
+
+
+@dataclass(slots=True)
+class _Progress:
+    offered: tuple[str, ...]
+    provided: set[str]
+
+
+def judge(
+    goal: Mapping[str, DomainGoal], turns: Iterable[Mapping[str, DomainTurn]]
+) -> DialogueOutcome:
+    """Return the outcome of a dialogue, from what each of its turns does in the goal's domains."""
+    progress = {domain: _Progress((), set()) for domain in goal}
+    for turn in turns:
+        for domain, act in turn.items():
+            so_far = progress[domain]
+            so_far.offered = offer_after(so_far.offered, act.found)
+            so_far.provided |= act.provided
+    matched = {
+        domain: is_matched(wanted, progress[domain].offered) for domain, wanted in goal.items()
+    }
+    inform = all(matched.values())
+    domains = {}
+    for domain, wanted in goal.items():
+        missing = wanted.requested - progress[domain].provided
+        domains[domain] = DomainOutcome(
+            inform=matched[domain],
+            success=not missing if inform else None,
+            offered=progress[domain].offered,
+            provided=frozenset(progress[domain].provided),
+            missing=missing,
+        )
+    success = inform and all(outcome.success for outcome in domains.values())
+    return DialogueOutcome(inform, success, domains)
+
+
+def offer_after(offered: tuple[str, ...], found: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return what is on offer after a turn that may be offering `found`.
+
+    An offer that is still among the venues found stays as it is, so that a narrower offer made
+    earlier is not widened by naming it again.
+    """
+    if found is None or (offered and set(offered) <= set(found)):
+        return offered
+    return found
+
+
+def is_matched(wanted: DomainGoal, offered: tuple[str, ...]) -> bool:
+    """Tell whether the final offer of a domain satisfies the goal."""
+    if wanted.needs_offer is NeedsOffer.NEVER:
+        return True
+    if not offered:
+        return wanted.needs_offer is NeedsOffer.IF_MADE
+    return wanted.satisfying.issuperset(offered)
+
+
+class GoalSuccessScores(TypedDict):
+    """Percent of the dialogues that have the domain (`total`: of all), to one decimal."""
+
+    inform: dict[str, float]
+    success: dict[str, float]
+
+
+class GoalSuccess:
+    """Rows and rates of Inform and Success over the given domains."""
+
+    def __init__(self, domains: Iterable[str]) -> None:
+        self.scopes = (WHOLE, *domains)
+        self.columns = tuple(
+            f"{count}.{scope}" for count in ("goals", "inform", "success") for scope in self.scopes
+        )
+
+    def row(self, outcome: DialogueOutcome) -> dict[str, float]:
+        """Return one dialogue's counts: has the domain, informs, succeeds (each 0 or 1)."""
+        row: dict[str, float] = {
+            f"goals.{WHOLE}": 1,
+            f"inform.{WHOLE}": outcome.inform,
+            f"success.{WHOLE}": outcome.success,
+        }
+        for domain, result in outcome.domains.items():
+            row[f"goals.{domain}"] = 1
+            row[f"inform.{domain}"] = result.inform
+            row[f"success.{domain}"] = bool(result.success)
+        return row
+
+    def rates(self, what: str, sums: Mapping[str, float]) -> dict[str, float]:
+        """Return unrounded percentages by scope, without domains that no goal has.
+
+        `what` is `inform` or `success`.
+        """
+        return {
+            scope: 100 * sums[f"{what}.{scope}"] / sums[f"goals.{scope}"]
+            for scope in self.scopes
+            if sums[f"goals.{scope}"]
+        }
+
+    def scores(self, sums: Mapping[str, float]) -> GoalSuccessScores:
+        """Return the rates as they are published, rounded to one decimal."""
+        inform, success = (
+            {scope: round(rate, 1) for scope, rate in self.rates(what, sums).items()}
+            for what in ("inform", "success")
+        )
+        return GoalSuccessScores(inform=inform, success=success)

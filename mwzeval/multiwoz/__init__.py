@@ -1,0 +1,1 @@
+"""MultiWOZ: from predictions to Inform, Success, BLEU, richness and state tracking."""

@@ -1,0 +1,17 @@
+"""The names that users choose among, apart from what they stand for, so that asking is cheap."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Rules = Literal["2021", "2023"]
+RULES: tuple[Rules, ...] = get_args(Rules)
+"""2021: behind every leaderboard figure up to the end of 2022. 2023: the public evaluator since."""
+
+Fold = Literal["test", "dev", "train"]
+FOLDS: tuple[Fold, ...] = get_args(Fold)
+
+AUTO = "auto"
+SAMPLE = "sample"
+DEFAULT_CORPUS = "multiwoz-2.2"
+CORPUS_NAMES = (DEFAULT_CORPUS, "multiwoz-2.1", "multiwoz-2.0", "multiwoz-2.4", SAMPLE)

@@ -1,0 +1,75 @@
+"""References and states out of dialogues in the `data.json` format of MultiWOZ 2.0, 2.1, 2.3, 2.4.
+
+Source: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mwzeval.multiwoz.delexicalized_reference import Span, delexicalize
+
+SLOT_OF_ACT = {
+    "addr": "address",
+    "arrive": "arriveby",
+    "depart": "departure",
+    "dest": "destination",
+    "fee": "entrancefee",
+    "id": "trainid",
+    "leave": "leaveat",
+    "open": "openhours",
+    "post": "postcode",
+    "ticket": "price",
+}
+"""Slots that dialogue acts abbreviate; the others are placeholder names as they stand."""
+
+NO_VALUE = frozenset({"", "not mentioned", "none"})
+_ALTERNATIVES = re.compile(r"[|<>]")
+
+
+def references_of(log: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the delexicalised responses of a dialogue's system turns."""
+    return tuple(delexicalize(turn["text"], _spans(turn)) for turn in log[1::2])
+
+
+def states_of(log: list[Mapping[str, Any]]) -> tuple[dict[str, dict[str, str]], ...]:
+    """Return the annotated state at each system turn."""
+    return tuple(_state(turn["metadata"]) for turn in log[1::2])
+
+
+def has_spans(log: list[Mapping[str, Any]]) -> bool:
+    """Tell whether system turns are annotated with spans at all (2.0 and 2.4 may not be)."""
+    return any(turn.get("span_info") for turn in log[1::2])
+
+
+def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
+    # Spans count tokens, both ends included; tokens are what white space separates.
+    tokens = list(re.finditer(r"\S+", turn["text"]))
+    for _, slot, value, first, last in turn.get("span_info", ()):
+        if first <= last < len(tokens):
+            name = SLOT_OF_ACT.get(slot.lower(), slot.lower())
+            yield Span(tokens[first].start(), tokens[last].end(), name, value)
+
+
+def _state(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    state: dict[str, dict[str, str]] = {}
+    for domain, annotated in metadata.items():
+        slots = {
+            **annotated.get("semi", {}),
+            **{f"book{slot}": value for slot, value in annotated.get("book", {}).items()},
+        }
+        slots.pop("bookbooked", None)
+        known = {slot: _first(value) for slot, value in slots.items()}
+        known = {slot: value for slot, value in known.items() if value not in NO_VALUE}
+        if known:
+            state[domain] = known
+    return state
+
+
+def _first(value: str | list[str]) -> str:
+    """Return the first of several values that hold alike (2.4 lists them, others use signs)."""
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    return _ALTERNATIVES.split(value)[0].strip()

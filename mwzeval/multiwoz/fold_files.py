@@ -1,0 +1,101 @@
+"""The dialogues of one fold, wherever a `data.json`-format corpus keeps them.
+
+Accepted, in this order, for a corpus folder `F`: ready-made fold files (`F/test.json` or
+`F/test.json.zip`), `F/data.json` or `F/data.json.zip` with the fold lists beside it, and the
+archive `F.zip` as it is published, with the lists inside.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mwzeval.errors import DataError
+from mwzeval.multiwoz.choices import Fold
+from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.resources import DataRoot
+
+FOLD_FILES: dict[Fold, tuple[str, ...]] = {
+    "test": ("test",),
+    "dev": ("val", "dev"),
+    "train": ("train",),
+}
+FOLD_LISTS: dict[str, tuple[str, ...]] = {
+    "test": ("testListFile.txt", "testListFile.json"),
+    "dev": ("valListFile.txt", "valListFile.json"),
+}
+READ_NAMES = frozenset(
+    {"data.json"}
+    | {f"{name}.json" for names in FOLD_FILES.values() for name in names}
+    | {name for names in FOLD_LISTS.values() for name in names}
+)
+Dialogues = dict[str, Mapping[str, Any]]
+
+
+def fold_sources(root: DataRoot, folders: Iterable[str], fold: Fold) -> list[Path]:
+    """Return the files that `read_fold` reads: one, or `data.json` and the two fold lists.
+
+    Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
+    """
+    folders = tuple(folders)
+    ready_made = [
+        f"{folder}/{name}.json{ending}"
+        for folder in folders
+        for name in FOLD_FILES[fold]
+        for ending in ("", ".zip")
+    ]
+    whole = [f"{folder}/data.json{ending}" for folder in folders for ending in ("", ".zip")]
+    archives = [f"{folder}.zip" for folder in folders]
+    path = root.require(*ready_made, *whole, *archives)
+    if path.name.removesuffix(".zip") != "data.json":
+        return [path]
+    folder = path.parent.relative_to(root.path).as_posix()
+    lists = [root.require(*(f"{folder}/{name}" for name in names)) for names in FOLD_LISTS.values()]
+    return [path, *lists]
+
+
+def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
+    """Return the annotated dialogues of a fold by id. Raises `DataError` for damaged files."""
+    contents: dict[str, bytes] = {}
+    for path in sources:
+        contents.update(_contents(path))
+    for name in FOLD_FILES[fold]:
+        if f"{name}.json" in contents:
+            return _dialogues(contents[f"{name}.json"], sources[0])
+    if "data.json" not in contents:
+        raise DataError(f"{sources[0]}: there is no data.json inside")
+    dialogues = _dialogues(contents["data.json"], sources[0])
+    listed = {of: _listed(contents, names, sources[0]) for of, names in FOLD_LISTS.items()}
+    listed["train"] = dialogues.keys() - listed["test"] - listed["dev"]
+    return {name: dialogue for name, dialogue in dialogues.items() if name in listed[fold]}
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    """Return the files of interest by their base names: this one, or those of the archive."""
+    try:
+        if path.suffix != ".zip":
+            return {path.name: path.read_bytes()}
+        with zipfile.ZipFile(path) as archive:
+            members = {PurePosixPath(name).name: name for name in reversed(archive.namelist())}
+            return {name: archive.read(members[name]) for name in READ_NAMES & members.keys()}
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+
+
+def _dialogues(content: bytes, path: Path) -> Dialogues:
+    try:
+        return {dialogue_id(name): dialogue for name, dialogue in json.loads(content).items()}
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path}: not dialogues in the data.json format: {error}") from None
+
+
+def _listed(contents: Mapping[str, bytes], names: Iterable[str], path: Path) -> set[str]:
+    for name in names:
+        if name in contents:
+            lines = contents[name].decode(errors="replace").split()
+            return {dialogue_id(line) for line in lines}
+    raise DataError(f"{path}: {' or '.join(names)} is needed to tell the folds apart")

@@ -1,0 +1,74 @@
+"""What the gold annotation says about each dialogue: goal, bookings, references, states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mwzeval.multiwoz.normalization import State
+
+ALL_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the user wants of one domain, as annotated (values are not normalised)."""
+
+    informable: Mapping[str, str]
+    requestable: frozenset[str]
+    booking: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldDialogue:
+    """Gold data of one dialogue; `booked`, `references`, `states` have one item a system turn.
+
+    `booked` are the domains booked by that turn, `references` the delexicalised responses with
+    natural spacing, `states` the annotated states (not normalised) after the user turn before.
+    """
+
+    goal: Mapping[str, Goal]
+    booked: tuple[frozenset[str], ...]
+    references: tuple[str, ...]
+    states: tuple[State, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain form that `from_json` reads."""
+        return {
+            "goal": {
+                domain: {
+                    "informable": dict(goal.informable),
+                    "requestable": sorted(goal.requestable),
+                    "booking": dict(goal.booking),
+                }
+                for domain, goal in self.goal.items()
+            },
+            "booked": [sorted(domains) for domains in self.booked],
+            "references": list(self.references),
+            "states": list(self.states),
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> GoldDialogue:
+        """Read back what `to_json` wrote."""
+        return cls(
+            goal={domain: goal_from_json(goal) for domain, goal in plain["goal"].items()},
+            booked=tuple(frozenset(domains) for domains in plain["booked"]),
+            references=tuple(plain["references"]),
+            states=tuple(plain["states"]),
+        )
+
+
+def goal_from_json(plain: Mapping[str, Any]) -> Goal:
+    """Read one domain's goal in the form of a ready-made `goals.json`."""
+    return Goal(
+        informable=plain.get("informable", {}),
+        requestable=frozenset(plain.get("requestable", ())),
+        booking=plain.get("booking", {}),
+    )
+
+
+def dialogue_id(name: str) -> str:
+    """Return the id of a MultiWOZ file name: `SNG0073.json` → `sng0073`."""
+    return name.partition(".")[0].lower()

@@ -1,0 +1,81 @@
+"""What a MultiWOZ turn offers and provides, and which offers satisfy a goal.
+
+The rules of the benchmark; what follows from them is in `mwzeval.metrics.goal_success`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mwzeval.metrics.goal_success import DomainGoal, DomainTurn, NeedsOffer
+from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.gold import Goal
+from mwzeval.multiwoz.normalization import State
+
+OFFERED_BY = {"restaurant": "NAME", "hotel": "NAME", "attraction": "NAME", "train": "TRAINID"}
+"""The placeholder with which a turn offers a venue of the domain."""
+PROVIDABLE = ("PHONE", "ADDRESS", "POST", "REFERENCE", "TRAINID")
+WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
+"""Domains without a choice of venues."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizedTurn:
+    """A turn ready for scoring; `response` holds canonical placeholders (spacing as it came)."""
+
+    response: str
+    state: State
+    active_domains: tuple[str, ...]
+
+
+def prepare_goal(goal: Mapping[str, Goal], database: Database) -> dict[str, DomainGoal]:
+    """Return what each domain of a goal asks for, with the venues that satisfy it looked up."""
+    return {
+        domain: DomainGoal(
+            satisfying=frozenset(database.query(domain, wanted.informable)),
+            requested=wanted.requestable,
+            needs_offer=_needs_offer(domain, wanted),
+        )
+        for domain, wanted in goal.items()
+    }
+
+
+def _needs_offer(domain: str, goal: Goal) -> NeedsOffer:
+    if domain in WITHOUT_OFFER or "name" in goal.informable:
+        # Whoever asks for a venue by name needs no offer of one.
+        return NeedsOffer.NEVER
+    if domain == "train" and "TRAINID" not in goal.requestable:
+        return NeedsOffer.IF_MADE
+    return NeedsOffer.ALWAYS
+
+
+def dialogue_acts(
+    goal: Mapping[str, object],
+    turns: Iterable[NormalizedTurn],
+    booked: Iterable[frozenset[str]],
+    database: Database,
+) -> Iterator[dict[str, DomainTurn]]:
+    """Yield what each turn does in the active domains of the goal.
+
+    `booked` are the domains booked by each turn in the gold annotation: a reference number given
+    before cannot be the right one.
+    """
+    for turn, booked_domains in zip(turns, booked, strict=False):
+        provided = frozenset(slot for slot in PROVIDABLE if slot in turn.response)
+        acts = {}
+        for domain in goal:
+            if domain in turn.active_domains:
+                given = provided if domain in booked_domains else provided - {"REFERENCE"}
+                acts[domain] = DomainTurn(_found(domain, turn, database), given)
+        yield acts
+
+
+def _found(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, ...] | None:
+    """Return the venues that a turn may be offering, None when it offers nothing."""
+    marker = OFFERED_BY.get(domain)
+    if marker is None or marker not in turn.response:
+        return None
+    if domain not in turn.state:
+        return ()
+    return tuple(database.query(domain, turn.state[domain]))

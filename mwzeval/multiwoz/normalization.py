@@ -1,0 +1,89 @@
+"""One spelling for slots and values: what predictions, gold states and queries are compared in.
+
+Every published figure depends on these rules, the odd ones too, so none of them may be "repaired";
+a rule that must change becomes a new rule set. To add a spelling for a placeholder or a value,
+see `placeholders.py` and `value_aliases.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.moses import natural_spacing
+from mwzeval.multiwoz.placeholders import canonical_placeholders
+from mwzeval.multiwoz.times import normalize_time
+from mwzeval.multiwoz.value_aliases import FOOD_ALIASES, NAME_ALIASES, TYPE_ALIASES
+
+State = Mapping[str, Mapping[str, str]]
+"""Domain → slot → value."""
+
+SHORT_SLOTS = {"arriveby": "arrive", "leaveat": "leave"}
+NAME_SLOTS = frozenset({"name", "destination", "departure"})
+TIME_SLOTS = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
+FLAG_SLOTS = frozenset({"parking", "internet"})
+
+
+def normalize_slot(slot: str) -> str:
+    """Return the slot name as database columns spell it."""
+    slot = slot.lower().replace(" ", "")
+    return SHORT_SLOTS.get(slot, slot)
+
+
+@lru_cache(maxsize=2**15)
+def normalize_value(slot: str, value: str, rules: Rules) -> str:
+    """Return the value of a normalised slot in the one spelling that is compared; never raises."""
+    if slot in NAME_SLOTS:
+        return normalize_name(value, rules)
+    if slot == "type":
+        return TYPE_ALIASES.get(value, value)
+    if slot == "food":
+        food = value.strip().lower()
+        return FOOD_ALIASES.get(food, food)
+    if slot in TIME_SLOTS:
+        return normalize_time(value)
+    if slot in FLAG_SLOTS and value == "free":
+        return "yes"
+    return value
+
+
+def normalize_name(name: str, rules: Rules) -> str:
+    """Return the name of a venue or place as the database is likely to spell it."""
+    name = name.strip().lower()
+    name = name.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
+    if rules == "2023":
+        name = name.replace("bed and breakfast", "b and b")
+    return NAME_ALIASES[rules].get(name, name)
+
+
+def normalize_state(state: State, rules: Rules) -> dict[str, dict[str, str]]:
+    """Return a state with slots and values normalised; domains stay as they are."""
+    normal: dict[str, dict[str, str]] = {}
+    for domain, slots in state.items():
+        values = normal[domain] = {}
+        for slot, value in slots.items():
+            name = normalize_slot(slot)
+            values[name] = normalize_value(name, value, rules)
+    return normal
+
+
+@lru_cache(maxsize=2**14)
+def canonical_response(response: str) -> str:
+    """Return a delexicalised response with canonical placeholders, spaced as it came."""
+    text, _ = canonical_placeholders(response.lower())
+    # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
+    # wherever else these letters stand too.
+    return text.replace("-s", "").replace("-ly", "")
+
+
+def normalize_response(response: str) -> str:
+    """Return a delexicalised response with canonical placeholders and natural spacing."""
+    return natural_spacing(canonical_response(response))
+
+
+def unknown_placeholders(response: str) -> Counter[str]:
+    """Count the placeholders of a response that no rule knows; they vanish from the text."""
+    _, unknown = canonical_placeholders(response.lower())
+    return unknown

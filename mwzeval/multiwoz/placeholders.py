@@ -1,0 +1,81 @@
+"""The placeholder names of delexicalised responses, and the canonical name of each.
+
+To teach the evaluator a placeholder, add its name to the right row. That changes scores, so it
+also raises the scoring revision.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+VENUE_DOMAINS = ("attraction", "restaurant", "hotel")
+PLACE_DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant")
+
+
+def _each(domains: Iterable[str], slot: str) -> list[str]:
+    return [f"{domain}_{slot}" for domain in domains]
+
+
+CANONICAL: dict[str, list[str]] = {
+    "ADDRESS": ["address", *_each([*PLACE_DOMAINS, "value"], "address")],
+    "AREA": ["area", *_each([*VENUE_DOMAINS, "value"], "area")],
+    "TIME": [
+        *["booktime", "value_time", "time", "duration", "value_duration", "train_duration"],
+        *["arriveby", "taxi_arriveby", "value_arrive", "arrive by", "train_arriveby"],
+        *["leaveat", "value_leave", "leave at", "train_leaveat", "train_leave"],
+        *["train_arrive", "taxi_leaveat"],
+    ],
+    "DAY": ["day", "value_day", "bookday", "train_day"],
+    "PLACE": [
+        *["destination", "value_destination", "train_destination", "taxi_destination"],
+        *["departure", "value_departure", "train_departure", "taxi_departure", "value_place"],
+    ],
+    "FOOD": ["food", "value_food", "restaurant_food"],
+    "NAME": ["name", *_each([*PLACE_DOMAINS, "value"], "name")],
+    "PHONE": ["phone", *_each([*PLACE_DOMAINS, "taxi", "value"], "phone")],
+    "POST": ["postcode", *_each([*PLACE_DOMAINS, "value"], "postcode")],
+    "PRICE": [
+        *["price", "value_price", "train_price", "attraction_price"],
+        *["entrancefee", "entrance fee", "attraction_entrancefee"],
+        *["pricerange", "price range", *_each([*VENUE_DOMAINS, "value"], "pricerange")],
+    ],
+    "REFERENCE": ["ref", "reference", *_each([*VENUE_DOMAINS, "train", "value"], "reference")],
+    "COUNT": [
+        *["stars", "value_stars", "hotel_stars", "bookstay", "value_stay", "stay"],
+        *["bookpeople", "value_people", "people", "value_count"],
+        *["choice", *_each([*VENUE_DOMAINS, "train", "value"], "choice")],
+    ],
+    "TYPE": [
+        *["type", *_each([*VENUE_DOMAINS, "taxi", "value"], "type")],
+        *["car", "taxi_car", "value_car"],
+    ],
+    "TRAINID": ["trainid", "train_id", "value_id", "id", "train", "train_trainid"],
+    "INTERNET": ["internet", "hotel_internet"],
+    "PARKING": ["parking", "hotel_parking"],
+    "ID": ["hospital_id", "attraction_id", "restaurant_id"],
+    "DEPARTMENT": ["value_department", "department", "hospital_department"],
+    "OPEN": ["openhours"],
+}
+PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for name in names}
+
+# The plural ending goes with the placeholder; of the alternatives the first that fits counts.
+_PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
+
+
+def canonical_placeholders(response: str) -> tuple[str, Counter[str]]:
+    """Return a lower-case response with canonical placeholders, and the names nobody knows.
+
+    An unknown placeholder becomes nothing at all.
+    """
+    unknown: Counter[str] = Counter()
+
+    def canonical(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name in PLACEHOLDERS:
+            return PLACEHOLDERS[name]
+        unknown[name] += 1
+        return ""
+
+    return _PLACEHOLDER.sub(canonical, response), unknown

@@ -1,0 +1,239 @@
+"""Predictions as people write them, checked and typed.
+
+Everything that is wrong with an input is collected with its place; nothing of the input is changed.
+Whether it fits a corpus is the business of `coverage.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mwzeval.errors import InputError, Problem, did_you_mean, shorten
+from mwzeval.files import RepeatedKeys, read_json, read_json_lines
+from mwzeval.multiwoz.normalization import State
+
+TURN_KEYS = ("response", "state", "active_domains")
+LINE_KEYS = ("dialogue", "turns")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A system turn; what the prediction does not say is None."""
+
+    response: str | None
+    state: State | None
+    active_domains: tuple[str, ...] | None
+
+
+Dialogues = Mapping[str, Sequence[Turn]]
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects problems; warnings of one kind about one thing are counted, not repeated."""
+
+    file: str | None = None
+    errors: list[Problem] = field(default_factory=list)
+    _warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
+
+    def error(self, kind: str, message: str, **place: Any) -> None:
+        """Note something that prevents scoring; `place` is dialogue, turn, key."""
+        self.errors.append(Problem(kind, message, "error", self.file, **place))
+
+    def warning(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
+        """Note something that is scored, but perhaps not as meant."""
+        known = self._warnings.get((kind, message))
+        self._warnings[kind, message] = (
+            replace(known, count=known.count + count)
+            if known
+            else Problem(kind, message, "warning", self.file, **place, count=count)
+        )
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """The warnings so far, each once with its count and first place."""
+        return list(self._warnings.values())
+
+    def check(self) -> None:
+        """Raise `InputError` if anything prevents scoring."""
+        if self.errors:
+            raise InputError(self.errors)
+
+
+def read_predictions(path: str | Path) -> Mapping[str, Any]:
+    """Return the raw predictions of a `.json` or `.jsonl` file (also `.gz`, `.zst`, `-`).
+
+    Raises `InputError` when it is neither, or a dialogue comes twice.
+    """
+    name = str(path)
+    if name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
+        return _from_lines(name)
+    raw = read_json(path)
+    if not isinstance(raw, dict):
+        raise InputError(
+            [Problem("shape", f"expected an object of dialogues, {found(raw)}", file=name)]
+        )
+    return raw
+
+
+def _from_lines(name: str) -> dict[str, Any]:
+    dialogues: dict[str, Any] = {}
+    findings = Findings(name)
+    for number, line in read_json_lines(name):
+        if (
+            not isinstance(line, dict)
+            or not isinstance(line.get("dialogue"), str)
+            or "turns" not in line
+        ):
+            findings.error("shape", f'line {number}: expected {{"dialogue": id, "turns": [...]}}')
+            continue
+        if isinstance(line, RepeatedKeys):
+            findings.error(
+                "repeated-key", f"line {number}: {_repeated(line)}", dialogue=line["dialogue"]
+            )
+        if line["dialogue"] in dialogues:
+            findings.error(
+                "repeated-key",
+                f"line {number}: the dialogue was given before",
+                dialogue=line["dialogue"],
+            )
+        dialogues[line["dialogue"]] = line["turns"]
+    findings.check()
+    return dialogues
+
+
+def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
+    """Return the typed dialogues of raw predictions; problems go to `findings`."""
+    if not isinstance(raw, Mapping):
+        findings.error("shape", f"expected an object of dialogues, {found(raw)}")
+        return {}
+    if isinstance(raw, RepeatedKeys):
+        for key in raw.repeated:
+            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
+    if not raw:
+        findings.error("empty", "there is no dialogue in it")
+    dialogues = {}
+    for name, turns in raw.items():
+        if not isinstance(name, str):
+            findings.error("shape", f"a dialogue id must be text, {found(name)}")
+        elif not isinstance(turns, list | tuple):
+            findings.error("shape", f"expected a list of turns, {found(turns)}", dialogue=name)
+        elif not turns:
+            findings.error("empty", "the dialogue has no turns", dialogue=name)
+        else:
+            dialogues[name] = [
+                _turn(turn, need_responses, _Place(findings, name, index))
+                for index, turn in enumerate(turns)
+            ]
+    return dialogues
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A turn of the input, for its findings."""
+
+    findings: Findings
+    dialogue: str
+    turn: int
+
+    def error(self, kind: str, message: str, key: str | None = None) -> None:
+        self.findings.error(kind, message, dialogue=self.dialogue, turn=self.turn, key=key)
+
+    def warning(self, kind: str, message: str, key: str | None = None) -> None:
+        self.findings.warning(kind, message, dialogue=self.dialogue, turn=self.turn, key=key)
+
+
+def _turn(raw: Any, need_response: bool, place: _Place) -> Turn:
+    if not isinstance(raw, Mapping):
+        place.error("shape", f"expected an object, {found(raw)}")
+        return Turn(None, None, None)
+    _check_repeated(raw, place)
+    response = raw.get("response")
+    if "response" not in raw:
+        if need_response:
+            near = [key for key in raw if isinstance(key, str)]
+            close = did_you_mean("response", near).replace("did you mean", "was this meant:")
+            place.error("missing-response", f"the turn has no response{close}", "response")
+    elif not isinstance(response, str):
+        place.error("shape", f"expected text, {found(response)}", "response")
+        response = None
+    for key in raw:
+        if key not in TURN_KEYS:
+            name = shorten(str(key))
+            place.warning(
+                "unknown-key",
+                f'a turn\'s key "{name}" is not known and not used{did_you_mean(name, TURN_KEYS)}',
+                name,
+            )
+    state = _state(raw["state"], place) if "state" in raw else None
+    active = _active_domains(raw["active_domains"], place) if "active_domains" in raw else None
+    return Turn(response, state, active)
+
+
+def _state(raw: Any, place: _Place) -> State:
+    if not isinstance(raw, Mapping):
+        place.error("shape", f"a state is an object of domains, {found(raw)}", "state")
+        return {}
+    _check_repeated(raw, place)
+    return {
+        domain: values
+        for domain, slots in raw.items()
+        if (values := _slots(domain, slots, place)) is not None
+    }
+
+
+def _slots(domain: Any, raw: Any, place: _Place) -> dict[str, str] | None:
+    key = f"state.{domain}"
+    if not isinstance(domain, str) or not isinstance(raw, Mapping):
+        place.error("shape", f"a domain's state is an object of slots, {found(raw)}", key)
+        return None
+    _check_repeated(raw, place)
+    slots = {}
+    for slot, value in raw.items():
+        where = f"{key}.{slot}"
+        if isinstance(value, list | tuple):
+            place.warning(
+                "list-value", "a list stands as a slot's value; its first item is used", where
+            )
+            if not value:
+                continue
+            value = value[0]
+        if isinstance(slot, str) and isinstance(value, str):
+            slots[slot] = value
+        else:
+            place.error("shape", f"a slot's value is text, {found(value)}", where)
+    return slots
+
+
+def _active_domains(raw: Any, place: _Place) -> tuple[str, ...]:
+    if isinstance(raw, list | tuple) and all(isinstance(domain, str) for domain in raw):
+        return tuple(raw)
+    place.error("shape", f"expected a list of domain names, {found(raw)}", "active_domains")
+    return ()
+
+
+def _check_repeated(raw: Mapping[Any, Any], place: _Place) -> None:
+    if isinstance(raw, RepeatedKeys):
+        place.error("repeated-key", _repeated(raw))
+
+
+def _repeated(raw: RepeatedKeys) -> str:
+    names = ", ".join(f'"{shorten(key)}"' for key in raw.repeated)
+    return f"given more than once in one object: {names}"
+
+
+def found(value: Any) -> str:
+    """Return `found a number` and the like, for messages about a wrong shape."""
+    names: Iterable[tuple[type | tuple[type, ...], str]] = (
+        (bool, "true or false"),
+        (str, "text"),
+        ((int, float), "a number"),
+        ((list, tuple), "a list"),
+        (Mapping, "an object"),
+        (type(None), "null"),
+    )
+    kind = next((name for types, name in names if isinstance(value, types)), type(value).__name__)
+    return f"found {kind}"

@@ -1,0 +1,1 @@
+"""Reports: one model, and a module per output format."""

@@ -1,0 +1,338 @@
+"""Where data are: `--data`, `MWZEVAL_DATA`, the user's cache, or embedded; verified downloads.
+
+Nothing here knows a benchmark: each brings a table of its public files. Files that a user supplies
+are used as they are; only the cache is filled, and only with files whose checksums are right.
+`MWZEVAL_MIRROR` names another place than GitHub to download from, `MWZEVAL_OFFLINE=1` forbids it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Literal
+from urllib.parse import quote
+from uuid import uuid4
+
+from mwzeval.derived import cache_directory, checksums_of, remembered_checksums
+from mwzeval.errors import DataError, UsageError, shorten
+
+DATA_VARIABLE = "MWZEVAL_DATA"
+OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"
+MIRROR_VARIABLE = "MWZEVAL_MIRROR"
+GITHUB = "https://raw.githubusercontent.com"
+TIMEOUT_SECONDS = 30
+ABANDONED_SECONDS = 600.0
+"""A partial download that has not grown for so long belongs to a process that was killed."""
+
+Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
+State = Literal["published", "different", "missing"]
+
+COLUMNS = ("local", "repository", "commit", "path", "git_blob", "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFile:
+    """A file of a public repository at a pinned commit, and its place in a data root.
+
+    `sha256` is None where nobody has seen the file yet; `git_blob` alone verifies it then.
+    """
+
+    local: str
+    repository: str
+    commit: str
+    path: str
+    git_blob: str
+    sha256: str | None = None
+
+    @property
+    def url(self) -> str:
+        """The address to download from: GitHub, or below `MWZEVAL_MIRROR` when that is set."""
+        base = os.environ.get(MIRROR_VARIABLE) or GITHUB
+        return f"{base.rstrip('/')}/{self.repository}/{self.commit}/{quote(self.path)}"
+
+
+def public_files(table: Path) -> tuple[PublicFile, ...]:
+    """Return the files listed in a tab-separated table; lines that begin with `#` are comments.
+
+    Raises `DataError` when the table cannot be read or is not such a table.
+    """
+    try:
+        lines = table.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{table} (the list of public files) cannot be read: {error}") from None
+    rows = [
+        (number, tuple(line.split("\t")))
+        for number, line in enumerate(lines, start=1)
+        if line.strip() and not line.startswith("#")
+    ]
+    if not rows or rows[0][1] != COLUMNS:
+        raise DataError(f"{table}: the first line must name the columns {', '.join(COLUMNS)}")
+    files: dict[str, PublicFile] = {}
+    for number, row in rows[1:]:
+        if len(row) != len(COLUMNS) or not all(row[:-1]):
+            raise DataError(f"{table}: line {number}: expected {len(COLUMNS)} columns")
+        local = PurePosixPath(row[0])
+        if local.is_absolute() or ".." in local.parts or row[0] in files:
+            raise DataError(f'{table}: line {number}: "{row[0]}" leaves the folder, or is repeated')
+        place, repository, commit, path, git_blob, sha256 = row
+        files[place] = PublicFile(place, repository, commit, path, git_blob, sha256 or None)
+    return tuple(files.values())
+
+
+def embedded(*parts: str) -> Path:
+    """Return the place of data that come with mwzeval, installed or as a source checkout.
+
+    `embedded("sample")` is the sample corpus, `embedded("predictions")` the example predictions.
+    """
+    package = Path(__file__).resolve().parent
+    installed = package / "data"
+    if installed.is_dir():
+        return installed.joinpath(*parts)
+    checkout = package.parent
+    return (checkout if parts[:1] == ("predictions",) else checkout / "data").joinpath(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class DataRoot:
+    """A folder with data in the public layout, and the published files that belong there."""
+
+    path: Path
+    origin: Origin
+    published: tuple[PublicFile, ...] = ()
+    offline: bool = False
+
+    def find(self, *alternatives: str) -> Path | None:
+        """Return the first of these files that is in the folder, without downloading.
+
+        In the cache a damaged file counts as missing, so that it is downloaded again.
+        """
+        for local in alternatives:
+            place = self.path / local
+            if not place.is_file():
+                continue
+            file = self._published_as(local) if self.origin == "cache" else None
+            if file is None or _is_published(place, file):
+                return place
+        return None
+
+    def require(self, *alternatives: str) -> Path:
+        """Return the first of these files that is there; in the cache, download it if need be.
+
+        Only the first alternative that is a published file is downloaded. Raises `DataError` when
+        none is there and none can be had.
+        """
+        found = self.find(*alternatives)
+        if found is not None:
+            return found
+        if self.origin == "cache":
+            for local in alternatives:
+                file = self._published_as(local)
+                if file is not None:
+                    return self.fetch([file])[0]
+        raise self._not_there(alternatives)
+
+    def matching(self, pattern: str) -> list[Path]:
+        """Return the files whose place matches a pattern such as `data/*.json`, sorted.
+
+        In the cache these are the published files that match, downloaded if need be, and nothing
+        else that may lie there. Raises `DataError` when nothing matches.
+        """
+        published = self.published_matching([pattern])
+        if self.origin == "cache" and published:
+            return self.fetch(published)
+        found = sorted(
+            path
+            for path in self.path.glob(pattern)
+            if path.is_file() and not path.name.startswith(".")
+        )
+        if not found:
+            raise self._not_there([pattern])
+        return found
+
+    def published_matching(self, patterns: Iterable[str]) -> list[PublicFile]:
+        """Return the published files whose place matches one of the patterns, sorted by place."""
+        wanted = list(patterns)
+        return sorted(
+            (f for f in self.published if any(matches(f.local, pattern) for pattern in wanted)),
+            key=lambda file: file.local,
+        )
+
+    def fetch(self, files: Iterable[PublicFile]) -> list[Path]:
+        """Return the places of published files in the cache, downloading those that are missing.
+
+        Raises `UsageError` when the folder is not the cache, `DataError` when a file is missing and
+        cannot be downloaded.
+        """
+        if self.origin != "cache":
+            raise UsageError(
+                f"{self.path} ({self.origin}) is used as it is; only the cache is downloaded to — "
+                f"leave out --data and unset {DATA_VARIABLE} to use the cache"
+            )
+        wanted = list(files)
+        missing = [file for file in wanted if self.find(file.local) is None]
+        if missing and self.offline:
+            raise _cannot_fetch(
+                self.path, missing, f"the network is forbidden (--offline or {OFFLINE_VARIABLE})"
+            )
+        for file in missing:
+            download(file, self.path)
+        return [self.path / file.local for file in wanted]
+
+    def _published_as(self, local: str) -> PublicFile | None:
+        return next((file for file in self.published if file.local == local), None)
+
+    def _not_there(self, alternatives: Iterable[str]) -> DataError:
+        wanted = list(alternatives)
+        lines = [f"not found in {self.path} ({self.origin}): {' or '.join(wanted)}"]
+        addresses = [
+            f"  {file.local} is published at {file.url}" for file in self.published_matching(wanted)
+        ]
+        if self.origin == "embedded":
+            return DataError(f"{lines[0]}\nThis installation is incomplete; install mwzeval again.")
+        advice = f"Put the file into {self.path}, at the place named above"
+        if self.origin != "cache":
+            advice += (
+                f", or leave out --data and unset {DATA_VARIABLE} to have public files downloaded"
+            )
+        return DataError("\n".join([*lines, *addresses, f"{advice}.", TRY_THE_SAMPLE]))
+
+
+TRY_THE_SAMPLE = "To just try the tool, use the embedded sample: --corpus sample"
+
+
+def locate(
+    data: str | Path | None, *, offline: bool | None = None, table: Path, name: str
+) -> DataRoot:
+    """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
+
+    `table` lists the public files, `name` is the folder in the cache. `offline` None means what
+    `MWZEVAL_OFFLINE` says. Nothing is downloaded yet. Raises `DataError` when a folder that was
+    named is not there.
+    """
+    published = public_files(table)
+    if offline is None:
+        offline = os.environ.get(OFFLINE_VARIABLE, "").strip().lower() in {"1", "true", "yes"}
+    origin: Origin = "--data"
+    if data is None:
+        data, origin = os.environ.get(DATA_VARIABLE) or None, "MWZEVAL_DATA"
+    if data is None:
+        return DataRoot(cache_directory() / name, "cache", published, offline)
+    folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises for an unknown user
+    # An empty name comes from an unset shell variable; it does not mean the current folder.
+    if not str(data) or not folder.is_dir():
+        what = "is not a folder" if str(data) and folder.exists() else "does not exist"
+        raise DataError(
+            f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
+            f"in the public layout, or leave it out to use {cache_directory() / name}"
+        )
+    return DataRoot(folder, origin, published, offline)
+
+
+def matches(local: str, pattern: str) -> bool:
+    """Return whether a place in a data root matches a pattern; `*` does not cross folders."""
+    names, patterns = local.split("/"), pattern.split("/")
+    return len(names) == len(patterns) and all(map(fnmatchcase, names, patterns))
+
+
+def state_of(root: DataRoot, file: PublicFile, *, reread: bool = True) -> State:
+    """Return whether the file in this root is the published one, another one, or not there.
+
+    Without `reread`, checksums are remembered while a file does not change.
+    """
+    place = root.path / file.local
+    if not place.is_file():
+        return "missing"
+    return "published" if _is_published(place, file, reread=reread) else "different"
+
+
+def _is_published(place: Path, file: PublicFile, *, reread: bool = False) -> bool:
+    found = checksums_of(place) if reread else remembered_checksums(place)
+    return found.git_blob == file.git_blob and file.sha256 in (None, found.sha256)
+
+
+def download(file: PublicFile, folder: Path) -> Path:
+    """Download a published file to its place in the folder, and return that place.
+
+    The content is written beside it, verified, and only then renamed: what is at the place is the
+    whole, right file, whoever else downloads it and whenever this process dies. Raises `DataError`.
+    """
+    place = folder / file.local
+    partial = place.with_name(f".{place.name}.{uuid4().hex[:12]}.part")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(place)
+        with partial.open("xb") as stream:
+            _transfer(file, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        found = checksums_of(partial)
+        if found.git_blob != file.git_blob or file.sha256 not in (None, found.sha256):
+            raise _cannot_fetch(
+                folder,
+                [file],
+                f"the file that came ({partial.stat().st_size} bytes) is not the published one, "
+                f"and was removed\n"
+                f"  expected git blob {file.git_blob}, sha256 {file.sha256 or '(not listed)'}\n"
+                f"  came     git blob {found.git_blob}, sha256 {found.sha256}",
+            )
+        partial.replace(place)
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # requests' errors are OSErrors, a bad address ValueError
+        raise _cannot_fetch(folder, [file], _reason(error)) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+    return place
+
+
+def _transfer(file: PublicFile, stream: BinaryIO) -> None:
+    from pooch import HTTPDownloader
+
+    print(f"downloading {file.local} from {file.url}", file=sys.stderr)
+    downloader = HTTPDownloader(
+        progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=TIMEOUT_SECONDS
+    )
+    downloader(url=file.url, output_file=stream, pooch=None)
+
+
+def _remove_abandoned(place: Path) -> None:
+    for path in place.parent.glob(f".{place.name}.*.part"):
+        with suppress(OSError):  # another process tidies as well
+            if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
+                path.unlink()
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason in few words: that of the system, below what the libraries wrapped."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server answered {response.status_code} {response.reason}"
+    if "Timeout" in type(error).__name__:
+        return f"no answer within {TIMEOUT_SECONDS} seconds"
+    reason = str(error)
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            reason = cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return shorten(reason, 300)
+
+
+def _cannot_fetch(folder: Path, files: list[PublicFile], reason: str) -> DataError:
+    lines = [f"cannot download {', '.join(file.local for file in files)}: {reason}"]
+    for file in files:
+        lines += [f"  address: {file.url}", f"  put it at: {folder / file.local}"]
+    lines += [
+        "Download by other means and put it there, or name a folder that has the data: "
+        f"--data or {DATA_VARIABLE}.",
+        TRY_THE_SAMPLE,
+    ]
+    return DataError("\n".join(lines))

@@ -1,0 +1,63 @@
+"""A number with what is needed to trust it: over how many units, and under which choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The choices that move a score, in a fixed order, as `metric|key:value|…`.
+
+    Two scores may be compared when their signatures differ in nothing; `differences` says in what.
+    """
+
+    metric: str
+    choices: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, metric: str, choices: Mapping[str, object]) -> Signature:
+        """Build a signature; the order of `choices` is kept."""
+        return cls(metric, tuple((key, str(value)) for key, value in choices.items()))
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Read back what `str` wrote. Raises `ValueError` when a part has no colon."""
+        metric, *parts = text.split("|")
+        pairs = [part.partition(":") for part in parts]
+        if not all(colon for _, colon, _ in pairs):
+            raise ValueError(f"not a signature: {text!r}")
+        return cls(metric, tuple((key, value) for key, _, value in pairs))
+
+    def __str__(self) -> str:
+        return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.choices)])
+
+    def differences(self, other: Signature, ignoring: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the keys on which the two disagree, in this signature's order."""
+        mine, theirs = dict(self.choices), dict(other.choices)
+        keys = [*mine, *(key for key in theirs if key not in mine)]
+        skipped = set(ignoring)
+        return tuple(k for k in keys if k not in skipped and mine.get(k) != theirs.get(k))
+
+
+WHOLE = "total"
+"""The scope of a score over everything, beside those of its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number of a report.
+
+    `value` is unrounded, in the unit that the metric documents (percent for rates and BLEU) and
+    customarily shown with `places` decimals; `n` is the number of units (dialogues) behind it;
+    `scope` says which part of the input it is about (a domain, say).
+    """
+
+    name: str
+    label: str
+    value: float
+    n: int
+    signature: Signature
+    places: int = 2
+    scope: str = WHOLE

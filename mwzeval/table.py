@@ -1,0 +1,74 @@
+"""The one shape that every benchmark reduces to: scored units × additive columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Table:
+    """Rows of additive numbers, one row per scored unit (a dialogue, an example, an episode).
+
+    `values` has shape (units, columns). Column sums over any choice of rows are all that a score
+    needs, so resampling, pairing, selecting and adding tables never look inside a metric.
+    """
+
+    units: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.values.shape != (len(self.units), len(self.columns)):
+            raise ValueError(
+                f"{len(self.units)} units × {len(self.columns)} columns do not fit values of shape "
+                f"{self.values.shape}"
+            )
+
+    @classmethod
+    def from_rows(
+        cls, columns: Sequence[str], rows: Iterable[tuple[str, Mapping[str, float]]]
+    ) -> Table:
+        """Build a table from (unit, {column: number}) pairs; a column that a row lacks is 0."""
+        position = {column: index for index, column in enumerate(columns)}
+        kept = list(rows)
+        values = np.zeros((len(kept), len(position)))
+        for index, (_, row) in enumerate(kept):
+            for column, number in row.items():
+                values[index, position[column]] = number
+        return cls(tuple(unit for unit, _ in kept), tuple(columns), values)
+
+    def sums(self) -> dict[str, float]:
+        """Return the sum of each column over all units (exact: the columns hold counts)."""
+        return dict(zip(self.columns, self.values.sum(axis=0).tolist(), strict=True))
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """Return one column, shape (units,). Raises `KeyError` for an unknown name."""
+        try:
+            index = self.columns.index(name)
+        except ValueError:
+            raise KeyError(name) from None
+        return self.values[:, index]
+
+    def select(self, units: Sequence[str]) -> Table:
+        """Return the rows of `units`, in that order. Raises `KeyError` for a unit not here."""
+        position = {unit: index for index, unit in enumerate(self.units)}
+        rows = [position[unit] for unit in units]
+        return Table(tuple(units), self.columns, self.values[rows])
+
+    def beside(self, other: Table) -> Table:
+        """Return the columns of both, for the same units in the same order."""
+        if self.units != other.units:
+            raise ValueError("tables side by side need the same units in the same order")
+        return Table(
+            self.units, self.columns + other.columns, np.hstack([self.values, other.values])
+        )
+
+    def __add__(self, other: Table) -> Table:
+        """Return the rows of both, one below the other; both need the same columns."""
+        if self.columns != other.columns:
+            raise ValueError("tables below each other need the same columns")
+        return Table(self.units + other.units, self.columns, np.vstack([self.values, other.values]))

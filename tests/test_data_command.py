@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from mwzeval.data_command import (
+    download,
+    examples,
+    exit_code,
+    format_states,
+    status,
+    verify,
+)
+from mwzeval.errors import DataError, UsageError
+from mwzeval.resources import DataRoot, Origin, PublicFile
+
+CORPORA = {"old": ("db/*.json", "old.zip", "old.json"), "new": ("db/*.json", "new/*.json")}
+CONTENT = b"published"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MWZEVAL_CACHE", str(tmp_path / "cache"))
+
+
+def root_with(folder: Path, contents: dict[str, bytes], origin: Origin = "--data") -> DataRoot:
+    for local, content in contents.items():
+        (folder / local).parent.mkdir(parents=True, exist_ok=True)
+        (folder / local).write_bytes(content)
+    blob = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
+    places = ["unused.json", "old.zip", "new/2.json", "new/1.json", "db/hotel.json"]
+    published = tuple(PublicFile(place, "r", "c", place, blob) for place in places)
+    return DataRoot(folder, origin, published, offline=True)
+
+
+def test_every_file_of_the_corpora_has_a_state_and_those_who_read_it(tmp_path: Path) -> None:
+    contents = {
+        "db/hotel.json": CONTENT,
+        "new/1.json": b"mine",
+        "new/3.json": b"also mine",
+        "old.json": b"unpacked",
+        "leaderboard.json": b"of no corpus",
+        "unused.json": CONTENT,
+        "new/.hidden.json": b"",
+    }
+    root = root_with(tmp_path / "data", contents)
+    for look in (status, verify):
+        states = look(root, CORPORA)
+        assert [(row.local, row.state, row.corpora) for row in states] == [
+            ("db/hotel.json", "published", ("old", "new")),
+            ("new/1.json", "different", ("new",)),
+            ("new/2.json", "missing", ("new",)),
+            ("new/3.json", "unlisted", ("new",)),
+            ("old.json", "unlisted", ("old",)),
+            ("old.zip", "missing", ("old",)),
+        ]
+        assert exit_code(states) == 1
+
+
+@pytest.mark.parametrize(
+    ("contents", "code"),
+    [
+        ({}, 0),
+        ({"db/hotel.json": CONTENT}, 0),
+        ({"db/hotel.json": CONTENT, "readme.json": b"x"}, 0),
+        ({"db/hotel.json": CONTENT + b"\n"}, 1),
+        ({"db/hotel.json": CONTENT, "old.json": b"x"}, 1),
+    ],
+)
+def test_verify_fails_only_when_a_file_that_is_there_is_not_the_published_one(
+    tmp_path: Path, contents: dict[str, bytes], code: int
+) -> None:
+    assert exit_code(verify(root_with(tmp_path, contents), CORPORA)) == code
+
+
+def test_the_table_says_what_was_expected_and_what_is_there(tmp_path: Path) -> None:
+    root = root_with(tmp_path / "data", {"db/hotel.json": CONTENT, "new/1.json": b""})
+    lines = format_states(root, verify(root, CORPORA)).splitlines()
+    blob = root.published[0].git_blob
+    assert lines == [
+        f"{root.path} (given by --data; used as it is)",
+        "",
+        "state      file           corpora",
+        "published  db/hotel.json  old, new",
+        "different  new/1.json     new",
+        f"             expected git blob {blob}",
+        "             found    git blob e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+        "missing    new/2.json     new",
+        "missing    old.zip        old",
+        "",
+        "old  1 published, 1 missing",
+        "new  1 published, 1 different, 1 missing",
+        "",
+        "Scores computed with files that are not the published ones are not scores on the "
+        "published data; the checksum in their signature shows it.",
+    ]
+
+
+def test_a_folder_that_does_not_exist_yet_has_everything_missing(tmp_path: Path) -> None:
+    root = root_with(tmp_path / "nothing", {}, "cache")
+    states = status(root, CORPORA)
+    assert {row.state for row in states} == {"missing"}
+    assert len(states) == 4
+    assert "cache" in format_states(root, states).splitlines()[0]
+    assert format_states(root, []).startswith(str(root.path))
+
+
+def test_a_download_of_what_is_there_needs_no_network(tmp_path: Path) -> None:
+    contents = dict.fromkeys(("db/hotel.json", "new/1.json", "new/2.json"), CONTENT)
+    root = root_with(tmp_path, contents, "cache")
+    assert download(root, CORPORA, "new") == [tmp_path / place for place in contents]
+    with pytest.raises(DataError, match=r"old\.zip: the network is forbidden"):
+        download(root, CORPORA)
+
+
+def test_a_download_is_for_known_corpora_and_for_the_cache(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r'"neww" — did you mean "new"\? \(known: old, new\)'):
+        download(root_with(tmp_path, {}, "cache"), CORPORA, "neww")
+    with pytest.raises(UsageError, match="used as it is"):
+        download(root_with(tmp_path, {}), CORPORA, "new")
+
+
+def test_examples_are_copied_and_never_overwrite(tmp_path: Path) -> None:
+    source, destination = tmp_path / "source", tmp_path / "made" / "here"
+    (source / "deep").mkdir(parents=True)
+    (source / "a.json").write_text("a")
+    (source / "deep" / "b.json").write_text("b")
+    copies = [destination / "a.json", destination / "deep" / "b.json"]
+    assert examples(destination, source) == copies
+    assert [copy.read_text() for copy in copies] == ["a", "b"]
+    copies[0].unlink()
+    copies[1].write_text("mine")
+    with pytest.raises(UsageError, match=r"b\.json"):
+        examples(destination, source)
+    assert not copies[0].exists()
+    assert copies[1].read_text() == "mine"
+
+
+def test_examples_that_cannot_be_copied_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="installation is incomplete"):
+        examples(tmp_path / "x", tmp_path / "empty")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a.json").write_text("a")
+    with pytest.raises(DataError, match="cannot copy"):
+        examples(source / "a.json", source)
