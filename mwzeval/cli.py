@@ -7,6 +7,7 @@ everything else to standard error.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -55,6 +56,8 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    # Nothing here makes cycles worth collecting, and looking for them takes a tenth of the time.
+    gc.disable()
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

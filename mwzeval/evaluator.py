@@ -24,21 +24,14 @@ from mwzeval.multiwoz.choices import (
 )
 from mwzeval.multiwoz.corpus import (
     SAMPLE_PREFIX,
-    available_references,
     corpus_root,
     load_fold,
-    load_references,
 )
-from mwzeval.multiwoz.coverage import (
-    Coverage,
-    check_keys,
-    check_responses,
-    check_states,
-    coverage,
-    fits,
-)
+from mwzeval.multiwoz.coverage import Coverage, check_fit, coverage
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
+from mwzeval.multiwoz.plausibility import check_keys, check_responses, check_states
 from mwzeval.multiwoz.predictions import Dialogues, Findings, check_dialogues
+from mwzeval.multiwoz.references import available_references, load_references, own_references
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
@@ -58,8 +51,9 @@ class Evaluator:
 
     `bleu`, `success`, `richness`, `dst` choose the metrics. `corpus` is one of
     `mwzeval.multiwoz.choices.CORPUS_NAMES`, or `auto`: the sample when all dialogues are the
-    sample's, else MultiWOZ 2.2. `rules` are the normalisation rules, `data` a folder with the public files
-    (default: `MWZEVAL_DATA`, else the user's cache, filled on first use unless `offline`).
+    sample's, else MultiWOZ 2.2. `rules` are the normalisation rules, `data` a folder with the
+    public files (default: `MWZEVAL_DATA`, else the user's cache, filled on first use unless
+    `offline`).
     `references` names the reference sets for BLEU, the corpus' own first (default: its own and
     every `references/*.json` in the data folder).
 
@@ -150,7 +144,7 @@ class Evaluator:
         findings = Findings()
         dialogues = check_dialogues({dialogue_id: turns}, findings, need_responses=True)
         scorer = self._scorer_of(dialogues)
-        fits(dialogues, scorer.gold, findings)
+        check_fit(dialogues, scorer.gold, findings)
         findings.check()
         checked = dialogues[dialogue_id]
         return scorer.outcome(scorer.normalize(dialogue_id, checked, Sources.of([checked])))
@@ -161,7 +155,7 @@ class Evaluator:
         if not dialogues:
             findings.check()
         scorer = self._scorer_of(dialogues)
-        fits(dialogues, scorer.gold, findings)
+        check_fit(dialogues, scorer.gold, findings)
         check_keys(dialogues, findings)
         check_states(dialogues, findings)
         if need_responses:
@@ -182,7 +176,7 @@ class Evaluator:
     def _load(self, corpus: str) -> Scorer:
         root = corpus_root(corpus, self.data, offline=self.offline)
         gold = load_fold(corpus, self.fold, root)
-        own = {name: dialogue.references for name, dialogue in gold.dialogues.items()}
+        own = own_references(gold)
         names = self.references
         if names is None:
             names = (gold.reference_set, *available_references(root))

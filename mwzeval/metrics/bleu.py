@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
-from sacrebleu.metrics.helpers import extract_all_word_ngrams
+from sacrebleu.metrics.helpers import extract_word_ngrams
 
 ORDERS = range(1, MAX_NGRAM_ORDER + 1)
 FIELDS = (
@@ -31,14 +31,12 @@ SIGNATURE = {
     "smooth": _BLEU.smooth_method,
 }
 
-NgramCounts = Mapping[tuple[str, ...], int]
-
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A segment's n-gram counts of all orders, and its length in tokens."""
+    """A segment's n-gram counts, one mapping per order, and its length in tokens."""
 
-    ngrams: NgramCounts
+    ngrams: tuple[Mapping[str, int], ...]
     length: int
 
 
@@ -56,10 +54,12 @@ def prepare(text: str) -> PreparedText:
     return prepare_tokenized(tokenize(text))
 
 
-def prepare_tokenized(tokenized: str) -> PreparedText:
-    """Return n-gram counts and length of one segment that `tokenize` has returned."""
-    ngrams, length = extract_all_word_ngrams(tokenized, 1, MAX_NGRAM_ORDER)
-    return PreparedText(dict(ngrams), length)
+def prepare_tokenized(text: str) -> PreparedText:
+    """Return n-gram counts and length of a segment that `tokenize` has returned."""
+    tokens = text.split()
+    # n-grams as text, not as tuples: the garbage collector passes over a mapping of texts.
+    ngrams = tuple(dict(extract_word_ngrams(tokens, order)) for order in ORDERS)
+    return PreparedText(ngrams, len(tokens))
 
 
 class Bleu:
@@ -79,11 +79,15 @@ class Bleu:
         for hypothesis, reference in zip(hypotheses, references, strict=True):
             system_length += hypothesis.length
             reference_length += reference.length
-            for index, order in enumerate(ORDERS):
-                total[index] += max(0, hypothesis.length - order + 1)
-            counts = hypothesis.ngrams
-            for ngram in counts.keys() & reference.ngrams.keys():
-                correct[len(ngram) - 1] += min(counts[ngram], reference.ngrams[ngram])
+            for index, (counts, limits) in enumerate(
+                zip(hypothesis.ngrams, reference.ngrams, strict=True)
+            ):
+                total[index] += max(0, hypothesis.length - index)
+                shared = counts.keys() & limits.keys()
+                if not shared:
+                    # Then no longer n-gram is shared either, but each still counts.
+                    continue
+                correct[index] += sum(min(counts[ngram], limits[ngram]) for ngram in shared)
         numbers = [system_length, reference_length, *correct, *total]
         return dict(zip(self.columns, numbers, strict=True))
 

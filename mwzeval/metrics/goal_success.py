@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from mwzeval.score import WHOLE
 
@@ -33,8 +33,7 @@ class DomainGoal:
     needs_offer: NeedsOffer = NeedsOffer.ALWAYS
 
 
-@dataclass(frozen=True, slots=True)
-class DomainTurn:
+class DomainTurn(NamedTuple):
     """What one system turn does in one domain.
 
     `found` is None when the turn offers nothing, else the venues that it may be offering.

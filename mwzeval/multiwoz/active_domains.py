@@ -18,9 +18,11 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
     previously_changed: list[str] = []
     estimates: list[tuple[str, ...]] = []
     for state in states:
-        changed = [
-            domain for domain, slots in state.items() if slots.items() - _slots(previous, domain)
-        ]
+        changed = (
+            [domain for domain, slots in state.items() if slots.items() - _slots(previous, domain)]
+            if state is not previous
+            else []
+        )
         if not changed:
             if current is None:
                 estimates.append(())

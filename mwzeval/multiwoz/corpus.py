@@ -6,7 +6,6 @@ What is derived from the files is kept in the user's cache, because the files ar
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -15,12 +14,12 @@ from typing import Any
 
 from mwzeval.derived import combined_fingerprint, derive
 from mwzeval.errors import DataError, UsageError, did_you_mean
+from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz import data_json, version_22
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.fold_files import fold_sources, read_fold
 from mwzeval.multiwoz.goals import booked_domains_of, goals_of
 from mwzeval.multiwoz.gold import GoldDialogue, dialogue_id, goal_from_json
-from mwzeval.multiwoz.normalization import normalize_response
 from mwzeval.multiwoz.version_22 import Annotations
 from mwzeval.resources import DataRoot, embedded, locate
 
@@ -104,7 +103,7 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
     databases = {domain: root.require(f"db/{domain}_db.json") for domain in DATABASE_DOMAINS}
     sources = _Sources.of(layout, fold, root)
     plain = derive(
-        f"{corpus}-{fold}", sources.paths, _revision(), lambda: _gold(sources, corpus, fold)
+        f"{corpus}-{fold}", sources.paths, derived_revision(), lambda: _gold(sources, corpus, fold)
     )
     everything = [*sources.paths, *databases.values()]
     checksum = combined_fingerprint({_local(path, root): path for path in everything})
@@ -113,7 +112,7 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
         fold,
         checksum[:8],
         {name: GoldDialogue.from_json(dialogue) for name, dialogue in plain.items()},
-        {domain: _read_json(path) for domain, path in databases.items()},
+        {domain: read_source(path) for domain, path in databases.items()},
     )
 
 
@@ -153,9 +152,11 @@ class _Sources:
         ]
 
 
-def _revision() -> str:
-    # References are kept as Moses spaces them.
-    return f"{DERIVED_REVISION} sacremoses {version('sacremoses')}"
+def derived_revision() -> str:
+    """Return what the derived gold data depend on beside their sources."""
+    # References are kept as Moses spaces and sacreBLEU tokenises them.
+    libraries = [f"{name} {version(name)}" for name in ("sacremoses", "sacrebleu")]
+    return " ".join([str(DERIVED_REVISION), *libraries])
 
 
 def _local(path: Path, root: DataRoot) -> str:
@@ -183,17 +184,17 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
     for path in sources.goals:
         goals = {
             dialogue_id(name): {domain: goal_from_json(goal) for domain, goal in by_domain.items()}
-            for name, by_domain in _read_json(path).items()
+            for name, by_domain in read_source(path).items()
         }
     for path in sources.booked:
         booked = {
             dialogue_id(name): tuple(frozenset(domains) for domains in turns)
-            for name, turns in _read_json(path).items()
+            for name, turns in read_source(path).items()
         }
     annotated: Mapping[str, Annotations]
     if sources.dialogues_22:
-        turns = [dialogue for path in sources.dialogues_22 for dialogue in _read_json(path)]
-        annotated = dict(version_22.annotations_of(turns, _read_json(sources.acts_22[0])))
+        turns = [dialogue for path in sources.dialogues_22 for dialogue in read_source(path)]
+        annotated = dict(version_22.annotations_of(turns, read_source(sources.acts_22[0])))
     else:
         annotated = {
             name: (data_json.references_of(dialogue["log"]), data_json.states_of(dialogue["log"]))
@@ -201,7 +202,11 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
         }
     return {
         name: GoldDialogue(
-            goals[name], _one_per_turn(booked[name], len(states)), references, states
+            goals[name],
+            _one_per_turn(booked[name], len(states)),
+            references,
+            tuple(tokenize(reference) for reference in references),
+            states,
         )
         for name, (references, states) in annotated.items()
     }
@@ -213,48 +218,8 @@ def _one_per_turn(booked: tuple[frozenset[str], ...], turns: int) -> tuple[froze
     return booked[:turns] + missing * (booked[-1:] or (frozenset(),))
 
 
-def load_references(name: str, fold: Fold, root: DataRoot) -> Mapping[str, tuple[str, ...]]:
-    """Return a further reference set: normalised responses by dialogue id.
-
-    The name is that of another corpus version (`mwz21`) or of a file `references/NAME.json`, which
-    holds a list of turns per dialogue, each a text or an object with a `response`.
-    Raises `DataError` when there is no such file and none can be had.
-    """
-    for corpus, layout in CORPORA.items():
-        if layout.reference_set == name and corpus != SAMPLE:
-            gold = load_fold(corpus, fold, root)
-            return {key: dialogue.references for key, dialogue in gold.dialogues.items()}
-    path = root.require(f"references/{name}.json")
-    plain = derive(f"references-{_file_name(name)}", [path], _revision(), lambda: _responses(path))
-    return {key: tuple(responses) for key, responses in plain.items()}
-
-
-def available_references(root: DataRoot) -> list[str]:
-    """Return the names of the further reference sets whose files are in the data root."""
-    return sorted(path.stem for path in root.path.glob("references/*.json"))
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^a-z0-9._-]", "_", name.lower())
-
-
-def _responses(path: Path) -> dict[str, list[str]]:
-    try:
-        return {
-            dialogue_id(name): [
-                normalize_response(turn if isinstance(turn, str) else turn["response"])
-                for turn in turns
-            ]
-            for name, turns in _read_json(path).items()
-        }
-    except (LookupError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"{path}: not a reference set, which is an object of dialogue id → list of turns, each "
-            f'a text or an object with a "response" ({type(error).__name__}: {error})'
-        ) from None
-
-
-def _read_json(path: Path) -> Any:
+def read_source(path: Path) -> Any:
+    """Return the value of a JSON file of the corpus. Raises `DataError` when it is damaged."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:

@@ -10,10 +10,11 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.fuzzy import partial_ratio
+from mwzeval.multiwoz.fuzzy import reaches
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 
 Row = Mapping[str, Any]
@@ -37,8 +38,8 @@ FUZZY_COLUMNS = {
     "restaurant": {"name", "food"},
     "train": {"departure", "destination"},
 }
-REMEMBERED_VALUES = 2**14
-"""Fuzzy answers kept per column before they are forgotten: bounds memory on hostile input."""
+REMEMBERED = 2**14
+"""Answers kept before they are forgotten: bounds memory on hostile input."""
 
 
 class Column(ABC):
@@ -79,9 +80,9 @@ class FuzzyColumn(Column):
         if rows is None:
             rows = self._unknown
             for value, rows_of_value in self._rows_of.items():
-                if partial_ratio(value, asked) >= FUZZY_THRESHOLD:
+                if reaches(value, asked, FUZZY_THRESHOLD):
                     rows |= rows_of_value
-            if len(self._remembered) >= REMEMBERED_VALUES:
+            if len(self._remembered) >= REMEMBERED:
                 self._remembered.clear()
             self._remembered[asked] = rows
         return rows
@@ -130,6 +131,7 @@ class Venues:
 
     def __init__(self, domain: str, rows: Sequence[Row]) -> None:
         self._ids = tuple(str(row["trainID" if domain == "train" else "id"]) for row in rows)
+        self._ids_of: dict[int, tuple[str, ...]] = {}
         self._all = (1 << len(rows)) - 1
         first = rows[0] if rows else {}
         self._columns: dict[str, Column] = {}
@@ -151,13 +153,15 @@ class Venues:
                 rows &= column.satisfying(value)
         return rows
 
-    def ids(self, rows: int) -> list[str]:
+    def ids(self, rows: int) -> tuple[str, ...]:
         """Return the ids of a bit set of rows, in table order."""
-        ids = []
-        while rows:
-            lowest = rows & -rows
-            ids.append(self._ids[lowest.bit_length() - 1])
-            rows ^= lowest
+        ids = self._ids_of.get(rows)
+        if ids is None:
+            chosen = bin(rows)[:1:-1]
+            ids = tuple(compress(self._ids, map(int, chosen)))
+            if len(self._ids_of) >= REMEMBERED:
+                self._ids_of.clear()
+            self._ids_of[rows] = ids
         return ids
 
 
@@ -182,13 +186,14 @@ class Database:
         Slots that are no column of the domain's table, and values that mean "anything", constrain
         nothing; a domain without a table has no venues.
         """
-        venues = self._venues.get(domain)
-        if venues is None:
-            return []
         normal = {}
         for raw_slot, value in constraints.items():
             slot = normalize_slot(raw_slot)
-            normal[slot] = (
-                value if value in NO_CONSTRAINT else normalize_value(slot, value, self.rules)
-            )
-        return venues.ids(venues.satisfying(normal))
+            anything = value in NO_CONSTRAINT
+            normal[slot] = value if anything else normalize_value(slot, value, self.rules)
+        return list(self.query_normalized(domain, normal))
+
+    def query_normalized(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the same for constraints that are in normal form already."""
+        venues = self._venues.get(domain)
+        return venues.ids(venues.satisfying(constraints)) if venues else ()

@@ -28,3 +28,18 @@ if fuzz.SequenceMatcher is not StringMatcher:
 def partial_ratio(first: str, second: str) -> int:
     """Return fuzzywuzzy's `partial_ratio`, 0 to 100: how well the shorter fits into the longer."""
     return int(fuzz.partial_ratio(first, second))
+
+
+def reaches(first: str, second: str, threshold: int) -> bool:
+    """Tell whether `partial_ratio` is at least `threshold`, mostly without computing it.
+
+    The ratio is at best 2·m / (s + w), of m characters matched in order between the shorter text
+    (length s) and a window of the longer one (length w ≥ m). With m at most the number c of
+    characters that both texts have at all, it cannot exceed 2·c / (s + c).
+    """
+    shorter, longer = (first, second) if len(first) <= len(second) else (second, first)
+    common = sum(min(shorter.count(char), longer.count(char)) for char in set(shorter))
+    # Half a percent less, because the ratio is rounded, and a little more for float errors.
+    if 200 * common < (threshold - 0.501) * (len(shorter) + common):
+        return False
+    return partial_ratio(first, second) >= threshold

@@ -25,12 +25,14 @@ class GoldDialogue:
     """Gold data of one dialogue; `booked`, `references`, `states` have one item a system turn.
 
     `booked` are the domains booked by that turn, `references` the delexicalised responses with
-    natural spacing, `states` the annotated states (not normalised) after the user turn before.
+    natural spacing (and as sacreBLEU tokenises them), `states` the annotated states (not
+    normalised) after the user turn before.
     """
 
     goal: Mapping[str, Goal]
     booked: tuple[frozenset[str], ...]
     references: tuple[str, ...]
+    tokenized_references: tuple[str, ...]
     states: tuple[State, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -45,8 +47,9 @@ class GoldDialogue:
                 for domain, goal in self.goal.items()
             },
             "booked": [sorted(domains) for domains in self.booked],
-            "references": list(self.references),
-            "states": list(self.states),
+            "references": self.references,
+            "tokenized_references": self.tokenized_references,
+            "states": self.states,
         }
 
     @classmethod
@@ -56,6 +59,7 @@ class GoldDialogue:
             goal={domain: goal_from_json(goal) for domain, goal in plain["goal"].items()},
             booked=tuple(frozenset(domains) for domains in plain["booked"]),
             references=tuple(plain["references"]),
+            tokenized_references=tuple(plain["tokenized_references"]),
             states=tuple(plain["states"]),
         )
 

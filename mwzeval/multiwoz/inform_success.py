@@ -6,7 +6,8 @@ The rules of the benchmark; what follows from them is in `mwzeval.metrics.goal_s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import DomainGoal, DomainTurn, NeedsOffer
 from mwzeval.multiwoz.database import Database
@@ -20,8 +21,7 @@ WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
 """Domains without a choice of venues."""
 
 
-@dataclass(frozen=True, slots=True)
-class NormalizedTurn:
+class NormalizedTurn(NamedTuple):
     """A turn ready for scoring; `response` holds canonical placeholders (spacing as it came)."""
 
     response: str
@@ -62,13 +62,19 @@ def dialogue_acts(
     before cannot be the right one.
     """
     for turn, booked_domains in zip(turns, booked, strict=False):
-        provided = frozenset(slot for slot in PROVIDABLE if slot in turn.response)
+        provided = provided_slots(turn.response)
         acts = {}
-        for domain in goal:
-            if domain in turn.active_domains:
+        for domain in turn.active_domains:
+            if domain in goal:
                 given = provided if domain in booked_domains else provided - {"REFERENCE"}
                 acts[domain] = DomainTurn(_found(domain, turn, database), given)
         yield acts
+
+
+@lru_cache(maxsize=2**14)
+def provided_slots(response: str) -> frozenset[str]:
+    """Return the slots whose placeholder a (canonical) response contains, anywhere in the text."""
+    return frozenset(slot for slot in PROVIDABLE if slot in response)
 
 
 def _found(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, ...] | None:
@@ -78,4 +84,4 @@ def _found(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, 
         return None
     if domain not in turn.state:
         return ()
-    return tuple(database.query(domain, turn.state[domain]))
+    return database.query_normalized(domain, turn.state[domain])

@@ -10,7 +10,25 @@ from functools import lru_cache
 
 from sacremoses import MosesDetokenizer, MosesTokenizer
 
-_TOKENIZER = MosesTokenizer(lang="en")
+
+class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
+    """The library's tokeniser, asking ready sets of characters.
+
+    The library builds a set of all lower-case letters of Unicode for every full stop it meets,
+    which takes as long as everything else together.
+    """
+
+    _LOWER = frozenset(MosesTokenizer.IsLower)
+    _ALPHA = frozenset(MosesTokenizer.IsAlpha)
+
+    def islower(self, text: str) -> bool:
+        return self._LOWER.issuperset(text)
+
+    def isanyalpha(self, text: str) -> bool:
+        return not self._ALPHA.isdisjoint(text)
+
+
+_TOKENIZER = _Tokenizer(lang="en")
 _DETOKENIZER = MosesDetokenizer(lang="en")
 
 

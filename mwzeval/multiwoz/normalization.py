@@ -7,8 +7,7 @@ see `placeholders.py` and `value_aliases.py`.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from mwzeval.multiwoz.choices import Rules
@@ -26,6 +25,7 @@ TIME_SLOTS = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
 FLAG_SLOTS = frozenset({"parking", "internet"})
 
 
+@lru_cache(maxsize=2**12)
 def normalize_slot(slot: str) -> str:
     """Return the slot name as database columns spell it."""
     slot = slot.lower().replace(" ", "")
@@ -60,16 +60,25 @@ def normalize_name(name: str, rules: Rules) -> str:
 
 def normalize_state(state: State, rules: Rules) -> dict[str, dict[str, str]]:
     """Return a state with slots and values normalised; domains stay as they are."""
-    normal: dict[str, dict[str, str]] = {}
-    for domain, slots in state.items():
-        values = normal[domain] = {}
-        for slot, value in slots.items():
-            name = normalize_slot(slot)
-            values[name] = normalize_value(name, value, rules)
+    return {
+        domain: {
+            (name := normalize_slot(slot)): normalize_value(name, value, rules)
+            for slot, value in slots.items()
+        }
+        for domain, slots in state.items()
+    }
+
+
+def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
+    """Return the states of consecutive turns normalised; most turns change nothing."""
+    normal: list[State] = []
+    previous: State | None = None
+    for state in states:
+        normal.append(normal[-1] if state == previous else normalize_state(state, rules))
+        previous = state
     return normal
 
 
-@lru_cache(maxsize=2**14)
 def canonical_response(response: str) -> str:
     """Return a delexicalised response with canonical placeholders, spaced as it came."""
     text, _ = canonical_placeholders(response.lower())
@@ -83,7 +92,7 @@ def normalize_response(response: str) -> str:
     return natural_spacing(canonical_response(response))
 
 
-def unknown_placeholders(response: str) -> Counter[str]:
-    """Count the placeholders of a response that no rule knows; they vanish from the text."""
+def unknown_placeholders(response: str) -> tuple[str, ...]:
+    """Return the placeholders of a response that no rule knows; they vanish from the text."""
     _, unknown = canonical_placeholders(response.lower())
     return unknown

@@ -7,8 +7,8 @@ also raises the scoring revision.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 VENUE_DOMAINS = ("attraction", "restaurant", "hotel")
 PLACE_DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant")
@@ -64,18 +64,19 @@ PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for na
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 
 
-def canonical_placeholders(response: str) -> tuple[str, Counter[str]]:
+@lru_cache(maxsize=2**14)
+def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
     """Return a lower-case response with canonical placeholders, and the names nobody knows.
 
     An unknown placeholder becomes nothing at all.
     """
-    unknown: Counter[str] = Counter()
+    unknown: list[str] = []
 
     def canonical(match: re.Match[str]) -> str:
         name = match.group(1)
         if name in PLACEHOLDERS:
             return PLACEHOLDERS[name]
-        unknown[name] += 1
+        unknown.append(name)
         return ""
 
-    return _PLACEHOLDER.sub(canonical, response), unknown
+    return _PLACEHOLDER.sub(canonical, response), tuple(unknown)

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files import RepeatedKeys, read_json, read_json_lines
 from mwzeval.multiwoz.normalization import State
 
 TURN_KEYS = ("response", "state", "active_domains")
+_TURN_KEYS = frozenset(TURN_KEYS)
 LINE_KEYS = ("dialogue", "turns")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A system turn; what the prediction does not say is None."""
 
     response: str | None
@@ -125,7 +125,7 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
             findings.error("empty", "the dialogue has no turns", dialogue=name)
         else:
             dialogues[name] = [
-                _turn(turn, need_responses, _Place(findings, name, index))
+                _plain_turn(turn) or _turn(turn, need_responses, _Place(findings, name, index))
                 for index, turn in enumerate(turns)
             ]
     return dialogues
@@ -144,6 +144,32 @@ class _Place:
 
     def warning(self, kind: str, message: str, key: str | None = None) -> None:
         self.findings.warning(kind, message, dialogue=self.dialogue, turn=self.turn, key=key)
+
+
+def _plain_turn(raw: Any) -> Turn | None:
+    """Return a turn that is exactly as it should be, as nearly all are, without further ado."""
+    if type(raw) is not dict or not raw.keys() <= _TURN_KEYS:
+        return None
+    response, state, active = raw.get("response"), raw.get("state"), raw.get("active_domains")
+    if type(response) is not str or ("state" in raw and not _is_plain_state(state)):
+        return None
+    if "active_domains" in raw:
+        if type(active) is not list or not all(type(domain) is str for domain in active):
+            return None
+        active = tuple(active)
+    return Turn(response, state, active)
+
+
+def _is_plain_state(raw: Any) -> bool:
+    if type(raw) is not dict:
+        return False
+    for domain, slots in raw.items():
+        if type(domain) is not str or type(slots) is not dict:
+            return False
+        for slot, value in slots.items():
+            if not (type(slot) is type(value) is str):
+                return False
+    return True
 
 
 def _turn(raw: Any, need_response: bool, place: _Place) -> Turn:

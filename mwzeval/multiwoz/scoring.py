@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mwzeval.metrics.bleu import Bleu, PreparedText, prepare
+from mwzeval.metrics.bleu import Bleu, PreparedText, prepare, prepare_tokenized
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, GoalSuccess, judge
 from mwzeval.metrics.state_tracking import StateTracking
 from mwzeval.multiwoz.active_domains import estimate_active_domains
@@ -16,8 +16,9 @@ from mwzeval.multiwoz.fuzzy import partial_ratio
 from mwzeval.multiwoz.gold import ALL_DOMAINS
 from mwzeval.multiwoz.inform_success import NormalizedTurn, dialogue_acts, prepare_goal
 from mwzeval.multiwoz.moses import natural_spacing
-from mwzeval.multiwoz.normalization import State, canonical_response, normalize_state
+from mwzeval.multiwoz.normalization import State, canonical_response, normalize_states
 from mwzeval.multiwoz.predictions import Turn
+from mwzeval.multiwoz.references import References
 
 DST_THRESHOLD = 95
 """Two state values agree when their `partial_ratio` is above this."""
@@ -68,7 +69,7 @@ class Scorer:
         self,
         gold: GoldFold,
         rules: Rules,
-        reference_sets: Mapping[str, Mapping[str, Sequence[str]]],
+        reference_sets: Mapping[str, References],
     ) -> None:
         self.gold = gold
         self.rules = rules
@@ -84,7 +85,7 @@ class Scorer:
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:
         """Return a checked dialogue in normal form, gold data filled in as `sources` say."""
         states: Sequence[State] = (
-            [normalize_state(turn.state or {}, self.rules) for turn in turns]
+            normalize_states((turn.state or {} for turn in turns), self.rules)
             if sources.predicted_states
             else self.gold_states(name)[: len(turns)]
         )
@@ -106,7 +107,7 @@ class Scorer:
         states = self._gold_states.get(name)
         if states is None:
             annotated = self.gold.dialogues[name].states
-            states = tuple(normalize_state(state, self.rules) for state in annotated)
+            states = tuple(normalize_states(annotated, self.rules))
             self._gold_states[name] = states
         return states
 
@@ -147,7 +148,7 @@ class Scorer:
         prepared = self._prepared.get(key)
         if prepared is None:
             texts = self.reference_sets[reference_set].get(name, ())
-            prepared = tuple(prepare(text) for text in texts)
+            prepared = tuple(prepare_tokenized(text) for text in texts)
             self._prepared[key] = prepared
         return prepared
 

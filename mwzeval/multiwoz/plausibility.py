@@ -1,0 +1,79 @@
+"""Warnings about predictions that can be scored, but perhaps are not what was meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
+from mwzeval.multiwoz.normalization import normalize_slot, unknown_placeholders
+from mwzeval.multiwoz.ontology import ONTOLOGY, UNPREFIXED_BOOKING_SLOTS
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.predictions import Dialogues, Findings
+
+
+def check_keys(dialogues: Dialogues, findings: Findings) -> None:
+    """Warn when a key that all turns need together is there for some turns only."""
+    turns = [turn for turns in dialogues.values() for turn in turns]
+    for key, consequence in (
+        ("state", "gold states replace all predicted ones"),
+        ("active_domains", "they are estimated from the states for all turns"),
+    ):
+        lacking = sum(getattr(turn, key) is None for turn in turns)
+        if 0 < lacking < len(turns):
+            findings.warning(
+                f"partial-{key}", f'{lacking} of {len(turns)} turns have no "{key}": {consequence}'
+            )
+
+
+def check_states(dialogues: Dialogues, findings: Findings) -> None:
+    """Warn about domains and slots that MultiWOZ does not have (they are scored as they are)."""
+    messages: dict[tuple[str, str | None], str | None] = {}
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            for domain, slots in (turn.state or {}).items():
+                for slot in slots if domain in ONTOLOGY else (None,):
+                    if (domain, slot) not in messages:
+                        # Looking for the closest name is slow, and garbage has many names.
+                        hint = len(findings.warnings) < SHOWN_PROBLEMS
+                        messages[domain, slot] = _unknown(domain, slot, hint=hint)
+                    message = messages[domain, slot]
+                    if message:
+                        kind = "unknown-domain" if slot is None else "unknown-slot"
+                        key = f"state.{domain}" if slot is None else f"state.{domain}.{slot}"
+                        findings.warning(kind, message, dialogue=name, turn=index, key=key)
+
+
+def _unknown(domain: str, slot: str | None, *, hint: bool) -> str | None:
+    """Return what to say about a domain (and slot); None for one that exists."""
+    if slot is None:
+        close = did_you_mean(domain, ONTOLOGY) if hint else ""
+        return f'unknown domain "{shorten(domain)}"{close}'
+    name = normalize_slot(slot)
+    if name in ONTOLOGY[domain] or name in UNPREFIXED_BOOKING_SLOTS:
+        return None
+    close = did_you_mean(name, ONTOLOGY[domain]) if hint else ""
+    return f'unknown slot "{shorten(slot)}" in domain "{domain}"{close}'
+
+
+def check_responses(dialogues: Dialogues, findings: Findings) -> None:
+    """Warn about placeholders that nobody knows, and about responses without any placeholder."""
+    unknown: Counter[str] = Counter()
+    has_placeholders = False
+    for turns in dialogues.values():
+        for turn in turns:
+            if turn.response and "[" in turn.response:
+                has_placeholders = True
+                unknown.update(unknown_placeholders(turn.response))
+    for number, (name, count) in enumerate(sorted(unknown.items())):
+        close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
+        findings.warning(
+            "unknown-placeholder",
+            f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
+            count=count,
+        )
+    if not has_placeholders:
+        findings.warning(
+            "lexicalized",
+            "no response has a placeholder like [restaurant_name]: they look lexicalised, and "
+            "Inform, Success and BLEU only mean something for delexicalised responses",
+        )

@@ -1,0 +1,73 @@
+"""How sure a score is, and whether it differs from another: statistics that know no dataset.
+
+Everything starts from units × additive columns, or from one number a unit:
+
+* a rate whose units are the cases — `wilson`;
+* any function of column sums — `resampled_sums`, then `bootstrap_interval`;
+* a statistic that is no function of sums (distinct words, entropies) — `jackknife`;
+* two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
+  and `paired_bootstrap` for the interval of any other difference, `wins_ties_losses` for a look;
+* many systems — `significant_pairs` (Holm), then `rank_clusters`;
+* many runs of one system — `across_runs`, `variance_components`.
+"""
+
+from mwzeval.statistics.intervals import CONFIDENCE, Interval, wilson
+from mwzeval.statistics.jackknife import Jackknife, UnitStatistic, jackknife
+from mwzeval.statistics.outcomes import McNemar, WinsTiesLosses, mcnemar, wins_ties_losses
+from mwzeval.statistics.paired import (
+    PairedBootstrap,
+    PairedRandomization,
+    SwappedSums,
+    paired_bootstrap,
+    randomization_test,
+    swapped_sums,
+)
+from mwzeval.statistics.ranking import Rank, holm, rank_clusters, significant_pairs
+from mwzeval.statistics.resampling import (
+    SAMPLES,
+    SEED,
+    ResampledSums,
+    ScoreFunction,
+    Sums,
+    bootstrap_interval,
+    elementwise,
+    resample_counts,
+    resampled_sums,
+)
+from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
+
+__all__ = [
+    "CONFIDENCE",
+    "SAMPLES",
+    "SEED",
+    "AcrossRuns",
+    "Interval",
+    "Jackknife",
+    "McNemar",
+    "PairedBootstrap",
+    "PairedRandomization",
+    "Rank",
+    "ResampledSums",
+    "ScoreFunction",
+    "Sums",
+    "SwappedSums",
+    "UnitStatistic",
+    "VarianceComponents",
+    "WinsTiesLosses",
+    "across_runs",
+    "bootstrap_interval",
+    "elementwise",
+    "holm",
+    "jackknife",
+    "mcnemar",
+    "paired_bootstrap",
+    "randomization_test",
+    "rank_clusters",
+    "resample_counts",
+    "resampled_sums",
+    "significant_pairs",
+    "swapped_sums",
+    "variance_components",
+    "wilson",
+    "wins_ties_losses",
+]

@@ -1,0 +1,85 @@
+"""Many systems: which differences are significant together, and what ranks follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The place of a system among others.
+
+    `rank` is 1 + how many systems are significantly better, `lowest` how many are not
+    significantly worse (itself among them): its true place is somewhere in between. `cluster`
+    counts from 1; any system of an earlier cluster is significantly better than any of a later.
+    """
+
+    system: str
+    score: float
+    rank: int
+    lowest: int
+    cluster: int
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p values adjusted for their number, in the same order.
+
+    Taking those at most α as significant makes any false finding among them no likelier than α,
+    however the tests depend on each other. Raises `ValueError` for a p value not within 0 and 1.
+    Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
+    """
+    for p_value in p_values:
+        if not 0 <= p_value <= 1:
+            raise ValueError(f"not a p value: {p_value}")
+    adjusted = [0.0] * len(p_values)
+    so_far = 0.0
+    for step, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        so_far = max(so_far, min(1.0, (len(p_values) - step) * p_values[index]))
+        adjusted[index] = so_far
+    return tuple(adjusted)
+
+
+def significant_pairs(
+    p_values: Mapping[tuple[str, str], float], level: float = 0.05
+) -> tuple[tuple[str, str], ...]:
+    """Return the pairs that differ at `level` after Holm's correction over all the pairs given."""
+    adjusted = holm(list(p_values.values()))
+    return tuple(pair for pair, p_value in zip(p_values, adjusted, strict=True) if p_value <= level)
+
+
+def rank_clusters(
+    scores: Mapping[str, float], significant: Iterable[tuple[str, str]]
+) -> tuple[Rank, ...]:
+    """Rank systems by score (higher is better), given the pairs that differ significantly.
+
+    Systems come sorted by score, ties by name. Systems share a rank when equally many are
+    significantly better; since "not significantly different" is not transitive, sharing a rank
+    does not mean that two do not differ, and a lower score may have the better rank. A new cluster
+    starts where every system above is significantly better than every system below, as in the WMT
+    rankings (Bojar et al., WMT 2013).
+
+    Raises `ValueError` for a pair of unknown systems, or of two with the same score.
+    """
+    better: dict[str, set[str]] = {system: set() for system in scores}
+    for first, second in significant:
+        for system in (first, second):
+            if system not in scores:
+                raise ValueError(f"no score is known of the system {system!r}")
+        if scores[first] == scores[second]:
+            raise ValueError(
+                f"{first!r} and {second!r} score the same, so neither is significantly better"
+            )
+        high, low = (first, second) if scores[first] > scores[second] else (second, first)
+        better[low].add(high)
+    order = sorted(scores, key=lambda system: (-scores[system], system))
+    ranks = []
+    cluster = 1
+    for place, system in enumerate(order):
+        above = set(order[:place])
+        if place and all(better[below] >= above for below in order[place:]):
+            cluster += 1
+        worse = sum(system in others for others in better.values())
+        rank = 1 + len(better[system])
+        ranks.append(Rank(system, scores[system], rank, len(order) - worse, cluster))
+    return tuple(ranks)

@@ -1,0 +1,132 @@
+"""Summed rows score exactly what sacreBLEU makes of all segments at once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+import sacrebleu
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.metrics.bleu import Bleu, prepare
+from mwzeval.multiwoz.corpus import corpus_root, load_fold
+from mwzeval.multiwoz.normalization import normalize_response
+from mwzeval.table import Table
+from tests.places import SAMPLE_SYSTEMS, sample_predictions
+
+BLEU = Bleu("gold")
+Segment = tuple[str, str]
+
+pieces = st.sampled_from(
+    [
+        *[
+            "the NAME",
+            "is a",
+            "FOOD",
+            "restaurant",
+            "in the AREA",
+            ".",
+            ",",
+            "?!",
+            "...",
+            "-",
+            "--",
+        ],
+        *[" ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2028", "\u3000", "\x00", "\x1c", "\x85"],
+        *["&amp;", "&quot;", "&lt;", "&gt;", "&amp;lt;", "&", "<skipped>", "{}", "~", "$5.50"],
+        *[
+            "1,000",
+            "12:30",
+            "3.",
+            ".5",
+            "-\n",
+            "é",
+            "e\u0301",
+            "ß",
+            "日本",
+            "\U0001f35c",
+            "İ",
+            "'s",
+        ],
+    ]
+)
+texts = st.one_of(st.lists(pieces, max_size=12).map("".join), st.text(max_size=20))
+segments = st.lists(st.tuples(texts, texts), min_size=1, max_size=8)
+
+
+def row(segments: list[Segment]) -> dict[str, float]:
+    hypotheses, references = zip(*segments, strict=True) if segments else ((), ())
+    return BLEU.row(map(prepare, hypotheses), map(prepare, references))
+
+
+def score(*rows: dict[str, float]) -> float:
+    table = Table.from_rows(BLEU.columns, [(str(index), r) for index, r in enumerate(rows)])
+    return BLEU.score(table.sums())
+
+
+def oracle(segments: list[Segment]) -> float:
+    hypotheses, references = zip(*segments, strict=True)
+    return sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
+
+
+@cache
+def sample_segments(system: str) -> dict[str, list[Segment]]:
+    gold = load_fold("sample", "test", corpus_root("sample", None, offline=True)).dialogues
+    return {
+        name: [
+            (normalize_response(turn["response"]), reference)
+            for turn, reference in zip(turns, gold[name].references, strict=True)
+        ]
+        for name, turns in sample_predictions(system).items()
+    }
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_rows_of_a_system_score_as_sacrebleu_scores_all_its_turns(system: str) -> None:
+    dialogues = sample_segments(system)
+    expected = oracle([segment for segments in dialogues.values() for segment in segments])
+    assert 1 < expected < 99
+    assert score(*map(row, dialogues.values())) == pytest.approx(expected, rel=0, abs=1e-9)
+    backwards = reversed(list(dialogues.values()))
+    assert score(*map(row, backwards)) == score(*map(row, dialogues.values()))
+
+
+@given(segments)
+def test_any_texts_score_as_sacrebleu_scores_them(segments: list[Segment]) -> None:
+    assert score(row(segments)) == pytest.approx(oracle(segments), rel=0, abs=1e-9)
+
+
+@given(st.lists(texts, min_size=1, max_size=6))
+def test_a_system_that_says_the_references_scores_as_sacrebleu_says(texts: list[str]) -> None:
+    same = [(text, text) for text in texts]
+    assert score(row(same)) == pytest.approx(oracle(same), rel=0, abs=1e-9)
+
+
+@given(segments, st.data())
+def test_neither_order_nor_splitting_changes_the_score(
+    segments: list[Segment], data: st.DataObject
+) -> None:
+    whole = score(row(segments))
+    mixed = data.draw(st.permutations(segments))
+    cut = data.draw(st.integers(0, len(segments)))
+    assert score(row(mixed)) == whole
+    assert score(row(segments[:cut]), row(segments[cut:])) == whole
+    assert score(*(row([segment]) for segment in mixed)) == whole
+
+
+@pytest.mark.parametrize("segments", [[("", "")], [("", "a b c")], [("a b c", "")]])
+def test_nothing_said_scores_nothing(segments: list[Segment]) -> None:
+    assert score(row(segments)) == oracle(segments) == 0
+    assert score(row([])) == 0
+
+
+def test_columns_carry_the_name_of_the_reference_set() -> None:
+    assert len(BLEU.columns) == len(set(BLEU.columns)) == 10
+    assert all(column.startswith("bleu.gold.") for column in BLEU.columns)
+    assert not set(BLEU.columns) & set(Bleu("other").columns)
+
+
+def test_segments_that_do_not_pair_up_are_refused() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        BLEU.row([prepare("a"), prepare("b")], [prepare("a")])

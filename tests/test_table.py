@@ -1,0 +1,84 @@
+"""Tables add, select and stand side by side without moving a sum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.table import Table
+
+COLUMNS = ("a", "b", "c")
+Rows = list[tuple[str, dict[str, float]]]
+counts = st.integers(0, 10**9).map(float)
+rows = st.lists(
+    st.tuples(st.text(max_size=5), st.dictionaries(st.sampled_from(COLUMNS), counts)),
+    max_size=8,
+    unique_by=lambda row: row[0],
+)
+
+
+def plain(table: Table) -> list[tuple[str, list[float]]]:
+    return list(zip(table.units, table.values.tolist(), strict=True))
+
+
+@given(rows)
+def test_a_row_keeps_its_numbers_and_lacks_are_zero(rows: Rows) -> None:
+    table = Table.from_rows(COLUMNS, rows)
+    assert plain(table) == [(unit, [row.get(c, 0.0) for c in COLUMNS]) for unit, row in rows]
+    for index, column in enumerate(COLUMNS):
+        assert table.column(column).tolist() == [numbers[index] for _, numbers in plain(table)]
+
+
+@given(rows)
+def test_sums_are_the_sums_of_columns(rows: Rows) -> None:
+    expected = {column: sum(row.get(column, 0) for _, row in rows) for column in COLUMNS}
+    assert Table.from_rows(COLUMNS, rows).sums() == expected
+
+
+@given(rows, st.data())
+def test_tables_cut_anywhere_add_up_to_the_whole(rows: Rows, data: st.DataObject) -> None:
+    whole = Table.from_rows(COLUMNS, rows)
+    cut = data.draw(st.integers(0, len(rows)))
+    first, rest = Table.from_rows(COLUMNS, rows[:cut]), Table.from_rows(COLUMNS, rows[cut:])
+    assert plain(first + rest) == plain(whole)
+    assert (first + rest).columns == whole.columns
+    total = {c: first.sums()[c] + rest.sums()[c] for c in COLUMNS}
+    assert whole.sums() == (rest + first).sums() == total
+
+
+@given(rows, st.data())
+def test_selecting_gives_the_rows_asked_for_in_the_order_asked_for(
+    rows: Rows, data: st.DataObject
+) -> None:
+    whole = Table.from_rows(COLUMNS, rows)
+    units = data.draw(st.lists(st.sampled_from(whole.units), max_size=10)) if rows else []
+    known = dict(plain(whole))
+    assert plain(whole.select(units)) == [(unit, known[unit]) for unit in units]
+    everything = whole.select(data.draw(st.permutations(whole.units)))
+    assert everything.sums() == whole.sums()
+
+
+def test_tables_side_by_side_have_the_columns_of_both() -> None:
+    left = Table.from_rows(["a"], [("x", {"a": 1}), ("y", {"a": 2})])
+    right = Table.from_rows(["b", "c"], [("x", {"b": 3}), ("y", {"c": 4})])
+    both = left.beside(right)
+    assert both.columns == ("a", "b", "c")
+    assert plain(both) == [("x", [1, 3, 0]), ("y", [2, 0, 4])]
+
+
+def test_tables_that_do_not_fit_are_refused() -> None:
+    left = Table.from_rows(["a"], [("x", {}), ("y", {})])
+    with pytest.raises(ValueError, match="same units"):
+        left.beside(left.select(["y", "x"]))
+    with pytest.raises(ValueError, match="same columns"):
+        left + Table.from_rows(["b"], [])
+    with pytest.raises(ValueError, match="do not fit"):
+        Table(("x",), ("a", "b"), np.zeros((2, 2)))
+    with pytest.raises(KeyError, match="z"):
+        left.select(["x", "z"])
+    with pytest.raises(KeyError, match="z"):
+        left.column("z")
+    with pytest.raises(KeyError, match="z"):
+        Table.from_rows(["a"], [("x", {"z": 1})])
