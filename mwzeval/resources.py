@@ -286,7 +286,7 @@ def download(file: PublicFile, folder: Path) -> Path:
         OSError,
         ValueError,
     ) as error:  # requests' errors are OSErrors, a bad address ValueError
-        raise _cannot_fetch(folder, [file], _reason(error)) from error
+        raise _cannot_fetch(folder, [file], _reason(error)) from None
     finally:
         with suppress(OSError):
             partial.unlink()

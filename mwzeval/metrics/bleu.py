@@ -32,6 +32,10 @@ SIGNATURE = {
 }
 
 
+REMEMBERED = 2**14
+"""Segments whose n-grams are kept: a test fold's references, and some 100 MB at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedText:
     """A segment's n-gram counts, one mapping per order, and its length in tokens."""
@@ -45,17 +49,21 @@ def tokenize(text: str) -> str:
     return str(_BLEU.tokenizer(text.rstrip()))
 
 
-@lru_cache(maxsize=2**14)
+@lru_cache(maxsize=REMEMBERED)
 def prepare(text: str) -> PreparedText:
     """Return n-gram counts and length of one segment of detokenised text.
 
     Remembered, because systems repeat themselves: half of a usual file's responses are repeats.
     """
-    return prepare_tokenized(tokenize(text))
+    return prepare_tokenized.__wrapped__(tokenize(text))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def prepare_tokenized(text: str) -> PreparedText:
-    """Return n-gram counts and length of a segment that `tokenize` has returned."""
+    """Return n-gram counts and length of a segment that `tokenize` has returned.
+
+    Remembered, because references come again with every evaluation.
+    """
     tokens = text.split()
     # n-grams as text, not as tuples: the garbage collector passes over a mapping of texts.
     ngrams = tuple(dict(extract_word_ngrams(tokens, order)) for order in ORDERS)

@@ -18,11 +18,11 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
     previously_changed: list[str] = []
     estimates: list[tuple[str, ...]] = []
     for state in states:
-        changed = (
-            [domain for domain, slots in state.items() if slots.items() - _slots(previous, domain)]
-            if state is not previous
-            else []
-        )
+        changed = [
+            domain
+            for domain, slots in state.items()
+            if slots is not previous.get(domain) and slots.items() - _pairs(previous, domain)
+        ]
         if not changed:
             if current is None:
                 estimates.append(())
@@ -42,5 +42,5 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
     return estimates
 
 
-def _slots(state: State, domain: str) -> set[tuple[str, str]]:
+def _pairs(state: State, domain: str) -> set[tuple[str, str]]:
     return set(state.get(domain, {}).items())

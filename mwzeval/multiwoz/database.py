@@ -14,7 +14,7 @@ from itertools import compress
 from typing import Any
 
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.fuzzy import reaches
+from mwzeval.multiwoz.fuzzy import FuzzyIndex
 from mwzeval.multiwoz.normalization import normalize_slot, normalize_value
 
 Row = Mapping[str, Any]
@@ -72,6 +72,7 @@ class FuzzyColumn(Column):
 
     def __init__(self, values: Sequence[str]) -> None:
         super().__init__(values)
+        self._index = FuzzyIndex(list(self._rows_of))
         self._remembered: dict[str, int] = {}
 
     def satisfying(self, asked: str) -> int:
@@ -79,9 +80,8 @@ class FuzzyColumn(Column):
         rows = self._remembered.get(asked)
         if rows is None:
             rows = self._unknown
-            for value, rows_of_value in self._rows_of.items():
-                if reaches(value, asked, FUZZY_THRESHOLD):
-                    rows |= rows_of_value
+            for value in self._index.reaching(asked, FUZZY_THRESHOLD):
+                rows |= self._rows_of[value]
             if len(self._remembered) >= REMEMBERED:
                 self._remembered.clear()
             self._remembered[asked] = rows

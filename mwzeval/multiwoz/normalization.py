@@ -58,24 +58,32 @@ def normalize_name(name: str, rules: Rules) -> str:
     return NAME_ALIASES[rules].get(name, name)
 
 
-def normalize_state(state: State, rules: Rules) -> dict[str, dict[str, str]]:
-    """Return a state with slots and values normalised; domains stay as they are."""
+def normalize_slots(slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
+    """Return a domain's slots and values normalised."""
     return {
-        domain: {
-            (name := normalize_slot(slot)): normalize_value(name, value, rules)
-            for slot, value in slots.items()
-        }
-        for domain, slots in state.items()
+        (name := normalize_slot(slot)): normalize_value(name, value, rules)
+        for slot, value in slots.items()
     }
 
 
 def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
-    """Return the states of consecutive turns normalised; most turns change nothing."""
+    """Return the states of consecutive turns with slots and values normalised.
+
+    Domains stay as they are. What a turn leaves as it was is the same object as before.
+    """
     normal: list[State] = []
-    previous: State | None = None
+    before: State = {}
+    normal_before: State = {}
     for state in states:
-        normal.append(normal[-1] if state == previous else normalize_state(state, rules))
-        previous = state
+        if state != before:
+            normal_before = {
+                domain: normal_before[domain]
+                if slots == before.get(domain)
+                else normalize_slots(slots, rules)
+                for domain, slots in state.items()
+            }
+            before = state
+        normal.append(normal_before)
     return normal
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mwzeval.metrics.bleu import Bleu, PreparedText, prepare, prepare_tokenized
+from mwzeval.metrics.bleu import Bleu, prepare, prepare_tokenized
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, GoalSuccess, judge
 from mwzeval.metrics.state_tracking import StateTracking
 from mwzeval.multiwoz.active_domains import estimate_active_domains
@@ -80,7 +80,6 @@ class Scorer:
         self.bleus = {name: Bleu(name) for name in reference_sets}
         self._goals: dict[str, dict[str, DomainGoal]] = {}
         self._gold_states: dict[str, tuple[State, ...]] = {}
-        self._prepared: dict[tuple[str, str], tuple[PreparedText, ...]] = {}
 
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:
         """Return a checked dialogue in normal form, gold data filled in as `sources` say."""
@@ -138,19 +137,10 @@ class Scorer:
         hypotheses = [prepare(response) for response in responses]
         row: dict[str, float] = {}
         for name, bleu in self.bleus.items():
-            references = self._references(name, dialogue.name)
-            turns = min(len(hypotheses), len(references))
-            row.update(bleu.row(hypotheses[:turns], references[:turns]))
+            texts = self.reference_sets[name].get(dialogue.name, ())[: len(hypotheses)]
+            references = [prepare_tokenized(text) for text in texts]
+            row.update(bleu.row(hypotheses[: len(references)], references))
         return row
-
-    def _references(self, reference_set: str, name: str) -> tuple[PreparedText, ...]:
-        key = (reference_set, name)
-        prepared = self._prepared.get(key)
-        if prepared is None:
-            texts = self.reference_sets[reference_set].get(name, ())
-            prepared = tuple(prepare_tokenized(text) for text in texts)
-            self._prepared[key] = prepared
-        return prepared
 
 
 def _flat(state: State) -> dict[tuple[str, str], str]:

@@ -4,7 +4,8 @@ Everything starts from units × additive columns, or from one number a unit:
 
 * a rate whose units are the cases — `wilson`;
 * any function of column sums — `resampled_sums`, then `bootstrap_interval`;
-* a statistic that is no function of sums (distinct words, entropies) — `jackknife`;
+* a statistic that is no function of sums (distinct words, entropies) — `jackknife`, and for the
+  p value of a difference `randomization_test_of_units`;
 * two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
   and `paired_bootstrap` for the interval of any other difference, `wins_ties_losses` for a look;
 * many systems — `significant_pairs` (Holm), then `rank_clusters`;
@@ -20,6 +21,7 @@ from mwzeval.statistics.paired import (
     SwappedSums,
     paired_bootstrap,
     randomization_test,
+    randomization_test_of_units,
     swapped_sums,
 )
 from mwzeval.statistics.ranking import Rank, holm, rank_clusters, significant_pairs
@@ -31,6 +33,7 @@ from mwzeval.statistics.resampling import (
     Sums,
     bootstrap_interval,
     elementwise,
+    in_blocks,
     resample_counts,
     resampled_sums,
 )
@@ -58,10 +61,12 @@ __all__ = [
     "bootstrap_interval",
     "elementwise",
     "holm",
+    "in_blocks",
     "jackknife",
     "mcnemar",
     "paired_bootstrap",
     "randomization_test",
+    "randomization_test_of_units",
     "rank_clusters",
     "resample_counts",
     "resampled_sums",

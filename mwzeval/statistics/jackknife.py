@@ -12,9 +12,14 @@ its intervals are wide rather than narrow.
 What the interval is of: the expectation of the statistic over as many units as were observed.
 Distinct words grow with the number of units; only numbers from equally many units compare.
 
-Not for statistics that depend on the order of units. Leaving one unit out moves all later windows
-of a segmental type-token ratio, and that noise, once per unit, swamps the variance: give each
-window to the unit where it starts, and the ratio of sums to the bootstrap.
+For the difference of two systems the interval is wider still (zero was outside in 0.7 % of 300
+trials without a difference): test it by `randomization_test_of_units`, which is exact.
+
+Not for statistics that depend on the order of units, such as a segmental type-token ratio. Leaving
+one unit out moves all later windows; the standard error was 1.4 times the true one for 200 units,
+2.7 times for 1000. Give each window to the unit where it starts, in two columns (ratios, windows),
+and resample ten units at a time (`in_blocks`), as windows tie neighbours together: the standard
+error was then 0.99 of the true one for 1000 units, and 0.88 without blocks.
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
 """
@@ -24,7 +29,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -33,7 +37,7 @@ from numpy.typing import NDArray
 from mwzeval.statistics.intervals import CONFIDENCE, Interval, normal_quantile
 
 UnitStatistic: TypeAlias = Callable[[NDArray[np.float64]], float]
-"""A statistic of a choice of units, given how often each unit counts: shape (units,), 0 or 1."""
+"""A statistic of a choice of units, given which units count: shape (units,), each 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +45,7 @@ class Jackknife:
     """A statistic's value, and its values with each unit left out in turn, shape (units,).
 
     Whoever knows the latter by a short cut (the words of one unit only) builds one directly.
-    The difference of two, over the same units in the same order, is that of a paired comparison.
+    The difference of two, over the same units in the same order, is again a jackknife.
     """
 
     value: float
@@ -66,13 +70,6 @@ class Jackknife:
         """Return value ± z standard errors (normal approximation)."""
         half = normal_quantile(confidence) * self.standard_error
         return Interval(self.value - half, self.value + half, confidence, "jackknife")
-
-    def p_value(self) -> float:
-        """Return the two-sided p value of a difference against 0 (normal approximation)."""
-        error = self.standard_error
-        if error == 0:
-            return 1.0 if self.value == 0 else 0.0
-        return 2 * NormalDist().cdf(-abs(self.value) / error)
 
 
 def jackknife(statistic: UnitStatistic, n_units: int) -> Jackknife:

@@ -11,12 +11,15 @@ Significance Testing for MT", 2005; Noreen, Computer-Intensive Methods for Testi
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.statistics.intervals import CONFIDENCE, Interval
+from mwzeval.statistics.jackknife import UnitStatistic
 from mwzeval.statistics.resampling import (
     SAMPLES,
     SEED,
@@ -75,17 +78,19 @@ def paired_bootstrap(
     Both sums come from `resampled_sums` with the same samples and seed, so that a sample draws the
     same units for both. The interval is made of percentiles. The p value asks how often the
     resampled differences, shifted to have mean 0, are as far from 0 as the observed one, which
-    counts as one more sample: (1 + #{|d* - mean| ≥ |d|}) / (1 + samples), as sacreBLEU does. A
+    counts as one more sample: (1 + #{|d* - mean| ≥ |d|}) / (1 + samples). sacreBLEU 2 shifts alike
+    but counts one side only, d* - mean > |d|, which makes its p values about half of these. A
     sample without a score counts as far. Interval and p value need not agree at the border.
 
     Raises `ValueError` when the sums are not paired, or the observed difference has no value.
     """
-    if system.units != baseline.units:
-        raise ValueError(_different_units(system.units, baseline.units))
-    differences, difference, tolerance = _differences(score, system, baseline)
-    interval = percentile_interval(differences, confidence, "paired-bootstrap")
-    shifted = differences - differences[np.isfinite(differences)].mean()
-    return PairedBootstrap(difference, interval, _p_value(shifted, difference, tolerance))
+    _check_units(system.units, baseline.units)
+    if system.seed != baseline.seed or system.n_samples != baseline.n_samples:
+        raise ValueError("a paired comparison needs the same samples and seed for both systems")
+    differences = _Differences.of(score, system, baseline)
+    interval = percentile_interval(differences.samples, confidence, "paired-bootstrap")
+    mean = float(differences.samples[np.isfinite(differences.samples)].mean())
+    return PairedBootstrap(differences.observed, interval, differences.p_value(mean))
 
 
 def swapped_sums(
@@ -98,25 +103,16 @@ def swapped_sums(
     columns, a unit appears twice, or there are no units.
     """
     mine, theirs = by_unit_name(system), by_unit_name(baseline)
-    if mine.units != theirs.units:
-        raise ValueError(_different_units(mine.units, theirs.units))
-    if len(set(mine.units)) < len(mine.units):
-        raise ValueError("a unit appears twice, so it is unclear what it is to be paired with")
+    _check_units(mine.units, theirs.units)
     if mine.columns != theirs.columns:
         raise ValueError("a paired comparison needs the same columns in the same order")
     change = theirs.values - mine.values
-    generator = np.random.Generator(np.random.PCG64(seed))
-    changes = np.vstack(
-        [
-            generator.integers(0, 2, size=(size, len(mine.units))).astype(np.float64) @ change
-            for size in block_sizes(len(mine.units), samples)
-        ]
-    )
+    changes = np.vstack([flips @ change for flips in _coin_flips(len(mine.units), samples, seed)])
 
     def sums(table: Table, sign: int) -> ResampledSums:
         observed = table.values.sum(axis=0)
         swapped = by_column(table, observed + sign * changes)
-        return ResampledSums(table.units, seed, by_column(table, observed), swapped)
+        return ResampledSums(table.units, seed, by_column(table, observed), swapped, samples)
 
     return SwappedSums(sums(mine, +1), sums(theirs, -1))
 
@@ -129,38 +125,93 @@ def randomization_test(score: ScoreFunction, sums: SwappedSums) -> PairedRandomi
 
     Raises `ValueError` when the observed difference has no value.
     """
-    differences, difference, tolerance = _differences(score, sums.system, sums.baseline)
-    undefined = int(np.count_nonzero(~np.isfinite(differences)))
-    return PairedRandomization(difference, _p_value(differences, difference, tolerance), undefined)
+    return _Differences.of(score, sums.system, sums.baseline).randomization()
 
 
-def _differences(
-    score: ScoreFunction, system: ResampledSums, baseline: ResampledSums
-) -> tuple[NDArray[np.float64], float, float]:
-    mine, theirs = (evaluate(score, sums.samples) for sums in (system, baseline))
-    if system.seed != baseline.seed or mine.shape != theirs.shape:
-        raise ValueError("a paired comparison needs the same samples and seed for both systems")
-    observed = [float(evaluate(score, sums.observed)[0]) for sums in (system, baseline)]
-    if not np.isfinite(observed).all():
-        raise ValueError("a score has no value on all units, so there is nothing to compare")
-    with np.errstate(invalid="ignore"):
-        differences = mine - theirs
-    return differences, observed[0] - observed[1], ROUNDING * max(map(abs, observed))
+def randomization_test_of_units(
+    statistic: UnitStatistic, n_units: int, *, samples: int = SAMPLES, seed: int = SEED
+) -> PairedRandomization:
+    """Do as `randomization_test` for a statistic that is no function of sums (distinct words).
+
+    `statistic` gets an array of shape (2 * n_units,): which units of the system count, then which
+    of the baseline, in the same order. It is called 2 * (samples + 1) times.
+
+    Raises `ValueError` without units or samples, or when the observed difference has no value.
+    """
+
+    def scores(swapped: NDArray[np.float64]) -> tuple[float, float]:
+        kept = 1 - swapped
+        return (
+            statistic(np.concatenate([kept, swapped])),
+            statistic(np.concatenate([swapped, kept])),
+        )
+
+    drawn = [scores(flips) for block in _coin_flips(n_units, samples, seed) for flips in block]
+    mine, theirs = np.array(drawn, dtype=np.float64).T
+    return _Differences.between(mine, theirs, *scores(np.zeros(n_units))).randomization()
 
 
-def _p_value(differences: NDArray[np.float64], difference: float, tolerance: float) -> float:
-    smaller = np.count_nonzero(np.abs(differences) < abs(difference) - tolerance)
-    return float(1 + differences.size - smaller) / (1 + differences.size)
+def _coin_flips(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    generator = np.random.Generator(np.random.PCG64(seed))
+    for size in block_sizes(n_units, samples):
+        yield generator.integers(0, 2, size=(size, n_units)).astype(np.float64)
 
 
-def _different_units(system: tuple[str, ...], baseline: tuple[str, ...]) -> str:
-    only_system = sorted(set(system) - set(baseline))
-    only_baseline = sorted(set(baseline) - set(system))
-    return (
-        "a paired comparison needs the same units: "
-        f"{len(only_system)} only of the system{_first(only_system)}, "
-        f"{len(only_baseline)} only of the baseline{_first(only_baseline)}"
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Differences:
+    observed: float
+    samples: NDArray[np.float64]
+    tolerance: float
+
+    @classmethod
+    def between(
+        cls,
+        system: NDArray[np.float64],
+        baseline: NDArray[np.float64],
+        observed_system: float,
+        observed_baseline: float,
+    ) -> _Differences:
+        if not math.isfinite(observed_system) or not math.isfinite(observed_baseline):
+            raise ValueError("a score has no value on all units, so there is nothing to compare")
+        with np.errstate(invalid="ignore"):
+            samples = system - baseline
+        tolerance = ROUNDING * max(abs(observed_system), abs(observed_baseline))
+        return cls(observed_system - observed_baseline, samples, tolerance)
+
+    @classmethod
+    def of(
+        cls, score: ScoreFunction, system: ResampledSums, baseline: ResampledSums
+    ) -> _Differences:
+        return cls.between(
+            evaluate(score, system.samples),
+            evaluate(score, baseline.samples),
+            float(evaluate(score, system.observed)[0]),
+            float(evaluate(score, baseline.observed)[0]),
+        )
+
+    def p_value(self, centre: float = 0.0) -> float:
+        """Return how often a sample is as far from `centre` as the observed difference from 0."""
+        far = abs(self.observed) - self.tolerance
+        # Counted the other way round, so that samples without a score are among the far ones.
+        near = int(np.count_nonzero(np.abs(self.samples - centre) < far))
+        return (1 + self.samples.size - near) / (1 + self.samples.size)
+
+    def randomization(self) -> PairedRandomization:
+        undefined = int(np.count_nonzero(~np.isfinite(self.samples)))
+        return PairedRandomization(self.observed, self.p_value(), undefined)
+
+
+def _check_units(system: tuple[str, ...], baseline: tuple[str, ...]) -> None:
+    if system != baseline:
+        only_system = sorted(set(system) - set(baseline))
+        only_baseline = sorted(set(baseline) - set(system))
+        raise ValueError(
+            "a paired comparison needs the same units: "
+            f"{len(only_system)} only of the system{_first(only_system)}, "
+            f"{len(only_baseline)} only of the baseline{_first(only_baseline)}"
+        )
+    if len(set(system)) < len(system):
+        raise ValueError("a unit appears twice, so it is unclear what it is to be paired with")
 
 
 def _first(units: list[str]) -> str:

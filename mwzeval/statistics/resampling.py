@@ -51,6 +51,7 @@ class ResampledSums:
     seed: int
     observed: Sums
     samples: Sums
+    n_samples: int
 
 
 def resampled_sums(table: Table, *, samples: int = SAMPLES, seed: int = SEED) -> ResampledSums:
@@ -67,7 +68,11 @@ def resampled_sums(table: Table, *, samples: int = SAMPLES, seed: int = SEED) ->
         [counts @ rows.values for counts in _count_blocks(len(rows.units), samples, seed)]
     )
     return ResampledSums(
-        rows.units, seed, by_column(table, rows.values.sum(axis=0)), by_column(table, sums)
+        units=rows.units,
+        seed=seed,
+        observed=by_column(table, rows.values.sum(axis=0)),
+        samples=by_column(table, sums),
+        n_samples=samples,
     )
 
 
@@ -137,6 +142,20 @@ def block_sizes(n_units: int, samples: int) -> Iterator[int]:
         yield min(size, samples - start)
 
 
+def in_blocks(table: Table, size: int) -> Table:
+    """Return a table whose units are `size` consecutive units added up, the last one what is left.
+
+    For units that depend on their neighbours; at least some 50 blocks should remain. A block has
+    the name of its first unit. Raises `ValueError` for a size below 1.
+    """
+    if size < 1:
+        raise ValueError(f"a block has at least one unit, not {size}")
+    starts = range(0, len(table.units), size)
+    if not starts:
+        return table
+    return Table(table.units[::size], table.columns, np.add.reduceat(table.values, starts, axis=0))
+
+
 def by_unit_name(table: Table) -> Table:
     """Return the rows in the order of the units' names."""
     order = sorted(range(len(table.units)), key=table.units.__getitem__)
@@ -153,6 +172,8 @@ def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
     """Return the score of each sample. Raises `ValueError` when it is not one number a sample."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.asarray(score(sums), dtype=np.float64)
+    if not sums:
+        raise ValueError("a table without columns has no scores")
     expected = next(iter(sums.values())).shape
     if scores.shape != expected:
         raise ValueError(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
 from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.normalization import normalize_response
+from mwzeval.multiwoz.references import References, own_references
 from mwzeval.report.model import Report
+from tests.multiwoz import specification
 from tests.places import read_json, shared
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
@@ -96,38 +98,13 @@ def test_outcomes_are_published_for_all_systems() -> None:
     assert set(outcomes_by_system()) == set(SYSTEMS)
 
 
-def annotated_turns() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield the gold turns of the test fold, delexicalised here and now from the raw files."""
+def gold_of(fold: str) -> dict[str, list[dict[str, Any]]]:
     folder = shared("data", "multiwoz", "data", "MultiWOZ_2.2")
-    acts = read_json(folder / "dialog_acts.json")
-    for path in sorted((folder / "test").glob("dialogues_*.json")):
-        for dialogue in read_json(path):
-            turns = []
-            for user, system in zip(dialogue["turns"][::2], dialogue["turns"][1::2], strict=True):
-                assert (user["speaker"], system["speaker"]) == ("USER", "SYSTEM")
-                annotated = acts[dialogue["dialogue_id"]].get(system["turn_id"], {})
-                text, taken = system["utterance"], len(system["utterance"]) + 1
-                chosen: list[tuple[int, int, str]] = []
-                for _, slot, value, start, end in sorted(
-                    annotated.get("span_info", ()), key=lambda span: span[3]
-                ):
-                    if value != "dontcare" and (not chosen or start >= chosen[-1][1]):
-                        chosen.append((start, end, slot))
-                for start, end, slot in reversed(chosen):
-                    assert end <= taken
-                    text, taken = f"{text[:start]}[{slot}]{text[end:]}", start
-                state: dict[str, dict[str, str]] = {}
-                for frame in user["frames"]:
-                    for key, values in frame["state"]["slot_values"].items():
-                        if "dontcare" not in values:
-                            domain, name = key.split("-", 1)
-                            state.setdefault(domain, {})[name] = values[0]
-                turns.append({"response": text, "state": state})
-            yield dialogue["dialogue_id"].split(".")[0].lower(), turns
+    return dict(specification.annotated_turns(folder, fold))
 
 
 def test_gold_responses_and_states_score_as_known() -> None:
-    gold = dict(annotated_turns())
+    gold = gold_of("test")
     scores = evaluator_on_real_data("2021").evaluate(gold)
     assert scores["success"]["inform"]["total"] == 92.5
     assert scores["success"]["success"]["total"] == 88.8
@@ -135,30 +112,32 @@ def test_gold_responses_and_states_score_as_known() -> None:
     assert scores["dst"]["joint_accuracy"] == pytest.approx(100, abs=1e-6)
 
 
-def test_references_are_the_gold_responses_normalised() -> None:
-    root = corpus_root("multiwoz-2.2", shared("data", "multiwoz"), offline=True)
-    fold = load_fold("multiwoz-2.2", "test", root)
-    gold = dict(annotated_turns())
-    assert list(fold.dialogues) == list(gold)
-    for name, dialogue in fold.dialogues.items():
-        assert list(dialogue.references) == [normalize_response(t["response"]) for t in gold[name]]
-        assert list(dialogue.states) == [turn["state"] for turn in gold[name]]
+def references_of(corpus: str, fold: Fold) -> References:
+    root = corpus_root(corpus, shared("data", "multiwoz"), offline=True)
+    return own_references(load_fold(corpus, fold, root))
+
+
+def test_references_are_the_gold_responses_normalised_and_tokenised() -> None:
+    tokenize = BLEU().tokenizer
+    references = references_of("multiwoz-2.2", "test")
+    gold = gold_of("test")
+    assert list(references) == list(gold)
+    # Every fifth dialogue: the slow way takes its time.
+    for name in list(gold)[::5]:
+        expected = [tokenize(specification.normal_response(t["response"])) for t in gold[name]]
+        assert list(references[name]) == expected
 
 
 @pytest.mark.parametrize("fold", ["test", "dev"])
-def test_references_out_of_data_json_equal_those_out_of_the_22_format(fold: Any) -> None:
+def test_references_out_of_data_json_equal_those_out_of_the_22_format(fold: Fold) -> None:
     # The 2.2-format files among the real data hold the 2.1 annotation, so both ways must agree.
-    root = corpus_root("multiwoz-2.2", shared("data", "multiwoz"), offline=True)
-    newer = load_fold("multiwoz-2.2", fold, root).dialogues
-    older = load_fold("multiwoz-2.1", fold, root).dialogues
+    older, newer = references_of("multiwoz-2.1", fold), references_of("multiwoz-2.2", fold)
     assert set(older) == set(newer)
     different = {
         (name, index): (old, new)
-        for name, dialogue in newer.items()
-        for index, (old, new) in enumerate(
-            zip(older[name].references, dialogue.references, strict=True)
-        )
+        for name, references in newer.items()
+        for index, (old, new) in enumerate(zip(older[name], references, strict=True))
         if old != new
     }
     assert not different
-    assert sum(len(dialogue.references) for dialogue in newer.values()) > 7000
+    assert sum(len(references) for references in newer.values()) > 7000

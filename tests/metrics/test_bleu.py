@@ -9,11 +9,11 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.evaluator import Evaluator
 from mwzeval.metrics.bleu import Bleu, prepare
-from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.normalization import normalize_response
 from mwzeval.table import Table
-from tests.places import SAMPLE_SYSTEMS, sample_predictions
+from tests.multiwoz import specification
+from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions
 
 BLEU = Bleu("gold")
 Segment = tuple[str, str]
@@ -71,15 +71,31 @@ def oracle(segments: list[Segment]) -> float:
 
 
 @cache
+def references() -> dict[str, list[str]]:
+    folder = ROOT / "data" / "sample" / "data" / "MultiWOZ_2.2"
+    return {
+        name: [specification.normal_response(turn["response"]) for turn in turns]
+        for name, turns in specification.annotated_turns(folder, "test")
+    }
+
+
+@cache
 def sample_segments(system: str) -> dict[str, list[Segment]]:
-    gold = load_fold("sample", "test", corpus_root("sample", None, offline=True)).dialogues
     return {
         name: [
-            (normalize_response(turn["response"]), reference)
-            for turn, reference in zip(turns, gold[name].references, strict=True)
+            (specification.normal_response(turn["response"]), reference)
+            for turn, reference in zip(turns, references()[name], strict=True)
         ]
         for name, turns in sample_predictions(system).items()
     }
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_the_bleu_of_a_report_is_that_of_sacrebleu(evaluator: Evaluator, system: str) -> None:
+    dialogues = sample_segments(system).values()
+    expected = oracle([segment for segments in dialogues for segment in segments])
+    found = evaluator.evaluate(sample_predictions(system))["bleu"]
+    assert found == {"sample": pytest.approx(expected, rel=0, abs=1e-9)}
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lexical_diversity import lex_div
 
 from mwzeval.metrics.richness import Richness
-from mwzeval.multiwoz.normalization import normalize_response
+from tests.multiwoz import specification
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
 words = st.sampled_from(
@@ -75,7 +75,7 @@ def test_measures_equal_a_count_from_scratch(turns: list[str]) -> None:
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
 def test_measures_of_a_system_equal_a_count_from_scratch(system: str) -> None:
     turns = [
-        normalize_response(turn["response"])
+        specification.normal_response(turn["response"])
         for dialogue in sample_predictions(system).values()
         for turn in dialogue
     ]

@@ -6,9 +6,11 @@ one row, one value, one turn after the other.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import Levenshtein  # noqa: F401 - fuzzywuzzy computes other ratios without it
@@ -230,6 +232,37 @@ def normal_state(state: State, rules: str) -> State:
     }
 
 
+# Annotation
+
+
+def annotated_turns(folder: Path, fold: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield dialogues of 2.2-format files: gold responses with placeholders, and states."""
+    acts = json.loads((folder / "dialog_acts.json").read_text(encoding="utf-8"))
+    for path in sorted((folder / fold).glob("dialogues_*.json")):
+        for dialogue in json.loads(path.read_text(encoding="utf-8")):
+            turns = []
+            for user, system in zip(dialogue["turns"][::2], dialogue["turns"][1::2], strict=True):
+                assert (user["speaker"], system["speaker"]) == ("USER", "SYSTEM")
+                annotated = acts[dialogue["dialogue_id"]].get(system["turn_id"], {})
+                chosen: list[tuple[int, int, str]] = []
+                for _, slot, value, start, end in sorted(
+                    annotated.get("span_info", ()), key=lambda span: int(span[3])
+                ):
+                    if value != "dontcare" and (not chosen or start >= chosen[-1][1]):
+                        chosen.append((start, end, slot))
+                text = system["utterance"]
+                for start, end, slot in reversed(chosen):
+                    text = f"{text[:start]}[{slot}]{text[end:]}"
+                state: State = {}
+                for frame in user["frames"]:
+                    for key, values in frame["state"]["slot_values"].items():
+                        if "dontcare" not in values:
+                            domain, name = key.split("-", 1)
+                            state.setdefault(domain, {})[name] = values[0]
+                turns.append({"response": text, "state": state})
+            yield dialogue["dialogue_id"].split(".")[0].lower(), turns
+
+
 # Active domains
 
 
@@ -237,7 +270,7 @@ def active_domains(states: list[State]) -> list[list[str]]:
     current = None
     before: State = {}
     changed_before: list[str] = []
-    active = []
+    active: list[list[str]] = []
     for state in states:
         changed = []
         for domain in state:

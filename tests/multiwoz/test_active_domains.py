@@ -19,7 +19,7 @@ R, H, T = (
 TWO_SLOTS: State = {"hotel": {"area": "east", "stars": "4"}}
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(worlds.conversations())
 def test_the_estimate_is_that_of_the_rules(states: list[State]) -> None:
     before = deepcopy(states)

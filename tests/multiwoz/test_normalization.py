@@ -11,7 +11,6 @@ from mwzeval.multiwoz.normalization import (
     canonical_response,
     normalize_response,
     normalize_slot,
-    normalize_state,
     normalize_value,
 )
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
@@ -103,16 +102,6 @@ def test_the_rules_of_2023_spell_guesthouses_anew() -> None:
 @given(st.one_of(st.sampled_from(["arriveBy", "Leave At", "book  day", "LEAVE"]), st.text()))
 def test_slots_lose_case_and_blanks(slot: str) -> None:
     assert normalize_slot(slot) == specification.normal_slot(slot)
-
-
-@given(worlds.conversations(worlds.anything(worlds.state_values)), rules_)
-def test_states_are_normalised_slot_by_slot_and_stay_what_they_were(
-    states: list[specification.State], rules: Rules
-) -> None:
-    for state in states:
-        before = {domain: dict(slots) for domain, slots in state.items()}
-        assert normalize_state(state, rules) == specification.normal_state(state, rules)
-        assert state == before
 
 
 @settings(max_examples=500)

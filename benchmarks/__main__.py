@@ -1,0 +1,61 @@
+"""Run all benchmarks and write their table, `python -m benchmarks [PREDICTIONS_FOLDER]`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.measure import Row
+from benchmarks.multiwoz import rows
+from mwzeval.version import __version__
+
+RESULTS = Path(__file__).parent / "results.md"
+PACKAGES = ("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein", "numpy")
+DEFAULT_FOLDER = "../shared/data/multiwoz/predictions"
+
+
+def main() -> int:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else DEFAULT_FOLDER)
+    if not folder.is_dir():
+        print(f"no folder of published predictions at {folder}", file=sys.stderr)
+        return 2
+    os.environ.setdefault("MWZEVAL_DATA", str(folder.parent.resolve()))
+    lines = []
+    for row in rows(folder):
+        lines.append(_line(row))
+        print(lines[-1], flush=True)
+    RESULTS.write_text(_page(lines), encoding="utf-8")
+    return int(any("**no**" in line for line in lines))
+
+
+def _line(row: Row) -> str:
+    ratio = "" if row.ratio is None else f"{row.ratio:.2f} ×"
+    met = {True: "yes", False: "**no**", None: ""}[row.met]
+    return f"| {row.what} | {row.measured} | {ratio} | {row.limit} | {met} |"
+
+
+def _page(lines: list[str]) -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return "\n".join(
+        [
+            "# Benchmarks",
+            "",
+            "Written by `make bench`. Ratios are to sacreBLEU's `corpus_bleu` on the same turns in",
+            "the same run, median of paired runs; seconds depend on the machine.",
+            "",
+            f"mwzeval {__version__}; Python {platform.python_version()}; {packages};",
+            f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}.",
+            "",
+            "| what | measured | ratio | at most | met |",
+            "|---|---:|---:|---:|---|",
+            *lines,
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

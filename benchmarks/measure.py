@@ -1,0 +1,69 @@
+"""Medians of repeated timings, and a child process's time and peak memory."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+REPETITIONS = 7
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a figure, in its unit, beside what it may be at most."""
+
+    what: str
+    measured: str
+    ratio: float | None
+    limit: str
+    met: bool | None
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def paired(
+    prepare: Callable[[], Callable[[], object]], yardstick: Callable[[], object]
+) -> tuple[float, float]:
+    """Return (median seconds, median ratio to the yardstick), timed in turns.
+
+    `prepare` makes everything ready and returns the call to be timed, anew for each repetition.
+    """
+    times, ratios = [], []
+    for _ in range(REPETITIONS):
+        call = prepare()
+        times.append(seconds(call))
+        ratios.append(times[-1] / seconds(yardstick))
+    return statistics.median(times), statistics.median(ratios)
+
+
+@dataclass(frozen=True)
+class ProcessCost:
+    """What a finished process took."""
+
+    wall_seconds: float
+    peak_megabytes: float
+
+
+def run_process(arguments: Sequence[str]) -> ProcessCost:
+    """Run `python ARGUMENTS` with its output thrown away. Raises `RuntimeError` if it fails."""
+    start = time.perf_counter()
+    sink = os.open(os.devnull, os.O_WRONLY)
+    pid = os.posix_spawn(
+        sys.executable,
+        [sys.executable, *arguments],
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_DUP2, sink, 1), (os.POSIX_SPAWN_DUP2, sink, 2)],
+    )
+    _, status, usage = os.wait4(pid, 0)
+    os.close(sink)
+    if status:
+        raise RuntimeError(f"{' '.join(arguments)} failed")
+    return ProcessCost(time.perf_counter() - start, usage.ru_maxrss / 1024)

@@ -1,0 +1,211 @@
+"""Whole dialogues score as the rules, followed step by step, say they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import RULES, Rules
+from tests.multiwoz import specification, worlds
+from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
+
+Turns = list[dict[str, Any]]
+SAMPLE = ROOT / "data" / "sample" / "data"
+rules_ = st.sampled_from(RULES)
+
+
+@cache
+def annotated() -> dict[str, dict[str, Any]]:
+    """Goal, booked domains and states of the sample's test fold, read from its raw files."""
+    old = {
+        n.split(".")[0].lower(): d for n, d in read_json(SAMPLE / "MultiWOZ_2.1/data.json").items()
+    }
+    result = {}
+    for name, turns in specification.annotated_turns(SAMPLE / "MultiWOZ_2.2", "test"):
+        booked = [
+            {d for d, m in turn["metadata"].items() if d != "taxi" and m["book"].get("booked")}
+            for turn in old[name]["log"][1::2]
+        ]
+        goal = {d: wanted(d, g) for d, g in old[name]["goal"].items() if d in worlds.DOMAINS and g}
+        result[name] = {"goal": goal, "booked": booked, "states": [turn["state"] for turn in turns]}
+    return result
+
+
+def wanted(domain: str, goal: dict[str, Any]) -> dict[str, Any]:
+    names = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
+    if domain == "train":
+        names = {"trainID": "TRAINID"}
+    requested = {names[slot] for slot in goal.get("reqt", []) if slot in names}
+    if goal.get("book"):
+        requested.add("REFERENCE")
+    informable = {specification.normal_slot(s): v for s, v in goal.get("info", {}).items()}
+    return {"informable": informable, "requestable": requested}
+
+
+@cache
+def query(rules: str) -> Callable[[str, dict[str, str]], list[str]]:
+    def answer(domain: str, constraints: dict[str, str]) -> list[str]:
+        return answer_to(domain, tuple(constraints.items()))
+
+    @cache
+    def answer_to(domain: str, constraints: tuple[tuple[str, str], ...]) -> list[str]:
+        return specification.venues(worlds.sample_tables(), domain, dict(constraints), rules)
+
+    return answer
+
+
+def expected_outcome(name: str, turns: Turns, rules: str) -> Any:
+    gold = annotated()[name]
+    raw_states = (
+        [turn["state"] for turn in turns]
+        if all("state" in turn for turn in turns)
+        else gold["states"][: len(turns)]
+    )
+    states = [specification.normal_state(state, rules) for state in raw_states]
+    active = (
+        [turn["active_domains"] for turn in turns]
+        if all("active_domains" in turn for turn in turns)
+        else specification.active_domains(states)
+    )
+    responses = [specification.canonical_response(turn["response"]) for turn in turns]
+    return specification.dialogue_outcome(
+        gold["goal"],
+        list(zip(responses, states, active, strict=True)),
+        gold["booked"][: len(turns)],
+        query(rules),
+    )
+
+
+@cache
+def evaluator(rules: Rules) -> Evaluator:
+    return Evaluator(success=True, dst=True, corpus="sample", rules=rules)
+
+
+def found_outcome(name: str, turns: Turns, rules: Rules) -> Any:
+    outcome = evaluator(rules).evaluate_dialogue(name, turns)
+    inform = {domain: result.inform for domain, result in outcome.domains.items()}
+    success = {domain: result.success for domain, result in outcome.domains.items()}
+    return (
+        inform | {"total": outcome.inform},
+        success | {"total": outcome.success} if outcome.inform else {},
+    )
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_dialogues_of_a_system_end_as_the_rules_say(system: str, rules: Rules) -> None:
+    for name, turns in sample_predictions(system).items():
+        assert found_outcome(name, turns, rules) == expected_outcome(name, turns, rules), name
+
+
+offers = st.sampled_from(
+    ["[restaurant_name]", "[name]", "[train_id]", "[trainid] [reference]", "[value_name] [ref]", ""]
+)
+provisions = st.sampled_from(
+    [
+        "[phone] [address] [postcode]",
+        "[reference]",
+        "[value_phone]",
+        "[hotel_postcode]s",
+        "name",
+        "",
+    ]
+)
+
+
+@st.composite
+def predicted(draw: st.DrawFn) -> tuple[str, Turns]:
+    """A sample dialogue with responses at random and gold states with slips."""
+    name = draw(st.sampled_from(sorted(annotated())))
+    gold = annotated()[name]
+    values = st.sampled_from(
+        sorted({v for s in gold["states"] for d in s.values() for v in d.values()}) or ["x"]
+    )
+    with_state, with_domains = draw(st.booleans()), draw(st.booleans())
+    turns: Turns = []
+    for state in gold["states"]:
+        response = " ".join(draw(st.lists(st.one_of(offers, provisions), max_size=4)))
+        turn: dict[str, Any] = {"response": response}
+        if with_state:
+            turn["state"] = {domain: dict(slots) for domain, slots in state.items()}
+            kind = draw(st.sampled_from(["gold", "gold", "slip", "noise", "drop"]))
+            if kind == "slip" and state:
+                domain = draw(st.sampled_from(sorted(state)))
+                slot = draw(st.sampled_from(sorted(state[domain])))
+                turn["state"][domain][slot] = draw(worlds.anything(values))
+            elif kind == "noise":
+                turn["state"] |= draw(worlds.states(worlds.anything(values)))
+            elif kind == "drop" and state:
+                del turn["state"][draw(st.sampled_from(sorted(state)))]
+        if with_domains:
+            domains = st.sampled_from([*gold["goal"], *gold["goal"], "taxi", "bus"])
+            turn["active_domains"] = draw(st.lists(domains, max_size=3))
+        turns.append(turn)
+    return name, turns[: draw(st.integers(1, len(turns)))]
+
+
+@settings(max_examples=200)
+@given(predicted(), rules_)
+def test_any_dialogue_ends_as_the_rules_say(prediction: tuple[str, Turns], rules: Rules) -> None:
+    name, turns = prediction
+    assert found_outcome(name, turns, rules) == expected_outcome(name, turns, rules)
+
+
+@settings(max_examples=150)
+@given(st.lists(predicted(), min_size=1, max_size=3, unique_by=lambda p: p[0]), rules_)
+def test_any_states_are_compared_as_the_rules_say(predictions: list[Any], rules: Rules) -> None:
+    pairs = [
+        (
+            specification.normal_state(turn.get("state", gold), rules),
+            specification.normal_state(gold, rules),
+        )
+        for name, turns in predictions
+        for turn, gold in zip(turns, annotated()[name]["states"], strict=False)
+    ]
+    scores = evaluator(rules).evaluate(dict(predictions))["dst"]
+    if all("state" in turn for _, turns in predictions for turn in turns):
+        assert scores == pytest.approx(specification.state_tracking(pairs), rel=0, abs=1e-9)
+    else:
+        assert scores is None
+
+
+def test_gold_states_replace_all_when_any_turn_lacks_one() -> None:
+    good = sample_predictions("good")
+    for turns in good.values():
+        for turn in turns:
+            del turn["active_domains"]
+            # Without a state of its own no turn's response would find the venues that it offers.
+            turn["state"] = {}
+    misled = evaluator("2021").evaluate(good)["success"]
+    del good[next(iter(good))][0]["state"]
+    report = evaluator("2021").evaluate(good)
+    for turns in good.values():
+        for turn in turns:
+            turn.pop("state", None)
+    assert report["success"] == evaluator("2021").evaluate(good)["success"] != misled
+    assert report["dst"] is None
+    assert [w["kind"] for w in report["meta"]["warnings"]] == ["partial-state"]
+    assert "state:gold|domains:estimated" in report["meta"]["signatures"]["inform"]
+
+
+def test_domains_are_estimated_for_all_when_any_turn_lacks_them() -> None:
+    predictions = sample_predictions("good")
+    for turns in predictions.values():
+        for turn in turns:
+            turn["active_domains"] = ["police"]
+    misled = evaluator("2021").evaluate(predictions)["success"]
+    del predictions[next(iter(predictions))][0]["active_domains"]
+    report = evaluator("2021").evaluate(predictions)
+    for turns in predictions.values():
+        for turn in turns:
+            turn.pop("active_domains", None)
+    assert report["success"] == evaluator("2021").evaluate(predictions)["success"] != misled
+    assert [w["kind"] for w in report["meta"]["warnings"]] == ["partial-active_domains"]
+    assert re.search("domains:estimated", report["meta"]["signatures"]["success"])

@@ -1,0 +1,154 @@
+"""Who may import whom, and how large a room may be."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mwzeval
+from tests.places import ROOT
+
+PACKAGE = ROOT / "mwzeval"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+BENCHMARKS = ("multiwoz", "crosswoz", "dstc7", "dialogue_management")
+LAYERS = {
+    **dict.fromkeys(("errors", "table", "score", "version"), 0),
+    **dict.fromkeys(("files", "derived", "resources", "data_command", "statistics", "report"), 1),
+    "metrics": 2,
+    **dict.fromkeys(BENCHMARKS, 3),
+    "evaluator": 4,
+    "commands": 5,
+    "cli": 6,
+    "__init__": 7,
+}
+"""Part of the package → its layer; a part imports from its own layer or from layers below."""
+HEAVY = frozenset({"torch", "gymnasium", "dask", "matplotlib"})
+LONGEST = 400
+
+
+def part_of(module: str) -> str:
+    """Return `metrics` for `mwzeval.metrics.bleu`, `__init__` for `mwzeval` itself."""
+    return [*module.split("."), "__init__"][1]
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+def imports_of(source: str) -> Iterator[tuple[str, bool]]:
+    """Yield (module, whether it is imported when the importing module is) for every import."""
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(source), True)]
+    while waiting:
+        node, at_once = waiting.pop()
+        match node:
+            case ast.Import():
+                yield from ((alias.name, at_once) for alias in node.names)
+            case ast.ImportFrom():
+                assert node.level == 0, "imports are written in full"
+                module = node.module or ""
+                yield module, at_once
+                # A name may be a module: `from mwzeval import data_command`.
+                yield from ((f"{module}.{alias.name}", at_once) for alias in node.names)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                at_once = False
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                at_once = False
+        waiting.extend((child, at_once) for child in ast.iter_child_nodes(node))
+
+
+def forbidden(importer: str, imported: str) -> str | None:
+    """Return why a module of the package must not import another; None when it may."""
+    source, target = part_of(importer), part_of(imported)
+    if source == target:
+        return None
+    if LAYERS[target] > LAYERS[source]:
+        return f"{target} stands above {source}"
+    if source in BENCHMARKS and target in BENCHMARKS:
+        return "no benchmark knows another"
+    if source == "report" and target not in ("errors", "score", "table"):
+        return "report knows nothing but errors, score and table"
+    return None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_imports_only_what_it_may(path: Path) -> None:
+    importer = name_of(path)
+    assert part_of(importer) in LAYERS, f"{importer} has no layer yet"
+    wrong = {}
+    for imported, at_once in imports_of(path.read_text(encoding="utf-8")):
+        if imported.split(".")[0] != "mwzeval" or imported == "mwzeval":
+            continue  # of `from mwzeval import x` the x counts
+        if part_of(imported) not in LAYERS:
+            wrong[imported] = "only modules are imported from the package itself"
+            continue
+        if importer == "mwzeval.metrics" and not at_once:
+            continue  # `mwzeval.metrics.Evaluator`, an old name, looked up when asked for
+        reason = forbidden(importer, imported)
+        if reason:
+            wrong[imported] = reason
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_heavy_libraries_are_imported_where_they_are_used(path: Path) -> None:
+    at_once = {m.split(".")[0] for m, at_once in imports_of(path.read_text("utf-8")) if at_once}
+    assert not at_once & HEAVY
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_module_is_longer_than_a_room(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "allowed"),
+    [
+        ("mwzeval.cli", "mwzeval.errors", True),
+        ("mwzeval.cli", "mwzeval.multiwoz.corpus", True),
+        ("mwzeval.evaluator", "mwzeval.cli", False),
+        ("mwzeval.metrics.bleu", "mwzeval.multiwoz.corpus", False),
+        ("mwzeval.metrics.bleu", "mwzeval.table", True),
+        ("mwzeval.multiwoz.corpus", "mwzeval.multiwoz.gold", True),
+        ("mwzeval.multiwoz.corpus", "mwzeval.crosswoz.corpus", False),
+        ("mwzeval.report.text", "mwzeval.report.model", True),
+        ("mwzeval.report.text", "mwzeval.files", False),
+        ("mwzeval.report.text", "mwzeval.multiwoz.choices", False),
+        ("mwzeval.report.text", "mwzeval.score", True),
+        ("mwzeval.errors", "mwzeval.files", False),
+        ("mwzeval.files", "mwzeval.evaluator", False),
+    ],
+)
+def test_the_import_rule_tells_right_from_wrong(
+    importer: str, imported: str, allowed: bool
+) -> None:
+    assert (forbidden(importer, imported) is None) is allowed
+
+
+def test_imports_are_found_wherever_they_stand() -> None:
+    source = (
+        "import a.b, c\nfrom d import e\nif True:\n    import f\n"
+        "if TYPE_CHECKING:\n    import g\ndef x():\n    from h import i\nclass Y:\n    import j\n"
+    )
+    found = dict(imports_of(source))
+    assert {m for m, at_once in found.items() if at_once} == {"a.b", "c", "d", "d.e", "f", "j"}
+    assert {m for m, at_once in found.items() if not at_once} == {"g", "h", "h.i"}
+
+
+def test_the_public_names_are_these() -> None:
+    assert mwzeval.__all__ == [
+        "DataError",
+        "DependencyError",
+        "Evaluator",
+        "InputError",
+        "MwzevalError",
+        "Problem",
+        "UsageError",
+        "__version__",
+    ]
+    for name in mwzeval.__all__:
+        assert getattr(mwzeval, name) is not None
+    assert (PACKAGE / "py.typed").exists()

@@ -1,0 +1,278 @@
+"""One evaluator, used again and again, by many at once: the same predictions get the same scores."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from importlib.metadata import version
+from threading import Barrier
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.errors import InputError, UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.report.json import to_json
+from mwzeval.score import Signature
+from mwzeval.version import SCORING_REVISION, __version__
+from tests.places import SAMPLE_SYSTEMS, sample_predictions
+
+Predictions = dict[str, list[dict[str, Any]]]
+ADDITIVE = ("bleu", "success", "dst")
+
+
+def fresh() -> Evaluator:
+    return Evaluator(True, True, True, True, corpus="sample")
+
+
+def test_the_evaluator_is_found_where_people_look_for_it() -> None:
+    for module in ("mwzeval", "mwzeval.metrics"):
+        assert importlib.import_module(module).Evaluator is Evaluator
+    with pytest.raises(AttributeError, match="Evaluators"):
+        _ = importlib.import_module("mwzeval.metrics").Evaluators
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_evaluating_never_changes_the_predictions(evaluator: Evaluator, system: str) -> None:
+    predictions = sample_predictions(system)
+    before = deepcopy(predictions)
+    evaluator.evaluate(predictions)
+    evaluator.validate(predictions)
+    for name, turns in predictions.items():
+        evaluator.evaluate_dialogue(name, turns)
+    assert predictions == before
+    assert list(predictions) == list(before)
+
+
+def test_using_an_evaluator_again_gives_the_same_report(evaluator: Evaluator) -> None:
+    expected = {name: to_json(fresh().report(sample_predictions(name))) for name in SAMPLE_SYSTEMS}
+    for name in (*SAMPLE_SYSTEMS, *reversed(SAMPLE_SYSTEMS)):
+        assert to_json(evaluator.report(sample_predictions(name))) == expected[name]
+
+
+def test_a_failed_evaluation_leaves_nothing_behind(evaluator: Evaluator) -> None:
+    expected = evaluator.evaluate(sample_predictions("good"))
+    with pytest.raises(InputError):
+        evaluator.evaluate({**sample_predictions("weak-tracker"), "no such dialogue": [{}]})
+    assert evaluator.evaluate(sample_predictions("good")) == expected
+
+
+def test_many_threads_may_share_an_evaluator(evaluator: Evaluator) -> None:
+    systems = [SAMPLE_SYSTEMS[index % len(SAMPLE_SYSTEMS)] for index in range(8)]
+    inputs = [sample_predictions(system) for system in systems]
+    expected = [evaluator.evaluate(predictions) for predictions in inputs]
+    shared, start = fresh(), Barrier(len(inputs))
+
+    def evaluate(predictions: Predictions) -> list[dict[str, Any]]:
+        start.wait()
+        return [shared.evaluate(predictions) for _ in range(2)]
+
+    with ThreadPoolExecutor(len(inputs)) as pool:
+        results = list(pool.map(evaluate, inputs))
+    assert results == [[report, report] for report in expected]
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_an_evaluator_pickles_before_and_after_use(evaluator: Evaluator, used: bool) -> None:
+    original = fresh()
+    predictions = sample_predictions("weak-tracker")
+    if used:
+        original.evaluate(predictions)
+    copy = pickle.loads(pickle.dumps(original))
+    assert copy.evaluate(predictions) == evaluator.evaluate(predictions)
+    assert copy.evaluate(predictions) == original.evaluate(predictions)
+
+
+def test_reports_do_not_share_anything_that_can_be_changed(evaluator: Evaluator) -> None:
+    expected = deepcopy(evaluator.evaluate(sample_predictions("good")))
+    spoiled = evaluator.evaluate(sample_predictions("good"))
+    for metric in ("bleu", "success", "richness", "dst", "meta"):
+        spoiled[metric].clear()
+    assert evaluator.evaluate(sample_predictions("good")) == expected
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+@settings(max_examples=5)
+@given(st.data())
+def test_the_order_of_dialogues_changes_no_additive_score(
+    evaluator: Evaluator, system: str, data: st.DataObject
+) -> None:
+    predictions = sample_predictions(system)
+    order = data.draw(st.permutations(list(predictions)))
+    expected = evaluator.evaluate(predictions)
+    found = evaluator.evaluate({name: predictions[name] for name in order})
+    for metric in ADDITIVE:
+        assert found[metric] == expected[metric]
+    unordered = {k: v for k, v in expected["richness"].items() if k != "msttr"}
+    assert {k: found["richness"][k] for k in unordered} == unordered
+
+
+@settings(max_examples=15)
+@given(st.sampled_from(SAMPLE_SYSTEMS), st.data())
+def test_rows_of_a_part_are_those_of_the_whole(
+    evaluator: Evaluator, system: str, data: st.DataObject
+) -> None:
+    predictions = sample_predictions(system)
+    some = st.lists(st.sampled_from(list(predictions)), min_size=1, max_size=9, unique=True)
+    names = data.draw(some)
+    whole = evaluator.report(predictions).table
+    part = evaluator.report({name: predictions[name] for name in names}).table
+    assert part.columns == whole.columns
+    assert part.units == tuple(names)
+    assert part.values.tolist() == whole.select(names).values.tolist()
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_one_dialogue_alone_ends_as_it_does_among_all(evaluator: Evaluator, system: str) -> None:
+    predictions = sample_predictions(system)
+    table = evaluator.report(predictions).table
+    for name, numbers in zip(table.units, table.values.tolist(), strict=True):
+        row = dict(zip(table.columns, numbers, strict=True))
+        outcome = evaluator.evaluate_dialogue(name, predictions[name])
+        assert (outcome.inform, outcome.success) == (row["inform.total"], row["success.total"])
+        for domain, result in outcome.domains.items():
+            assert row[f"goals.{domain}"] == 1
+            assert result.inform == row[f"inform.{domain}"]
+            assert bool(result.success) == row[f"success.{domain}"]
+        assert sum(row[c] for c in row if c.startswith("goals.")) == 1 + len(outcome.domains)
+
+
+def test_one_dialogue_is_judged_whichever_metrics_were_chosen(evaluator: Evaluator) -> None:
+    name, turns = next(iter(sample_predictions("good").items()))
+    expected = evaluator.evaluate_dialogue(name, turns)
+    for options in ({}, {"dst": True}, {"bleu": True}, {"success": True}):
+        alone = Evaluator(**options, corpus="sample")  # type: ignore[arg-type]
+        assert alone.evaluate_dialogue(name, turns) == expected
+        assert alone.evaluate_dialogue(name, tuple(turns)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "turns", "message"),
+    [
+        ("smp0021", [{}], "the turn has no response"),
+        ("smp0021", [], "the dialogue has no turns"),
+        ("smp0021", [{"response": "a"}] * 4, "has 4 system turns"),
+        ("smp9999", [{"response": "a"}], "not in the test fold"),
+    ],
+)
+def test_a_bad_dialogue_is_refused(
+    evaluator: Evaluator, name: str, turns: list[dict[str, str]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluator.evaluate_dialogue(name, turns)
+
+
+def test_metrics_that_were_not_asked_for_are_none_and_the_others_unmoved(
+    evaluator: Evaluator,
+) -> None:
+    predictions = sample_predictions("good")
+    full = evaluator.evaluate(predictions)
+    metrics = ("bleu", "success", "richness", "dst")
+    for metric in metrics:
+        options = {metric: True}
+        alone = Evaluator(**options, corpus="sample").evaluate(predictions)  # type: ignore[arg-type]
+        assert list(alone) == [*metrics, "meta"]
+        assert {name: alone[name] for name in metrics if alone[name] is not None} == {
+            metric: full[metric]
+        }
+    with pytest.raises(UsageError, match="no metric was asked for"):
+        Evaluator(corpus="sample").evaluate(predictions)
+
+
+def test_the_sample_is_known_by_its_ids(evaluator: Evaluator) -> None:
+    predictions = sample_predictions("good")
+    found = Evaluator(True, True, True, True).evaluate(predictions)
+    assert found == evaluator.evaluate(predictions)
+    assert found["meta"]["corpus"] == "sample"
+    assert "not MultiWOZ" in found["meta"]["note"]
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        ("inform", {"state": "predicted", "domains": "predicted", "rules": "2023", "fuzzy": "90"}),
+        ("success", {"state": "predicted", "domains": "predicted", "rules": "2023", "fuzzy": "90"}),
+        (
+            "bleu.sample",
+            {
+                "references": "sample",
+                "nrefs": "1",
+                "case": "mixed",
+                "eff": "no",
+                "tok": "13a",
+                "smooth": "exp",
+                "moses": version("sacremoses"),
+                "sacrebleu": version("sacrebleu"),
+            },
+        ),
+        ("richness.msttr", {"msttr": "50", "moses": version("sacremoses")}),
+        ("dst.slot_f1", {"rules": "2023", "fuzzy": ">95"}),
+    ],
+)
+def test_a_signature_names_every_choice_that_moves_the_score(
+    score: str, expected: dict[str, str]
+) -> None:
+    evaluator = Evaluator(True, True, True, True, corpus="sample", rules="2023")
+    report = evaluator.evaluate(sample_predictions("good"))
+    text = report["meta"]["signatures"][score]
+    signature = Signature.parse(text)
+    assert str(signature) == text
+    assert signature.metric == score.partition(".")[0]
+    choices = dict(signature.choices)
+    assert choices.pop("corpus") == f"sample@{report['meta']['sources']}"
+    assert (choices.pop("fold"), choices.pop("n")) == ("test", "62")
+    assert (choices.pop("rev"), choices.pop("version")) == (str(SCORING_REVISION), __version__)
+    assert choices == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda turn: turn, ("predicted", "predicted")),
+        (lambda turn: turn.pop("state"), ("gold", "predicted")),
+        (lambda turn: turn.pop("active_domains"), ("predicted", "estimated")),
+        (lambda turn: turn.clear() or turn.update(response="[name]"), ("gold", "estimated")),
+    ],
+)
+def test_a_signature_says_where_states_and_domains_come_from(
+    change: Callable[[dict[str, Any]], Any], expected: tuple[str, str]
+) -> None:
+    predictions = sample_predictions("good")
+    for turns in predictions.values():
+        for turn in turns:
+            change(turn)
+    report = Evaluator(success=True, dst=True, corpus="sample").evaluate(predictions)
+    choices = dict(Signature.parse(report["meta"]["signatures"]["inform"]).choices)
+    assert (choices["state"], choices["domains"]) == expected
+    assert (report["dst"] is None) == (expected[0] == "gold")
+    assert report["meta"]["warnings"] == []
+
+
+def test_coverage_is_counted_by_dialogue_turn_and_domain(evaluator: Evaluator) -> None:
+    predictions = sample_predictions("good")
+    kept = dict(list(predictions.items())[:20])
+    report = evaluator.report(kept)
+    covered: Any = report.meta["coverage"]
+    assert covered["dialogues"] == {"scored": 20, "of": 62}
+    assert covered["turns"] == {"scored": sum(map(len, kept.values())), "of": 452}
+    sums = report.table.sums()
+    whole = evaluator.report(predictions).table.sums()
+    assert covered["domains"] == {
+        domain: {"scored": sums[f"goals.{domain}"], "of": whole[f"goals.{domain}"]}
+        for domain in ("attraction", "hotel", "restaurant", "taxi", "train")
+    }
+    kinds = [problem.kind for problem in report.warnings]
+    assert kinds == ["fewer-dialogues", "fewer-turns"]
+
+
+def test_a_report_is_the_same_bytes_each_time_and_plain_json(evaluator: Evaluator) -> None:
+    first, second = (to_json(evaluator.report(sample_predictions("good"))) for _ in range(2))
+    assert first == second
+    assert json.loads(first) == evaluator.evaluate(sample_predictions("good"))
+    assert first.endswith("}\n")

@@ -1,0 +1,103 @@
+"""Holm's correction against its definition, and ranks from pairwise significance."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.statistics import Rank, holm, rank_clusters, significant_pairs
+
+
+def rejected_step_by_step(p_values: list[float], level: float) -> set[int]:
+    """Reject as Holm's paper says: the smallest first, until one is too large."""
+    rejected: set[int] = set()
+    while len(rejected) < len(p_values):
+        rest = [index for index in range(len(p_values)) if index not in rejected]
+        smallest = min(rest, key=p_values.__getitem__)
+        if len(rest) * p_values[smallest] > level:
+            break
+        rejected.add(smallest)
+    return rejected
+
+
+@given(st.lists(st.floats(0, 1), max_size=8), st.floats(0.001, 0.999))
+def test_holm_rejects_what_the_step_by_step_procedure_rejects(
+    p_values: list[float], level: float
+) -> None:
+    adjusted = holm(p_values)
+    assert {i for i, p in enumerate(adjusted) if p <= level} == rejected_step_by_step(
+        p_values, level
+    )
+    assert all(before <= after <= 1 for before, after in zip(p_values, adjusted, strict=True))
+
+
+def test_holm_keeps_the_order() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert holm([0.2]) == (0.2,)
+    assert holm([]) == ()
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan")])
+def test_holm_refuses_what_is_no_p_value(wrong: float) -> None:
+    with pytest.raises(ValueError, match="not a p value"):
+        holm([0.5, wrong])
+
+
+def test_pairs_are_significant_after_correction() -> None:
+    p_values = {("a", "b"): 0.03, ("a", "c"): 0.01, ("b", "c"): 0.5}
+    assert significant_pairs(p_values) == (("a", "c"),)
+    assert significant_pairs(p_values, level=0.1) == (("a", "b"), ("a", "c"))
+
+
+SCORES = {"d": 60.0, "a": 90.0, "c": 70.0, "b": 80.0}
+
+
+@pytest.mark.parametrize(
+    ("significant", "expected"),
+    [
+        pytest.param(
+            list(itertools.combinations("abcd", 2)),
+            [("a", 1, 1, 1), ("b", 2, 2, 2), ("c", 3, 3, 3), ("d", 4, 4, 4)],
+            id="all differ",
+        ),
+        pytest.param(
+            [],
+            [("a", 1, 4, 1), ("b", 1, 4, 1), ("c", 1, 4, 1), ("d", 1, 4, 1)],
+            id="none differ",
+        ),
+        pytest.param(
+            [("c", "a"), ("a", "d"), ("b", "c"), ("d", "b")],
+            [("a", 1, 2, 1), ("b", 1, 2, 1), ("c", 3, 4, 2), ("d", 3, 4, 2)],
+            id="two clusters, whichever way round the pairs are given",
+        ),
+        pytest.param(
+            [("a", "c"), ("a", "d"), ("b", "d")],
+            [("a", 1, 2, 1), ("b", 1, 3, 1), ("c", 2, 4, 1), ("d", 3, 4, 1)],
+            id="a chain is one cluster",
+        ),
+        pytest.param(
+            [("b", "c"), ("b", "c"), ("a", "d")],
+            [("a", 1, 3, 1), ("b", 1, 3, 1), ("c", 2, 4, 1), ("d", 2, 4, 1)],
+            id="a pair given twice counts once",
+        ),
+    ],
+)
+def test_ranks_follow_from_who_is_significantly_better(
+    significant: list[tuple[str, str]], expected: list[tuple[str, int, int, int]]
+) -> None:
+    ranks = rank_clusters(SCORES, significant)
+    assert ranks == tuple(Rank(name, SCORES[name], *places) for name, *places in expected)
+
+
+def test_equal_scores_come_by_name() -> None:
+    assert [rank.system for rank in rank_clusters({"b": 1, "a": 1, "c": 2}, [])] == ["c", "a", "b"]
+
+
+def test_contradictions_are_errors() -> None:
+    with pytest.raises(ValueError, match="no score is known of the system 'e'"):
+        rank_clusters(SCORES, [("a", "e")])
+    with pytest.raises(ValueError, match="score the same"):
+        rank_clusters({"a": 1, "b": 1}, [("a", "b")])
