@@ -1,4 +1,4 @@
-"""One evaluator, used again and again, by many at once: the same predictions get the same scores."""
+"""One evaluator, used again and by many at once: the same predictions get the same scores."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -
         ).p_value
     )
     assert 0.01 < ours < 0.1
-    # sacreBLEU's bootstrap test counts one side only, its randomisation test both.
+    # sacreBLEU's bootstrap test shifts absolute differences, so it sees one tail of the two.
     sides = 1 if test_type == "ar" else 2
     assert ours == pytest.approx(sides * theirs.p_value, abs=0.015)
 

@@ -5,12 +5,12 @@ Source: Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018; the `sacr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
-from sacrebleu.metrics.helpers import extract_word_ngrams
 
 ORDERS = range(1, MAX_NGRAM_ORDER + 1)
 FIELDS = (
@@ -38,9 +38,13 @@ REMEMBERED = 2**14
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A segment's n-gram counts, one mapping per order, and its length in tokens."""
+    """A segment's n-gram counts, all orders together, and its length in tokens.
 
-    ngrams: tuple[Mapping[str, int], ...]
+    An n-gram is its tokens with blanks between: no token has a blank, so its order is plain, and
+    the garbage collector passes over a mapping of texts (it would not over one of tuples).
+    """
+
+    ngrams: Mapping[str, int]
     length: int
 
 
@@ -65,9 +69,14 @@ def prepare_tokenized(text: str) -> PreparedText:
     Remembered, because references come again with every evaluation.
     """
     tokens = text.split()
-    # n-grams as text, not as tuples: the garbage collector passes over a mapping of texts.
-    ngrams = tuple(dict(extract_word_ngrams(tokens, order)) for order in ORDERS)
-    return PreparedText(ngrams, len(tokens))
+    longest = tokens
+    ngrams = tokens.copy()
+    for order in ORDERS[1:]:
+        longest = [
+            f"{ngram} {token}" for ngram, token in zip(longest, tokens[order - 1 :], strict=False)
+        ]
+        ngrams += longest
+    return PreparedText(dict(Counter(ngrams)), len(tokens))
 
 
 class Bleu:
@@ -87,15 +96,12 @@ class Bleu:
         for hypothesis, reference in zip(hypotheses, references, strict=True):
             system_length += hypothesis.length
             reference_length += reference.length
-            for index, (counts, limits) in enumerate(
-                zip(hypothesis.ngrams, reference.ngrams, strict=True)
-            ):
+            for index in range(MAX_NGRAM_ORDER):
                 total[index] += max(0, hypothesis.length - index)
-                shared = counts.keys() & limits.keys()
-                if not shared:
-                    # Then no longer n-gram is shared either, but each still counts.
-                    continue
-                correct[index] += sum(min(counts[ngram], limits[ngram]) for ngram in shared)
+            counts, limits = hypothesis.ngrams, reference.ngrams
+            for ngram in counts.keys() & limits.keys():
+                count, limit = counts[ngram], limits[ngram]
+                correct[ngram.count(" ")] += count if count < limit else limit
         numbers = [system_length, reference_length, *correct, *total]
         return dict(zip(self.columns, numbers, strict=True))
 

@@ -1,0 +1,304 @@
+"""The real programs, started from another folder: what they print, write and exit with."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.version import __version__
+from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
+
+EVALUATE = (sys.executable, str(ROOT / "evaluate.py"))
+ADD_SLOT_DOMAINS = (sys.executable, str(ROOT / "add_slot_domains.py"))
+MWZEVAL = (str(Path(sys.executable).with_name("mwzeval")),)
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+DEFAULT_OUTPUT = "evaluation_results.json"
+PROGRAMS = {"evaluate.py": EVALUATE, "mwzeval": (*MWZEVAL, "evaluate")}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def run(
+    program: tuple[str, ...],
+    *arguments: str,
+    stdin: bytes = b"",
+    before: Callable[[], None] | None = None,
+    **variables: str,
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*program, *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables},
+        preexec_fn=before,
+    )
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_scores_go_to_the_terminal_and_the_report_into_a_file(
+    elsewhere: Path, evaluator: Evaluator, program: tuple[str, ...]
+) -> None:
+    done = run(program, "--bleu", "--success", "--richness", "--dst", "--input", GOOD)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert names(elsewhere) == [DEFAULT_OUTPUT]
+    report = read_json(elsewhere / DEFAULT_OUTPUT)
+    assert report == evaluator.evaluate(sample_predictions("good"))
+    shown = done.stdout.decode()
+    assert shown.startswith("sample, test fold, rules 2021: 62 of 62 dialogues, 452 of 452 turns\n")
+    assert "not MultiWOZ scores" in shown
+    for what in ("inform", "success"):
+        line = next(line for line in shown.splitlines() if line.startswith(what.title()))
+        assert [float(cell) for cell in line.split()[1:]] == list(report["success"][what].values())
+    assert f"{report['bleu']['sample']:.2f}" in shown
+    for signature in set(report["meta"]["signatures"].values()):
+        assert signature in shown
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_every_example_scores_and_its_warnings_go_to_standard_error(
+    elsewhere: Path, evaluator: Evaluator, system: str
+) -> None:
+    file = str(ROOT / "predictions" / f"sample-{system}.json")
+    done = run(EVALUATE, "-bsrd", "-i", file, "-o", "report.json")
+    assert done.returncode == 0
+    report = read_json(elsewhere / "report.json")
+    warnings = report["meta"]["warnings"]
+    assert len(done.stderr.decode().splitlines()) == len(warnings) == (system == "lexicalized")
+    assert b"warning" not in done.stdout
+    expected = evaluator.evaluate(sample_predictions(system))
+    assert {k: v for k, v in report.items() if k != "meta"} == {
+        k: v for k, v in expected.items() if k != "meta"
+    }
+
+
+def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
+    shown = [
+        run(EVALUATE, "-bsrd", "-i", GOOD, "-o", f"{seed}.json", PYTHONHASHSEED=str(seed)).stdout
+        for seed in range(3)
+    ]
+    assert len(set(shown)) == 1
+    assert len({(elsewhere / f"{seed}.json").read_bytes() for seed in range(3)}) == 1
+
+
+@pytest.mark.parametrize("quiet", ["-q", "--quiet"])
+def test_quiet_prints_nothing_but_errors(elsewhere: Path, quiet: str) -> None:
+    lexicalized = str(ROOT / "predictions" / "sample-lexicalized.json")
+    done = run(EVALUATE, "-s", quiet, "-i", lexicalized)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["warnings"]
+    done = run(EVALUATE, "-s", quiet, "-i", "missing.json")
+    assert (done.returncode, done.stdout) == (2, b"")
+    expected = b"error: missing.json: cannot be read: No such file or directory\n"
+    assert done.stderr == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-i", GOOD], "ask for at least one metric: --bleu --success --richness --dst"),
+        (["--bleu"], "the following arguments are required: -i/--input"),
+        (["--bleu", "-i"], "expected one argument"),
+        (["--blue", "-i", GOOD], "unrecognized arguments: --blue"),
+        (["-b", "-i", GOOD, "--corpus", "smple"], 'unknown corpus "smple" — did you mean "sample"'),
+        (["-b", "-i", GOOD, "--rules", "2022"], 'unknown rules "2022"'),
+        (["-b", "-i", GOOD, "--fold", "dev"], "not in the dev fold of sample"),
+        (["-b", "-i", GOOD, "--corpus", "multiwoz-2.2", "--data", "."], "--data"),
+        (["-b", "-i", GOOD, "--references", "lava"], "references/lava.json"),
+        (["-b", "-i", "."], "cannot be read: Is a directory"),
+        (["-b", "-i", ""], "cannot be read"),
+    ],
+)
+def test_bad_use_exits_with_2_and_says_what_is_wrong(
+    elsewhere: Path, arguments: list[str], message: str
+) -> None:
+    done = run(EVALUATE, *arguments)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert message in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert names(elsewhere) == []
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "validate", "add-slot-domains", "data", ""])
+def test_help_and_version_answer(verb: str) -> None:
+    done = run(MWZEVAL, *([verb] if verb else []), "--help")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(f"usage: mwzeval {verb}".rstrip().encode())
+    assert run(MWZEVAL, "--version").stdout == f"mwzeval {__version__}\n".encode()
+
+
+def no_large_files() -> None:
+    # A full disk, as far as this process can tell.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(elsewhere: Path) -> None:
+    assert run(EVALUATE, "-s", "-q", "-i", GOOD).returncode == 0
+    before = (elsewhere / DEFAULT_OUTPUT).read_bytes()
+    done = run(EVALUATE, "-bsrd", "-i", GOOD, before=no_large_files)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.endswith(f"error: cannot write {DEFAULT_OUTPUT}: File too large\n".encode())
+    assert (elsewhere / DEFAULT_OUTPUT).read_bytes() == before
+    assert names(elsewhere) == [DEFAULT_OUTPUT]
+    # So does an input that cannot be read.
+    assert run(EVALUATE, "-s", "-i", "missing.json").returncode == 2
+    assert (elsewhere / DEFAULT_OUTPUT).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("folder", "it is a directory"),
+        ("missing/report.json", "No such file or directory"),
+        ("file/report.json", "Not a directory"),
+        ("x" * 300 + ".json", "File name too long"),
+        ("/dev/full", "No space left on device"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told(elsewhere: Path, output: str, reason: str) -> None:
+    (elsewhere / "folder").mkdir()
+    (elsewhere / "file").write_text("mine")
+    done = run(EVALUATE, "-s", "-i", GOOD, "-o", output)
+    assert (done.returncode, done.stdout) == (2, b"")
+    error = done.stderr.decode()
+    assert error.startswith("error: cannot write ")
+    assert error.endswith(f": {reason}\n")
+    assert names(elsewhere) == ["file", "folder"]
+    assert (elsewhere / "file").read_text() == "mine"
+
+
+def test_a_link_as_output_keeps_pointing_and_a_device_is_written(elsewhere: Path) -> None:
+    (elsewhere / "kept").mkdir()
+    target, link = elsewhere / "kept" / "real.json", elsewhere / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    assert run(EVALUATE, "-s", "-q", "-i", GOOD, "-o", "link.json").returncode == 0
+    assert link.is_symlink()
+    assert read_json(target) == read_json(link)
+    assert names(elsewhere / "kept") == ["real.json"]
+    done = run(EVALUATE, "-s", "-q", "-i", GOOD, "-o", "/dev/stdout")
+    assert json.loads(done.stdout) == read_json(target)
+
+
+def test_predictions_come_from_standard_input(elsewhere: Path) -> None:
+    assert run(EVALUATE, "-s", "-i", "-", stdin=Path(GOOD).read_bytes()).returncode == 0
+    piped = read_json(elsewhere / DEFAULT_OUTPUT)
+    assert run(EVALUATE, "-s", "-i", GOOD).returncode == 0
+    assert read_json(elsewhere / DEFAULT_OUTPUT) == piped
+    done = run(EVALUATE, "-s", "-i", "-", stdin=b"")
+    assert (done.returncode, done.stderr) == (2, b"error: -: the file is empty\n")
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(elsewhere: Path) -> None:
+    # `true` reads nothing and is gone before the first line is printed.
+    command = f'"{sys.executable}" "{ROOT / "evaluate.py"}" -bsrd -i "{GOOD}" | true'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert done.stderr == b""
+    assert names(elsewhere) == [DEFAULT_OUTPUT]
+
+
+def test_validate_lists_problems_as_json(elsewhere: Path) -> None:
+    done = run(MWZEVAL, "validate", "-i", GOOD)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout) == {"valid": True, "problems": []}
+    (elsewhere / "bad.json").write_text('{"smp0021": [{"reply": 1}]}')
+    done = run(MWZEVAL, "validate", "-i", "bad.json")
+    assert (done.returncode, done.stderr) == (2, b"")
+    result = json.loads(done.stdout)
+    assert result["valid"] is False
+    assert result["problems"][0] == {
+        "kind": "missing-response",
+        "message": "the turn has no response",
+        "severity": "error",
+        "file": "bad.json",
+        "dialogue": "smp0021",
+        "turn": 0,
+        "key": "response",
+        "count": 1,
+    }
+    assert names(elsewhere) == ["bad.json"]
+
+
+def with_placeholders() -> dict[str, list[dict[str, Any]]]:
+    return {
+        "sng0001": [
+            {"response": "[restaurant_name] is in [value_area]"},
+            {"response": "[TRAIN_ID], [taxi_phone] and [hotel_name]", "state": {"x": {}}},
+        ],
+        "sng0002": [{"response": "nothing [bus_id] [restaurant name] [police]"}],
+    }
+
+
+@pytest.mark.parametrize("program", [ADD_SLOT_DOMAINS, (*MWZEVAL, "add-slot-domains")])
+def test_slot_domains_are_added_to_every_turn(elsewhere: Path, program: tuple[str, ...]) -> None:
+    (elsewhere / "in.json").write_text(json.dumps(with_placeholders()))
+    done = run(program, "-i", "in.json", "-o", "out.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    completed = read_json(elsewhere / "out.json")
+    domains = [[set(t.pop("active_domains")) for t in turns] for turns in completed.values()]
+    assert domains == [[{"restaurant"}, {"train", "taxi", "hotel"}], [{"police"}]]
+    assert completed == with_placeholders()
+    assert read_json(elsewhere / "in.json") == with_placeholders()
+
+
+def test_active_domains_that_are_there_are_overwritten_only_on_request(elsewhere: Path) -> None:
+    done = run(ADD_SLOT_DOMAINS, "-i", GOOD, "-o", "out.json")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--yes" in done.stderr
+    assert names(elsewhere) == []
+    assert run(ADD_SLOT_DOMAINS, "-i", GOOD, "-o", "out.json", "--yes").returncode == 0
+    assert list(read_json(elsewhere / "out.json")) == list(sample_predictions("good"))
+    done = run(ADD_SLOT_DOMAINS, "-i", "missing.json", "-o", "new.json")
+    assert (done.returncode, names(elsewhere)) == (2, ["out.json"])
+
+
+def test_added_domains_are_scored(elsewhere: Path) -> None:
+    weak = str(ROOT / "predictions" / "sample-weak-tracker.json")  # predicts no active domains
+    assert run(ADD_SLOT_DOMAINS, "-i", weak, "-o", "out.json").returncode == 0
+    assert run(EVALUATE, "-s", "-i", "out.json").returncode == 0
+    signature = read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["signatures"]["inform"]
+    assert "domains:predicted" in signature
+
+
+def test_data_status_tells_which_files_are_there(elsewhere: Path) -> None:
+    done = run(MWZEVAL, "data", "status", "--offline")
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = done.stdout.decode()
+    assert "db/restaurant_db.json" in shown
+    assert "missing" in shown
+    for corpus in ("multiwoz-2.0", "multiwoz-2.1", "multiwoz-2.2", "multiwoz-2.4"):
+        assert corpus in shown
+    (elsewhere / "db").mkdir()
+    (elsewhere / "db" / "hotel_db.json").write_text("[]")
+    done = run(MWZEVAL, "data", "verify", "--data", ".")
+    assert done.returncode == 1
+    assert b"expected git blob" in done.stdout
+
+
+def test_examples_are_copied_and_score(elsewhere: Path) -> None:
+    done = run(MWZEVAL, "data", "examples", "here")
+    assert (done.returncode, done.stderr) == (0, b"")
+    copied = [Path(line).name for line in done.stdout.decode().splitlines()]
+    assert {f"sample-{system}.json" for system in SAMPLE_SYSTEMS} <= set(copied)
+    assert names(elsewhere / "here") == sorted(copied)
+    assert run(MWZEVAL, "evaluate", "-s", "-i", "here/sample-good.json").returncode == 0

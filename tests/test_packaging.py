@@ -1,0 +1,52 @@
+"""What is built can be installed on its own and scores the sample from anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.version import __version__
+from tests.places import ROOT, sample_predictions
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
+    tmp_path: Path, evaluator: Evaluator
+) -> None:
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name == f"mwzeval-{__version__}-py3-none-any.whl"
+    content = set(zipfile.ZipFile(wheel).namelist())
+    assert {"mwzeval/py.typed", "mwzeval/data/public_files.tsv"} <= content
+    packages = {name.split("/")[0] for name in content}
+    assert packages == {"mwzeval", f"mwzeval-{__version__}.dist-info"}
+
+    venv.create(tmp_path / "venv", with_pip=True)
+    programs = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    quiet = ("--quiet", "--disable-pip-version-check")
+    run(programs / "python", "-m", "pip", "install", *quiet, wheel, cwd=empty)
+
+    where = run(programs / "python", "-c", "import mwzeval; print(mwzeval.__file__)", cwd=empty)
+    assert Path(where.strip()).is_relative_to(tmp_path / "venv")
+    run(programs / "mwzeval", "data", "examples", ".", cwd=empty)
+    run(programs / "mwzeval", "evaluate", "-bsrd", "-i", "sample-good.json", cwd=empty)
+    report = json.loads((empty / "evaluation_results.json").read_text(encoding="utf-8"))
+    expected = evaluator.evaluate(sample_predictions("good"))
+    for metric in ("bleu", "success", "richness", "dst"):
+        assert report[metric] == expected[metric]
