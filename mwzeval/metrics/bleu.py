@@ -59,7 +59,7 @@ def prepare(text: str) -> PreparedText:
 
     Remembered, because systems repeat themselves: half of a usual file's responses are repeats.
     """
-    return prepare_tokenized.__wrapped__(tokenize(text))
+    return _counted(tokenize(text))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -68,13 +68,16 @@ def prepare_tokenized(text: str) -> PreparedText:
 
     Remembered, because references come again with every evaluation.
     """
-    tokens = text.split()
-    longest = tokens
+    return _counted(text)
+
+
+def _counted(tokenized: str) -> PreparedText:
+    tokens = tokenized.split()
     ngrams = tokens.copy()
+    longest = tokens
     for order in ORDERS[1:]:
-        longest = [
-            f"{ngram} {token}" for ngram, token in zip(longest, tokens[order - 1 :], strict=False)
-        ]
+        following = tokens[order - 1 :]
+        longest = [f"{ngram} {token}" for ngram, token in zip(longest, following, strict=False)]
         ngrams += longest
     return PreparedText(dict(Counter(ngrams)), len(tokens))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -19,13 +20,16 @@ from typing import TypedDict
 from mwzeval.errors import DependencyError
 
 try:
-    from lexical_diversity.lex_div import msttr
-    from lexical_diversity.lex_div import tokenize as _tokenize
+    with warnings.catch_warnings():
+        # Its use of `pkg_resources` is none of the user's business.
+        warnings.simplefilter("ignore")
+        from lexical_diversity.lex_div import msttr
+        from lexical_diversity.lex_div import tokenize as _tokenize
 except ModuleNotFoundError as error:
     # lexical-diversity 0.1.1 finds its word list by setuptools' `pkg_resources`.
     raise DependencyError(
         f"lexical-diversity cannot be used because the module {error.name!r} is missing: "
-        "pip install lexical-diversity 'setuptools<81'"
+        "pip install lexical-diversity 'setuptools<82'"
     ) from None
 
 MSTTR_WINDOW = 50
