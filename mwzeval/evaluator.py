@@ -29,7 +29,12 @@ from mwzeval.multiwoz.corpus import (
 )
 from mwzeval.multiwoz.coverage import Coverage, check_fit, coverage
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
-from mwzeval.multiwoz.plausibility import check_keys, check_responses, check_states
+from mwzeval.multiwoz.plausibility import (
+    check_keys,
+    check_references,
+    check_responses,
+    check_states,
+)
 from mwzeval.multiwoz.predictions import Dialogues, Findings, check_dialogues
 from mwzeval.multiwoz.references import available_references, load_references, own_references
 from mwzeval.multiwoz.scoring import Scorer, Sources
@@ -160,6 +165,7 @@ class Evaluator:
         check_states(dialogues, findings)
         if need_responses:
             check_responses(dialogues, findings)
+        check_references(dialogues, scorer.reference_sets, findings)
         return dialogues, scorer, coverage(dialogues, scorer.gold, findings)
 
     def _scorer_of(self, dialogues: Dialogues) -> Scorer:

@@ -16,7 +16,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 BENCHMARKS = ("multiwoz", "crosswoz", "dstc7", "dialogue_management")
 LAYERS = {
     **dict.fromkeys(("errors", "table", "score", "version"), 0),
-    **dict.fromkeys(("files", "derived", "resources", "data_command", "statistics", "report"), 1),
+    **dict.fromkeys(
+        ("files", "derived", "resources", "data_command", "explanation", "statistics", "report"), 1
+    ),
     "metrics": 2,
     **dict.fromkeys(BENCHMARKS, 3),
     "evaluator": 4,

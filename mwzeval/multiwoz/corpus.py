@@ -19,11 +19,10 @@ from mwzeval.multiwoz import data_json, version_22
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.fold_files import fold_sources, read_fold
 from mwzeval.multiwoz.goals import booked_domains_of, goals_of
-from mwzeval.multiwoz.gold import GoldDialogue, dialogue_id, goal_from_json
-from mwzeval.multiwoz.version_22 import Annotations
+from mwzeval.multiwoz.gold import Annotations, GoldDialogue, dialogue_id, goal_from_json
 from mwzeval.resources import DataRoot, embedded, locate
 
-DERIVED_REVISION = 1
+DERIVED_REVISION = 2
 """Raised when the same files are read into other gold data."""
 
 DATABASE_DOMAINS = ("restaurant", "attraction", "hotel", "train")
@@ -197,18 +196,18 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
         annotated = dict(version_22.annotations_of(turns, read_source(sources.acts_22[0])))
     else:
         annotated = {
-            name: (data_json.references_of(dialogue["log"]), data_json.states_of(dialogue["log"]))
-            for name, dialogue in dialogues.items()
+            name: data_json.annotations_of(dialogue["log"]) for name, dialogue in dialogues.items()
         }
     return {
         name: GoldDialogue(
             goals[name],
-            _one_per_turn(booked[name], len(states)),
-            references,
-            tuple(tokenize(reference) for reference in references),
-            states,
+            _one_per_turn(booked[name], len(of_dialogue.states)),
+            of_dialogue.references,
+            tuple(tokenize(reference) for reference in of_dialogue.references),
+            of_dialogue.user_utterances,
+            of_dialogue.states,
         )
-        for name, (references, states) in annotated.items()
+        for name, of_dialogue in annotated.items()
     }
 
 

@@ -6,10 +6,11 @@ Source: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.delexicalized_reference import Span, delexicalize
+from mwzeval.multiwoz.gold import Annotations
 
 SLOT_OF_ACT = {
     "addr": "address",
@@ -29,19 +30,17 @@ NO_VALUE = frozenset({"", "not mentioned", "none"})
 _ALTERNATIVES = re.compile(r"[|<>]")
 
 
-def references_of(log: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the delexicalised responses of a dialogue's system turns."""
-    return tuple(delexicalize(turn["text"], _spans(turn)) for turn in log[1::2])
+def annotations_of(log: Sequence[Mapping[str, Any]]) -> Annotations:
+    """Return the annotations of a dialogue's `log`, in which user and system take turns.
 
-
-def states_of(log: list[Mapping[str, Any]]) -> tuple[dict[str, dict[str, str]], ...]:
-    """Return the annotated state at each system turn."""
-    return tuple(_state(turn["metadata"]) for turn in log[1::2])
-
-
-def has_spans(log: list[Mapping[str, Any]]) -> bool:
-    """Tell whether system turns are annotated with spans at all (2.0 and 2.4 may not be)."""
-    return any(turn.get("span_info") for turn in log[1::2])
+    Where system turns have no spans (2.0, 2.4), references are the responses in full.
+    """
+    users, systems = log[0::2], log[1::2]
+    return Annotations(
+        references=tuple(delexicalize(turn["text"], _spans(turn)) for turn in systems),
+        user_utterances=tuple(turn["text"] for turn in users[: len(systems)]),
+        states=tuple(_state(turn["metadata"]) for turn in systems),
+    )
 
 
 def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.normalization import State
 
@@ -20,19 +20,28 @@ class Goal:
     booking: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Annotations(NamedTuple):
+    """What is annotated of the turns of a dialogue, one item a system turn each."""
+
+    references: tuple[str, ...]
+    user_utterances: tuple[str, ...]
+    states: tuple[State, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class GoldDialogue:
-    """Gold data of one dialogue; `booked`, `references`, `states` have one item a system turn.
+    """Gold data of one dialogue; all but `goal` have one item a system turn.
 
     `booked` are the domains booked by that turn, `references` the delexicalised responses with
-    natural spacing (and as sacreBLEU tokenises them), `states` the annotated states (not
-    normalised) after the user turn before.
+    natural spacing (and as sacreBLEU tokenises them), `user_utterances` what the user said before,
+    `states` the annotated states (not normalised) after that.
     """
 
     goal: Mapping[str, Goal]
     booked: tuple[frozenset[str], ...]
     references: tuple[str, ...]
     tokenized_references: tuple[str, ...]
+    user_utterances: tuple[str, ...]
     states: tuple[State, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -49,6 +58,7 @@ class GoldDialogue:
             "booked": [sorted(domains) for domains in self.booked],
             "references": self.references,
             "tokenized_references": self.tokenized_references,
+            "user_utterances": self.user_utterances,
             "states": self.states,
         }
 
@@ -60,6 +70,7 @@ class GoldDialogue:
             booked=tuple(frozenset(domains) for domains in plain["booked"]),
             references=tuple(plain["references"]),
             tokenized_references=tuple(plain["tokenized_references"]),
+            user_utterances=tuple(plain["user_utterances"]),
             states=tuple(plain["states"]),
         )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
 from mwzeval.multiwoz.normalization import normalize_slot, unknown_placeholders
 from mwzeval.multiwoz.ontology import ONTOLOGY, UNPREFIXED_BOOKING_SLOTS
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.predictions import Dialogues, Findings
+from mwzeval.multiwoz.references import References
 
 
 def check_keys(dialogues: Dialogues, findings: Findings) -> None:
@@ -77,3 +79,29 @@ def check_responses(dialogues: Dialogues, findings: Findings) -> None:
             "no response has a placeholder like [restaurant_name]: they look lexicalised, and "
             "Inform, Success and BLEU only mean something for delexicalised responses",
         )
+
+
+def check_references(
+    dialogues: Dialogues, sets: Mapping[str, References], findings: Findings
+) -> None:
+    """Warn about reference sets that lack turns, or that are not delexicalised."""
+    turns = sum(len(turns) for turns in dialogues.values())
+    for name, references in sets.items():
+        there = sum(
+            min(len(turns), len(references.get(dialogue, ())))
+            for dialogue, turns in dialogues.items()
+        )
+        if there < turns:
+            findings.warning(
+                "fewer-references",
+                f'the reference set "{name}" has only {there} of the {turns} turns; '
+                f"its BLEU is of these",
+            )
+        responses = (text for texts in references.values() for text in texts)
+        if all(text == text.lower() for text in responses):
+            # Normalised text is lower-case but for placeholders.
+            findings.warning(
+                "lexicalized-references",
+                f'the reference set "{name}" has no placeholders, because its corpus has no '
+                "annotation of spans: BLEU against it is not comparable, see --references",
+            )

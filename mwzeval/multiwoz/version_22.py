@@ -9,27 +9,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.delexicalized_reference import Span, delexicalize
-from mwzeval.multiwoz.gold import dialogue_id
-
-Annotations = tuple[tuple[str, ...], tuple[dict[str, dict[str, str]], ...]]
+from mwzeval.multiwoz.gold import Annotations, dialogue_id
 
 
 def annotations_of(
     dialogues: Sequence[Mapping[str, Any]], acts: Mapping[str, Any]
 ) -> Iterator[tuple[str, Annotations]]:
-    """Yield (dialogue id, (references, states)), one of each per system turn."""
+    """Yield the annotations by dialogue id."""
     acts_by_id = {dialogue_id(name): turns for name, turns in acts.items()}
     for dialogue in dialogues:
         identifier = dialogue_id(dialogue["dialogue_id"])
         turns = dialogue["turns"]
-        references, states = [], []
+        references, utterances, states = [], [], []
         for before, turn in zip([None, *turns], turns, strict=False):
             if turn["speaker"] != "SYSTEM":
                 continue
             annotated = acts_by_id.get(identifier, {}).get(str(turn["turn_id"]), {})
             references.append(delexicalize(turn["utterance"], _spans(annotated)))
+            utterances.append(before["utterance"] if before else "")
             states.append(_state(before) if before else {})
-        yield identifier, (tuple(references), tuple(states))
+        yield identifier, Annotations(tuple(references), tuple(utterances), tuple(states))
 
 
 def _spans(annotated: Mapping[str, Any]) -> Iterator[Span]:

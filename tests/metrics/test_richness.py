@@ -92,6 +92,16 @@ def test_merging_at_any_cuts_is_one_pass_to_the_last_bit(
     assert richness(*parts).scores() == in_one_pass(turns).scores()
 
 
+@pytest.mark.parametrize("parts", [2, 3, 7])
+def test_parts_of_a_system_merged_in_order_are_one_pass_to_the_last_bit(parts: int) -> None:
+    # Long enough for MSTTR to notice the order of the words.
+    turns = [t["response"] for d in sample_predictions("good").values() for t in d]
+    size = len(turns) // parts
+    cut = [turns[start : start + size] for start in range(0, len(turns), size)]
+    assert richness(*cut).scores() == in_one_pass(turns).scores()
+    assert richness(*reversed(cut)).scores()["msttr"] != in_one_pass(turns).scores()["msttr"]
+
+
 @given(turns)
 def test_asking_for_scores_changes_nothing(turns: list[str]) -> None:
     asked = Richness()

@@ -56,6 +56,7 @@ def test_any_value_comes_out_by_the_rules_and_always_the_same(
     ("slot", "value", "expected"),
     [
         ("time", "by 10:15", "10:15"),
+        ("time", "by10:15", "00:15"),
         ("leave", "after 9:00", "09:00"),
         ("arrive", "afer 14:00", "14:00"),
         ("arrive", "5:15 pm", "17:15"),

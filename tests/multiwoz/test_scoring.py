@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz.scoring import values_agree
 from tests.multiwoz import specification, worlds
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
@@ -174,6 +175,36 @@ def test_any_states_are_compared_as_the_rules_say(predictions: list[Any], rules:
         assert scores == pytest.approx(specification.state_tracking(pairs), rel=0, abs=1e-9)
     else:
         assert scores is None
+
+
+@pytest.mark.parametrize(
+    ("length", "agree"),
+    # One letter of 20 differs: 95 percent, which is not above 95; of 25: 96 percent.
+    [(20, False), (25, True)],
+)
+def test_values_agree_above_95_percent(length: int, agree: bool) -> None:
+    gold = "abcdefghijklmnopqrstuvwxyz"[:length]
+    predicted = gold[:-1] + "-"
+    assert values_agree(predicted, gold) is agree
+    pair = ({"hotel": {"name": predicted}}, {"hotel": {"name": gold}})
+    assert specification.state_tracking([pair])["slot_recall"] == pytest.approx(float(agree))
+
+
+def test_naming_a_venue_without_a_state_withdraws_the_offer() -> None:
+    withdrawn = 0
+    for name, gold in annotated().items():
+        if len(gold["states"]) < 2:
+            continue
+        offer, active = "[name] [train_id]", {"active_domains": list(gold["goal"])}
+        turns = [{"response": "hello", "state": state, **active} for state in gold["states"]]
+        turns[-2] = {"response": offer, "state": gold["states"][-1], **active}
+        outcomes = []
+        for response in ("hello", offer):
+            turns[-1] = {"response": response, "state": {}, **active}
+            outcomes.append(found_outcome(name, turns, "2021"))
+            assert outcomes[-1] == expected_outcome(name, turns, "2021")
+        withdrawn += outcomes[0][0]["total"] and not outcomes[1][0]["total"]
+    assert withdrawn >= 10
 
 
 def test_gold_states_replace_all_when_any_turn_lacks_one() -> None:

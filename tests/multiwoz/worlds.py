@@ -27,6 +27,7 @@ ODD_TIMES = (
         "a.m.",
         "a.m.am",
         "by 10:15",
+        "by10:15",
         "by",
         "after 9",
         "after",
