@@ -76,10 +76,12 @@ class DependencyError(MwzevalError):
 
 def shorten(text: str, limit: int = 60) -> str:
     """Return `text` fit for one line of a message: printable, at most `limit` characters."""
-    visible = "".join(
-        char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[:limit]
-    )
+    visible = "".join(char if char.isprintable() else _escaped(char) for char in text[:limit])
     return visible if len(text) <= limit else visible + "…"
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

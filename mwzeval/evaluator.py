@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from mwzeval.errors import Problem, UsageError, did_you_mean
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.multiwoz.choices import (
     AUTO,
@@ -49,6 +49,16 @@ DEPENDENCIES = (
 
 
 SAMPLE_NOTE = "The sample corpus is an invented town: these are not MultiWOZ scores."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """Predictions that can be scored, and what scores them."""
+
+    dialogues: Dialogues
+    scorer: Scorer
+    coverage: Coverage
+    warnings: tuple[Problem, ...]
 
 
 class Evaluator:
@@ -109,9 +119,8 @@ class Evaluator:
         if self.metrics == Metrics():
             names = ", ".join(field.name for field in fields(Metrics))
             raise UsageError(f"no metric was asked for: choose among {names}")
-        findings = Findings(file)
-        dialogues, scorer, covered = self._checked(predictions, findings)
-        findings.check()
+        checked = self.checked(predictions, file=file)
+        scorer, dialogues = checked.scorer, checked.dialogues
         names = tqdm(
             dialogues, unit="dialogue", delay=1, leave=False, disable=None if progress else True
         )
@@ -120,23 +129,34 @@ class Evaluator:
             metrics=evaluation.plain(),
             scores=evaluation.scores(),
             table=evaluation.table,
-            warnings=tuple(findings.warnings),
+            warnings=checked.warnings,
             meta={
                 "corpus": scorer.gold.corpus,
                 "note": SAMPLE_NOTE if scorer.gold.corpus == SAMPLE else None,
                 "fold": scorer.gold.fold,
                 "sources": scorer.gold.checksum,
                 "rules": scorer.rules,
-                "coverage": covered.to_json(),
+                "coverage": checked.coverage.to_json(),
                 "versions": {name: version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
         )
 
+    def checked(self, predictions: Any, *, file: str | None = None) -> Checked:
+        """Return predictions that can be scored, with what scores them.
+
+        Raises `InputError` with every problem when they cannot be scored.
+        """
+        findings = Findings(file)
+        checked = self._check(predictions, findings)
+        if checked is None or findings.errors:
+            raise InputError(findings.errors)
+        return checked
+
     def validate(self, predictions: Any, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising."""
         findings = Findings(file)
-        self._checked(predictions, findings)
+        self._check(predictions, findings)
         return [*findings.errors, *findings.warnings]
 
     def evaluate_dialogue(
@@ -154,11 +174,11 @@ class Evaluator:
         checked = dialogues[dialogue_id]
         return scorer.outcome(scorer.normalize(dialogue_id, checked, Sources.of([checked])))
 
-    def _checked(self, predictions: Any, findings: Findings) -> tuple[Dialogues, Scorer, Coverage]:
+    def _check(self, predictions: Any, findings: Findings) -> Checked | None:
         need_responses = self.metrics != Metrics(dst=True)
         dialogues = check_dialogues(predictions, findings, need_responses=need_responses)
         if not dialogues:
-            findings.check()
+            return None
         scorer = self._scorer_of(dialogues)
         check_fit(dialogues, scorer.gold, findings)
         check_keys(dialogues, findings)
@@ -166,13 +186,14 @@ class Evaluator:
         if need_responses:
             check_responses(dialogues, findings)
         check_references(dialogues, scorer.reference_sets, findings)
-        return dialogues, scorer, coverage(dialogues, scorer.gold, findings)
+        covered = coverage(dialogues, scorer.gold, findings)
+        return Checked(dialogues, scorer, covered, tuple(findings.warnings))
 
     def _scorer_of(self, dialogues: Dialogues) -> Scorer:
         """Return the scorer for the corpus that these dialogues are of."""
         corpus = self.corpus
         if corpus == AUTO:
-            of_sample = dialogues and all(name.startswith(SAMPLE_PREFIX) for name in dialogues)
+            of_sample = all(name.lower().startswith(SAMPLE_PREFIX) for name in dialogues)
             corpus = SAMPLE if of_sample else DEFAULT_CORPUS
         scorer = self._scorers.get(corpus)
         if scorer is None:

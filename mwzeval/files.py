@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -50,17 +49,20 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def _decompress_zstd(raw: bytes, name: str) -> bytes:
-    import io
-
     import zstandard
 
+    content = []
     try:
-        with zstandard.ZstdDecompressor().stream_reader(
-            io.BytesIO(raw), read_across_frames=True
-        ) as reader:
-            return reader.read()
+        while raw:
+            # One frame after the other, because only this tells whether the last one is whole.
+            frame = zstandard.ZstdDecompressor().decompressobj()
+            content.append(frame.decompress(raw))
+            if not frame.eof:
+                raise _unreadable(name, "not a complete zstd file (it ends too early)")
+            raw = frame.unused_data
     except zstandard.ZstdError as error:
         raise _unreadable(name, f"not a complete zstd file ({error})") from None
+    return b"".join(content)
 
 
 def read_json(path: str | Path) -> Any:
@@ -138,12 +140,13 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-            if target.is_dir():
-                raise MwzevalError(f"cannot write {path}: it is a directory")
-            target.write_bytes(data)
+        place = Path(path)
+        if place.is_dir():
+            raise MwzevalError(f"cannot write {shorten(str(path), 300)}: it is a directory")
+        if place.exists() and not place.is_file():
+            place.write_bytes(data)
             return
+        target = Path(os.path.realpath(place))
         temporary = target.with_name(f".{target.name[:100]}.{uuid4().hex[:12]}.tmp")
         try:
             with temporary.open("xb") as stream:

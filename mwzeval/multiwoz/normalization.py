@@ -73,17 +73,17 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
     """
     normal: list[State] = []
     before: State = {}
-    normal_before: State = {}
     for state in states:
-        if state != before:
-            normal_before = {
-                domain: normal_before[domain]
-                if slots == before.get(domain)
-                else normalize_slots(slots, rules)
-                for domain, slots in state.items()
-            }
-            before = state
-        normal.append(normal_before)
+        normalized = {}
+        for domain, slots in state.items():
+            known = normal[-1][domain] if slots == before.get(domain) else None
+            # Where two slots became one, the later one counts, and equal slots may come in
+            # another order.
+            if known is None or len(known) < len(slots):
+                known = normalize_slots(slots, rules)
+            normalized[domain] = known
+        normal.append(normalized)
+        before = state
     return normal
 
 

@@ -235,10 +235,14 @@ def _slots(domain: Any, raw: Any, place: _Place) -> dict[str, str] | None:
 
 
 def _active_domains(raw: Any, place: _Place) -> tuple[str, ...]:
-    if isinstance(raw, list | tuple) and all(isinstance(domain, str) for domain in raw):
-        return tuple(raw)
-    place.error("shape", f"expected a list of domain names, {found(raw)}", "active_domains")
-    return ()
+    if not isinstance(raw, list | tuple):
+        place.error("shape", f"expected a list of domain names, {found(raw)}", "active_domains")
+        return ()
+    for domain in raw:
+        if not isinstance(domain, str):
+            message = f"a domain's name is text, {found(domain)}"
+            place.error("shape", message, "active_domains")
+    return tuple(raw)
 
 
 def _check_repeated(raw: Mapping[Any, Any], place: _Place) -> None:

@@ -81,7 +81,7 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
     ("__proto__ as id", json.dumps({"__proto__": [TURN]}), "unknown-dialogue",
      'dialogue "__proto__": not in the test fold of sample'),
     ("control characters in id", json.dumps({"a\x1b[31m\n": [TURN]}), "unknown-dialogue",
-     'dialogue "a\\x1b[31m\\x0a": not in the test fold of sample'),
+     'dialogue "a\\x1b[31m\\n": not in the test fold of sample'),
     ("more turns than there are", json.dumps({ID: [TURN] * 4}), "too-many-turns",
      f"{AT}: has 4 system turns; the test fold of sample has 3 — predict one response per system "
      "turn"),
