@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import sacrebleu
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 from benchmarks.measure import REPETITIONS, Row, paired, run_process, seconds
 from mwzeval import Evaluator
@@ -74,8 +76,8 @@ def _yardstick(predictions: Predictions) -> Callable[[], object]:
     def corpus_bleu() -> object:
         # A fresh tokeniser each time: sacreBLEU remembers lines, and every run is of new ones.
         bleu = sacrebleu.BLEU(force=True)
-        for tokenizer in (bleu.tokenizer, bleu.tokenizer._post_tokenizer):
-            type(tokenizer).__call__.cache_clear()
+        for tokenizer in (Tokenizer13a, TokenizerRegexp):
+            vars(tokenizer)["__call__"].cache_clear()
         return bleu.corpus_score(hypotheses, [references])
 
     return corpus_bleu

@@ -1,5 +1,9 @@
 """mwzeval: the standard numbers for task-oriented dialogue systems."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mwzeval.errors import (
     DataError,
     DependencyError,
@@ -8,8 +12,10 @@ from mwzeval.errors import (
     Problem,
     UsageError,
 )
-from mwzeval.evaluator import Evaluator
 from mwzeval.version import __version__
+
+if TYPE_CHECKING:
+    from mwzeval.evaluator import Evaluator
 
 __all__ = [
     "DataError",
@@ -21,3 +27,12 @@ __all__ = [
     "UsageError",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Lazily: the evaluator's libraries take a third of a second, which `--help` need not wait for.
+    if name == "Evaluator":
+        from mwzeval.evaluator import Evaluator
+
+        return Evaluator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

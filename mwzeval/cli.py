@@ -11,7 +11,9 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 
 from mwzeval.errors import MwzevalError
 from mwzeval.version import __version__
@@ -19,6 +21,7 @@ from mwzeval.version import __version__
 VERBS = {
     "evaluate": "score a predictions file",
     "validate": "list every problem of a predictions file, as JSON",
+    "explain": "tell why dialogues lost Inform or Success",
     "add-slot-domains": "fill active_domains from the domains of placeholders",
     "data": "show, download or verify corpus files; copy example predictions",
 }
@@ -30,6 +33,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `mwzeval VERB …` and return the exit code."""
+    _prepare_streams()
     parser = argparse.ArgumentParser(
         prog="mwzeval", description="The standard numbers for task-oriented dialogue systems."
     )
@@ -42,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run_verb(verb: str, program: str) -> int:
     """Run one verb as a program of its own (`python evaluate.py …`) and return the exit code."""
+    _prepare_streams()
     parser = argparse.ArgumentParser(prog=program)
     _add_arguments(parser, verb)
     return _run(parser.parse_args())
@@ -57,21 +62,42 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     # Nothing here makes cycles worth collecting, and looking for them takes a tenth of the time.
+    was_collecting = gc.isenabled()
     gc.disable()
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except MwzevalError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return BAD_USE
+        return _failed(f"error: {error}")
     except MemoryError:
-        print("error: the input does not fit into memory", file=sys.stderr)
-        return BAD_USE
+        return _failed("error: the input does not fit into memory")
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
+        _failed("interrupted; nothing was written")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of standard output has gone (`| head`); Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD_USE
+    except OSError as error:
+        return _failed(f"error: {error.strerror or error}")
+    finally:
+        if was_collecting:
+            gc.enable()
     return code
+
+
+def _failed(message: str) -> int:
+    with suppress(OSError):
+        print(message, file=sys.stderr)
+        sys.stderr.flush()
+    return BAD_USE
+
+
+def _prepare_streams() -> None:
+    """Let closed streams swallow what is written, and odd encodings escape what they lack."""
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as we run
+    sys.stdout = sys.stdout or nowhere
+    sys.stderr = sys.stderr or nowhere
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

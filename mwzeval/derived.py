@@ -39,7 +39,8 @@ def cache_directory() -> Path:
     """Return the folder for downloads and derived data: `MWZEVAL_CACHE`, or the user's cache."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
-        return Path(os.path.abspath(Path(chosen).expanduser()))  # noqa: PTH100 - keep symlinks
+        # Not by Path: this keeps symbolic links, and "~nobody" as it stands.
+        return Path(os.path.abspath(os.path.expanduser(chosen)))  # noqa: PTH100, PTH111
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("mwzeval", appauthor=False))

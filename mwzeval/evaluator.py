@@ -29,14 +29,21 @@ from mwzeval.multiwoz.corpus import (
 )
 from mwzeval.multiwoz.coverage import Coverage, check_fit, coverage
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
+from mwzeval.multiwoz.measures import scored
 from mwzeval.multiwoz.plausibility import (
     check_keys,
     check_references,
     check_responses,
     check_states,
+    check_tracking,
 )
 from mwzeval.multiwoz.predictions import Dialogues, Findings, check_dialogues
-from mwzeval.multiwoz.references import available_references, load_references, own_references
+from mwzeval.multiwoz.references import (
+    References,
+    available_references,
+    load_references,
+    own_references,
+)
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
@@ -69,8 +76,8 @@ class Evaluator:
     sample's, else MultiWOZ 2.2. `rules` are the normalisation rules, `data` a folder with the
     public files (default: `MWZEVAL_DATA`, else the user's cache, filled on first use unless
     `offline`).
-    `references` names the reference sets for BLEU, the corpus' own first (default: its own and
-    every `references/*.json` in the data folder).
+    `references` names the reference sets for BLEU, a list or with commas between (default: the
+    corpus' own and every `references/*.json` in the data folder).
 
     Gold data are read when first needed and prepared once. An evaluator never changes its
     arguments, can be used again and again and by several threads, and pickles.
@@ -88,17 +95,19 @@ class Evaluator:
         *,
         corpus: str = AUTO,
         fold: str = "test",
-        rules: str = "2021",
+        rules: str | int = "2021",
         data: str | Path | None = None,
         offline: bool | None = None,
-        references: Sequence[str] | None = None,
+        references: str | Sequence[str] | None = None,
     ) -> None:
         self.metrics = Metrics(bleu, success, richness, dst)
         self.corpus = _known("corpus", corpus, (AUTO, *CORPUS_NAMES))
         self.fold: Fold = _known("fold", fold, FOLDS)
-        self.rules: Rules = _known("rules", rules, RULES)
+        self.rules: Rules = _known("rules", str(rules), RULES)
         self.data = data
         self.offline = offline
+        if isinstance(references, str):
+            references = references.split(",")
         self.references = None if references is None else tuple(references)
         self._scorers: dict[str, Scorer] = {}
 
@@ -127,7 +136,7 @@ class Evaluator:
         evaluation = Evaluation.of(scorer, dialogues, self.metrics, names=names)
         return Report(
             metrics=evaluation.plain(),
-            scores=evaluation.scores(),
+            scores=scored(evaluation).scores(),
             table=evaluation.table,
             warnings=checked.warnings,
             meta={
@@ -175,7 +184,7 @@ class Evaluator:
         return scorer.outcome(scorer.normalize(dialogue_id, checked, Sources.of([checked])))
 
     def _check(self, predictions: Any, findings: Findings) -> Checked | None:
-        need_responses = self.metrics != Metrics(dst=True)
+        need_responses = self.metrics.need_responses
         dialogues = check_dialogues(predictions, findings, need_responses=need_responses)
         if not dialogues:
             return None
@@ -183,6 +192,8 @@ class Evaluator:
         check_fit(dialogues, scorer.gold, findings)
         check_keys(dialogues, findings)
         check_states(dialogues, findings)
+        if self.metrics.dst:
+            check_tracking(dialogues, findings)
         if need_responses:
             check_responses(dialogues, findings)
         check_references(dialogues, scorer.reference_sets, findings)
@@ -203,18 +214,15 @@ class Evaluator:
     def _load(self, corpus: str) -> Scorer:
         root = corpus_root(corpus, self.data, offline=self.offline)
         gold = load_fold(corpus, self.fold, root)
-        own = own_references(gold)
-        names = self.references
-        if names is None:
-            names = (gold.reference_set, *available_references(root))
-        sets = (
-            {
-                name: own if name == gold.reference_set else load_references(name, self.fold, root)
-                for name in names
-            }
-            if self.metrics.bleu
-            else {}
-        )
+        sets: dict[str, References] = {}
+        if self.metrics.bleu:
+            names = self.references
+            if names is None:
+                names = (gold.reference_set, *available_references(root))
+            own = own_references(gold)
+            for name in dict.fromkeys(names):
+                is_own = name == gold.reference_set
+                sets[name] = own if is_own else load_references(name, self.fold, root)
         return Scorer(gold, self.rules, sets)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -33,7 +35,7 @@ def read_bytes(path: str | Path) -> bytes:
     """
     name = str(path)
     try:
-        raw = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(path).read_bytes()
+        raw = _standard_input() if name == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as error:
         raise _unreadable(name, error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name
@@ -46,6 +48,12 @@ def read_bytes(path: str | Path) -> bytes:
     if name.endswith(".zst"):
         return _decompress_zstd(raw, name)
     return raw
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def _decompress_zstd(raw: bytes, name: str) -> bytes:
@@ -100,14 +108,16 @@ def _parse(text: str, name: str, first_line: int = 1) -> Any:
         raise _NotANumberError(constant)
 
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=refuse)
+        return json.loads(
+            text, object_pairs_hook=_object, parse_constant=refuse, parse_float=_finite
+        )
     except json.JSONDecodeError as error:
         line = error.lineno + first_line - 1
         message = f"line {line}, column {error.colno}: {error.msg}"
     except _NotANumberError as error:
         position = text.find(str(error))
         line = text.count("\n", 0, position) + first_line
-        message = f"{error} is not a JSON value (first seen near line {line})"
+        message = f"line {line}: {shorten(str(error))} is not a number that JSON can hold"
     except RecursionError:
         message = "nested too deeply to be a predictions file"
     except ValueError as error:  # an integer of more digits than Python converts
@@ -117,6 +127,13 @@ def _parse(text: str, name: str, first_line: int = 1) -> Any:
 
 class _NotANumberError(Exception):
     pass
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise _NotANumberError(digits)
+    return number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -138,7 +155,8 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     A symbolic link keeps pointing where it points; a device or pipe is written directly.
     Raises `MwzevalError` when the place cannot be written.
     """
-    data = content.encode() if isinstance(content, str) else content
+    # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     try:
         place = Path(path)
         if place.is_dir():
@@ -147,12 +165,14 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
             place.write_bytes(data)
             return
         target = Path(os.path.realpath(place))
-        temporary = target.with_name(f".{target.name[:100]}.{uuid4().hex[:12]}.tmp")
+        temporary = target.with_name(f".mwzeval-{uuid4().hex[:12]}.tmp")
         try:
             with temporary.open("xb") as stream:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)

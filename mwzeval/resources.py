@@ -225,8 +225,9 @@ def locate(
         return DataRoot(cache_directory() / name, "cache", published, offline)
     folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises for an unknown user
     # An empty name comes from an unset shell variable; it does not mean the current folder.
-    if not str(data) or not folder.is_dir():
-        what = "is not a folder" if str(data) and folder.exists() else "does not exist"
+    # Not by Path, which raises for a name that is too long.
+    if not str(data) or not os.path.isdir(folder):  # noqa: PTH112
+        what = "is not a folder" if os.path.isfile(folder) else "does not exist"  # noqa: PTH113
         raise DataError(
             f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
             f"in the public layout, or leave it out to use {cache_directory() / name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,41 @@ class Signature:
     def __str__(self) -> str:
         return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.choices)])
 
+    def extended(self, choices: Mapping[str, object]) -> Signature:
+        """Return this signature with further choices behind it."""
+        more = tuple((key, str(value)) for key, value in choices.items())
+        return Signature(self.metric, self.choices + more)
+
     def differences(self, other: Signature, ignoring: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the keys on which the two disagree, in this signature's order."""
         mine, theirs = dict(self.choices), dict(other.choices)
         keys = [*mine, *(key for key in theirs if key not in mine)]
         skipped = set(ignoring)
         return tuple(k for k in keys if k not in skipped and mine.get(k) != theirs.get(k))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Two ends in the unit of the score, and how they were found.
+
+    `undefined` counts the resamples in which the score had no value (a denominator of 0, say) and
+    which are therefore not in the interval; it is 0 for methods that do not resample.
+    """
+
+    low: float
+    high: float
+    confidence: float
+    method: str
+    undefined: int = 0
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def scaled(self, factor: float) -> Interval:
+        """Return the interval of `factor` (0 or more) times the score, as for percentages."""
+        if factor < 0:
+            raise ValueError(f"an interval is scaled by 0 or more, not by {factor}")
+        return replace(self, low=factor * self.low, high=factor * self.high)
 
 
 WHOLE = "total"
@@ -51,7 +80,8 @@ class Score:
 
     `value` is unrounded, in the unit that the metric documents (percent for rates and BLEU) and
     customarily shown with `places` decimals; `n` is the number of units (dialogues) behind it;
-    `scope` says which part of the input it is about (a domain, say).
+    `scope` says which part of the input it is about (a domain, say); `interval` is in the unit of
+    the value, None where none was asked for.
     """
 
     name: str
@@ -61,3 +91,4 @@ class Score:
     signature: Signature
     places: int = 2
     scope: str = WHOLE
+    interval: Interval | None = None

@@ -42,8 +42,15 @@ def run(arguments: argparse.Namespace) -> int:
         print(
             "Every turn has active_domains already. Overwrite them? [y/N] ", end="", file=sys.stderr
         )
-        if input().strip().lower() not in ("y", "yes"):
+        if not _says_yes():
             print("nothing was written", file=sys.stderr)
             return 1
     write_atomically(arguments.output, json.dumps(completed, indent=1, ensure_ascii=False) + "\n")
     return 0
+
+
+def _says_yes() -> bool:
+    try:
+        return input().strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

@@ -12,6 +12,8 @@ import sys
 from mwzeval.commands.arguments import add_corpus, add_input
 from mwzeval.errors import InputError
 
+STANDARD_OUTPUT = ("-", "/dev/stdout")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
@@ -29,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="evaluation_results.json",
         metavar="OUTPUT.json",
-        help="where the JSON report goes (default: %(default)s)",
+        help="where the JSON report goes (default: %(default)s; - is standard output, instead of "
+        "the table)",
     )
     add_corpus(parser)
     parser.add_argument(
@@ -64,15 +67,19 @@ def run(arguments: argparse.Namespace) -> int:
         rules=arguments.rules,
         data=arguments.data,
         offline=arguments.offline,
-        references=arguments.references.split(",") if arguments.references else None,
+        references=arguments.references,
     )
     report = evaluator.report(
         read_predictions(arguments.input), file=arguments.input, progress=not arguments.quiet
     )
     if arguments.strict and report.warnings:
         raise InputError(report.warnings)
-    write_atomically(arguments.output, to_json(report))
     if not arguments.quiet:
         sys.stderr.write(warnings_text(report.warnings))
+    if arguments.output in STANDARD_OUTPUT:
+        sys.stdout.write(to_json(report))
+        return 0
+    write_atomically(arguments.output, to_json(report))
+    if not arguments.quiet:
         sys.stdout.write(to_text(report))
     return 0

@@ -15,6 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_input(parser)
     add_corpus(parser)
+    parser.add_argument(
+        "-d", "--dst", action="store_true", help="check for state tracking alone: without responses"
+    )
     parser.add_argument("--strict", action="store_true", help="let warnings fail as well")
 
 
@@ -26,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.report.json import plain_problem
 
     evaluator = Evaluator(
+        dst=arguments.dst,
         corpus=arguments.corpus,
         fold=arguments.fold,
         rules=arguments.rules,

@@ -66,49 +66,68 @@ class DialogueOutcome:
     domains: Mapping[str, DomainOutcome]
 
 
-@dataclass(slots=True)
-class _Progress:
-    offered: tuple[str, ...]
-    provided: set[str]
+class Progress:
+    """What has been offered and provided so far, in each domain of a goal.
+
+    `offered` and `provided` say it by domain; they change with every turn.
+    """
+
+    __slots__ = ("goal", "offered", "provided")
+
+    def __init__(self, goal: Mapping[str, DomainGoal]) -> None:
+        self.goal = goal
+        self.offered: dict[str, tuple[str, ...]] = dict.fromkeys(goal, ())
+        self.provided: dict[str, set[str]] = {domain: set() for domain in goal}
+
+    def advance(self, turn: Mapping[str, DomainTurn]) -> None:
+        """Take in what the next turn does in the goal's domains."""
+        for domain, act in turn.items():
+            self.offered[domain] = offer_after(self.offered[domain], act.found)
+            self.provided[domain] |= act.provided
+
+    def outcome(self) -> DialogueOutcome:
+        """Return the outcome of a dialogue that ends here."""
+        matched = {
+            domain: is_matched(wanted, self.offered[domain]) for domain, wanted in self.goal.items()
+        }
+        inform = all(matched.values())
+        domains = {}
+        for domain, wanted in self.goal.items():
+            provided = self.provided[domain]
+            missing = wanted.requested - provided
+            domains[domain] = DomainOutcome(
+                inform=matched[domain],
+                success=not missing if inform else None,
+                offered=self.offered[domain],
+                provided=frozenset(provided),
+                missing=missing,
+            )
+        success = inform and all(outcome.success for outcome in domains.values())
+        return DialogueOutcome(inform, success, domains)
 
 
 def judge(
     goal: Mapping[str, DomainGoal], turns: Iterable[Mapping[str, DomainTurn]]
 ) -> DialogueOutcome:
     """Return the outcome of a dialogue, from what each of its turns does in the goal's domains."""
-    progress = {domain: _Progress((), set()) for domain in goal}
+    progress = Progress(goal)
     for turn in turns:
-        for domain, act in turn.items():
-            so_far = progress[domain]
-            so_far.offered = offer_after(so_far.offered, act.found)
-            so_far.provided |= act.provided
-    matched = {
-        domain: is_matched(wanted, progress[domain].offered) for domain, wanted in goal.items()
-    }
-    inform = all(matched.values())
-    domains = {}
-    for domain, wanted in goal.items():
-        missing = wanted.requested - progress[domain].provided
-        domains[domain] = DomainOutcome(
-            inform=matched[domain],
-            success=not missing if inform else None,
-            offered=progress[domain].offered,
-            provided=frozenset(progress[domain].provided),
-            missing=missing,
-        )
-    success = inform and all(outcome.success for outcome in domains.values())
-    return DialogueOutcome(inform, success, domains)
+        progress.advance(turn)
+    return progress.outcome()
 
 
 def offer_after(offered: tuple[str, ...], found: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return what is on offer after a turn that may be offering `found`.
+    """Return what is on offer after a turn that may be offering `found`."""
+    return found if found is not None and replaces(found, offered) else offered
+
+
+def replaces(found: tuple[str, ...], offered: tuple[str, ...]) -> bool:
+    """Tell whether the venues found by a turn that offers replace what is on offer.
 
     An offer that is still among the venues found stays as it is, so that a narrower offer made
     earlier is not widened by naming it again.
     """
-    if found is None or (offered and set(offered) <= set(found)):
-        return offered
-    return found
+    return not offered or not set(offered) <= set(found)
 
 
 def is_matched(wanted: DomainGoal, offered: tuple[str, ...]) -> bool:

@@ -9,12 +9,12 @@ evaluator (Nekvinda and Dušek, "Shades of BLEU, Flavours of Success", GEM 2021,
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypedDict
 
 from mwzeval.errors import DependencyError
@@ -57,47 +57,72 @@ def tokenize(text: str) -> tuple[str, ...]:
 
 
 class Richness:
-    """Accumulates turns in input order; `scores` may be asked at any time."""
+    """Accumulates dialogues in input order; `scores` may be asked at any time."""
 
     def __init__(self) -> None:
-        self._turns = 0
-        self._tokens: list[str] = []
-        self._unigrams: Counter[str] = Counter()
-        self._bigrams: Counter[tuple[str, str]] = Counter()
-        self._trigrams: set[tuple[str, str, str]] = set()
+        self.dialogues: list[list[tuple[str, ...]]] = []
+        """The words of each turn of each dialogue."""
 
     def update(self, responses: Iterable[str]) -> None:
-        """Add turns; n-grams do not cross from one turn into the next."""
-        for response in responses:
-            words = tokenize(response)
-            self._turns += 1
-            self._tokens.extend(words)
-            self._bigrams.update(itertools.pairwise(words))
-            self._trigrams.update(zip(words, words[1:], words[2:], strict=False))
+        """Add a dialogue; n-grams do not cross from one turn into the next."""
+        self.dialogues.append([tokenize(response) for response in responses])
 
     def merge(self, later: Richness) -> None:
         """Add what `later` has seen, as if it had come after what this one has seen."""
-        self._turns += later._turns
-        self._tokens.extend(later._tokens)
-        self._bigrams.update(later._bigrams)
-        self._trigrams.update(later._trigrams)
+        self.dialogues.extend(later.dialogues)
+
+    columns = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
+
+    def rows(self) -> list[dict[str, float]]:
+        """Return what is additive of each dialogue: turns, words, and windows of MSTTR.
+
+        A window, and the number of distinct words in it, belong to the dialogue where it starts.
+        """
+        tokens = self.words()
+        rows = []
+        first = 0
+        for dialogue in self.dialogues:
+            end = first + sum(map(len, dialogue))
+            start = -(-first // MSTTR_WINDOW) * MSTTR_WINDOW
+            windows = [
+                tokens[at : at + MSTTR_WINDOW]
+                for at in range(start, end, MSTTR_WINDOW)
+                if at + MSTTR_WINDOW <= len(tokens)
+            ]
+            types = sum(len(set(window)) for window in windows)
+            numbers = map(float, (len(dialogue), end - first, types, len(windows)))
+            rows.append(dict(zip(self.columns, numbers, strict=True)))
+            first = end
+        return rows
+
+    def words(self) -> list[str]:
+        """Return all words in input order."""
+        return [word for dialogue in self.dialogues for turn in dialogue for word in turn]
 
     def scores(self) -> RichnessScores:
         """Return all measures; without any turn all are 0."""
-        unigrams = Counter(self._tokens)
-        words = len(self._tokens)
+        tokens = self.words()
+        turns = [turn for dialogue in self.dialogues for turn in dialogue]
+        unigrams = Counter(tokens)
+        bigrams = Counter(ngram for turn in turns for ngram in pairwise(turn))
+        words = len(tokens)
         # Sorted, so that a sum of rounded terms does not depend on the order of the turns.
         probabilities = [count / words for count in sorted(unigrams.values())]
         conditional = sorted(
             (count / words) * math.log2(count / unigrams[first])
-            for (first, _), count in self._bigrams.items()
+            for (first, _), count in bigrams.items()
         )
         return RichnessScores(
             entropy=-math.fsum(p * math.log2(p) for p in probabilities) + 0.0,
             cond_entropy=-math.fsum(conditional) + 0.0,
-            avg_lengths=words / self._turns if self._turns else 0.0,
-            msttr=float(msttr(self._tokens, MSTTR_WINDOW)) if words else 0.0,
+            avg_lengths=words / len(turns) if turns else 0.0,
+            msttr=float(msttr(tokens, MSTTR_WINDOW)) if words else 0.0,
             num_unigrams=len(unigrams),
-            num_bigrams=len(self._bigrams),
-            num_trigrams=len(self._trigrams),
+            num_bigrams=len(bigrams),
+            num_trigrams=len({ngram for turn in turns for ngram in trigrams(turn)}),
         )
+
+
+def trigrams(words: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+    """Return the trigrams of a turn."""
+    return zip(words, words[1:], words[2:], strict=False)

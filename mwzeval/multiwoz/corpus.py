@@ -17,15 +17,20 @@ from mwzeval.errors import DataError, UsageError, did_you_mean
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz import data_json, version_22
 from mwzeval.multiwoz.choices import SAMPLE, Fold
+from mwzeval.multiwoz.database import DOMAINS, id_column
 from mwzeval.multiwoz.fold_files import fold_sources, read_fold
 from mwzeval.multiwoz.goals import booked_domains_of, goals_of
-from mwzeval.multiwoz.gold import Annotations, GoldDialogue, dialogue_id, goal_from_json
+from mwzeval.multiwoz.gold import (
+    ALL_DOMAINS,
+    Annotations,
+    GoldDialogue,
+    dialogue_id,
+    goal_from_json,
+)
 from mwzeval.resources import DataRoot, embedded, locate
 
 DERIVED_REVISION = 2
 """Raised when the same files are read into other gold data."""
-
-DATABASE_DOMAINS = ("restaurant", "attraction", "hotel", "train")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def places(layout: CorpusFormat) -> tuple[str, ...]:
 def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
     """Return a fold's gold data and database. Raises `DataError` when files are missing or bad."""
     layout = CORPORA[corpus]
-    databases = {domain: root.require(f"db/{domain}_db.json") for domain in DATABASE_DOMAINS}
+    databases = {domain: root.require(f"db/{domain}_db.json") for domain in DOMAINS}
     sources = _Sources.of(layout, fold, root)
     plain = derive(
         f"{corpus}-{fold}", sources.paths, derived_revision(), lambda: _gold(sources, corpus, fold)
@@ -111,7 +116,7 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
         fold,
         checksum[:8],
         {name: GoldDialogue.from_json(dialogue) for name, dialogue in plain.items()},
-        {domain: read_source(path) for domain, path in databases.items()},
+        {domain: _table(domain, path) for domain, path in databases.items()},
     )
 
 
@@ -164,7 +169,7 @@ def _local(path: Path, root: DataRoot) -> str:
 
 def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
     try:
-        gold = _derive_gold(sources, fold)
+        gold = {name: of.to_json() for name, of in _derive_gold(sources, fold).items()}
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         names = ", ".join(str(path) for path in sources.paths)
         raise DataError(
@@ -173,7 +178,7 @@ def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
         ) from error
     if not gold:
         raise DataError(f"{corpus} {fold}: no dialogue found in {sources.paths[0]}")
-    return {name: dialogue.to_json() for name, dialogue in gold.items()}
+    return gold
 
 
 def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
@@ -182,7 +187,11 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
     booked = {name: booked_domains_of(dialogue["log"]) for name, dialogue in dialogues.items()}
     for path in sources.goals:
         goals = {
-            dialogue_id(name): {domain: goal_from_json(goal) for domain, goal in by_domain.items()}
+            dialogue_id(name): {
+                domain: goal_from_json(goal)
+                for domain, goal in by_domain.items()
+                if domain in ALL_DOMAINS
+            }
             for name, by_domain in read_source(path).items()
         }
     for path in sources.booked:
@@ -215,6 +224,18 @@ def _one_per_turn(booked: tuple[frozenset[str], ...], turns: int) -> tuple[froze
     """Return bookings for exactly so many turns; versions differ in a turn here and there."""
     missing = turns - len(booked)
     return booked[:turns] + missing * (booked[-1:] or (frozenset(),))
+
+
+def _table(domain: str, path: Path) -> list[dict[str, Any]]:
+    rows = read_source(path)
+    identifier = id_column(domain)
+    if not (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, dict) and identifier in row for row in rows)
+    ):
+        raise DataError(f'{path}: expected a list of venues, each an object with "{identifier}"')
+    return rows
 
 
 def read_source(path: Path) -> Any:

@@ -100,8 +100,9 @@ class TimeColumn(Column):
             rows_at[minute] = rows_at.get(minute, 0) | rows
         self._minutes = sorted(rows_at)
         ordered = [rows_at[minute] for minute in self._minutes]
-        # Entry i holds the rows of the first i minutes, or of all from the i-th on.
+        # Entry i holds the rows of the first i minutes …
         self._rows_up_to = _running_union(ordered)
+        # … and the rows of all minutes from the i-th on.
         self._rows_from = _running_union(ordered[::-1])[::-1]
 
     def satisfying(self, asked: str) -> int:
@@ -130,7 +131,7 @@ class Venues:
     """One domain's table."""
 
     def __init__(self, domain: str, rows: Sequence[Row]) -> None:
-        self._ids = tuple(str(row["trainID" if domain == "train" else "id"]) for row in rows)
+        self._ids = tuple(str(row[id_column(domain)]) for row in rows)
         self._ids_of: dict[int, tuple[str, ...]] = {}
         self._all = (1 << len(rows)) - 1
         first = rows[0] if rows else {}
@@ -165,6 +166,11 @@ class Venues:
         return ids
 
 
+def id_column(domain: str) -> str:
+    """Return the key of a row's id in the files of the database."""
+    return "trainID" if domain == "train" else "id"
+
+
 def _column(domain: str, name: str, values: Sequence[str]) -> Column:
     if name in ("arrive", "leave"):
         return TimeColumn(values, latest=name == "arrive")
@@ -186,14 +192,12 @@ class Database:
         Slots that are no column of the domain's table, and values that mean "anything", constrain
         nothing; a domain without a table has no venues.
         """
+        venues = self._venues.get(domain)
+        if venues is None:
+            return []
         normal = {}
         for raw_slot, value in constraints.items():
             slot = normalize_slot(raw_slot)
             anything = value in NO_CONSTRAINT
             normal[slot] = value if anything else normalize_value(slot, value, self.rules)
-        return list(self.query_normalized(domain, normal))
-
-    def query_normalized(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the same for constraints that are in normal form already."""
-        venues = self._venues.get(domain)
-        return venues.ids(venues.satisfying(constraints)) if venues else ()
+        return list(venues.ids(venues.satisfying(normal)))

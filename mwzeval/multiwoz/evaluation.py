@@ -1,35 +1,15 @@
-"""All chosen metrics over checked dialogues: rows, numbers, and the signature of each number."""
+"""All chosen metrics over checked dialogues: rows, and the numbers in the known plain shape."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
-from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
-from mwzeval.metrics.richness import MSTTR_WINDOW, Richness
-from mwzeval.multiwoz.database import FUZZY_THRESHOLD
+from mwzeval.metrics.richness import Richness
 from mwzeval.multiwoz.predictions import Dialogues
-from mwzeval.multiwoz.scoring import DST_THRESHOLD, Scorer, Sources
-from mwzeval.score import Score, Signature
+from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.table import Table
-from mwzeval.version import SCORING_REVISION, __version__
-
-LABELS = {
-    "entropy": ("Entropy (bits)", 2),
-    "cond_entropy": ("Conditional entropy (bits)", 2),
-    "avg_lengths": ("Words per turn", 2),
-    "msttr": ("MSTTR-50", 3),
-    "num_unigrams": ("Distinct unigrams", 0),
-    "num_bigrams": ("Distinct bigrams", 0),
-    "num_trigrams": ("Distinct trigrams", 0),
-    "joint_accuracy": ("Joint accuracy", 1),
-    "slot_f1": ("Slot F1", 1),
-    "slot_precision": ("Slot precision", 3),
-    "slot_recall": ("Slot recall", 3),
-}
-"""How the numbers of richness and state tracking are called, and their customary decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +23,8 @@ class Metrics:
 
     @property
     def need_responses(self) -> bool:
-        """Whether any of them looks at responses; a run for state tracking alone does not."""
-        return self.bleu or self.success or self.richness
+        """Whether responses are looked at; only a run for state tracking alone does without."""
+        return self != Metrics(dst=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +36,7 @@ class Evaluation:
     sources: Sources
     table: Table
     richness: Richness
+    turns: int
 
     @classmethod
     def of(
@@ -79,7 +60,9 @@ class Evaluation:
         if metrics.bleu:
             columns += tuple(column for bleu in scorer.bleus.values() for column in bleu.columns)
         richness = Richness()
-        rows = []
+        if metrics.richness:
+            columns += richness.columns
+        rows: list[tuple[str, dict[str, float]]] = []
         for name in dialogues if names is None else names:
             dialogue = scorer.normalize(name, dialogues[name], sources)
             row: dict[str, float] = {}
@@ -94,7 +77,10 @@ class Evaluation:
                 if metrics.bleu:
                     row.update(scorer.bleu_row(dialogue, responses))
             rows.append((name, row))
-        return cls(scorer, metrics, sources, Table.from_rows(columns, rows), richness)
+        turns = sum(len(dialogues[name]) for name, _ in rows)
+        for (_, row), of_words in zip(rows, richness.rows(), strict=False):
+            row.update(of_words)
+        return cls(scorer, metrics, sources, Table.from_rows(columns, rows), richness, turns)
 
     @property
     def has_dst(self) -> bool:
@@ -114,53 +100,3 @@ class Evaluation:
 
     def _bleu(self, sums: Mapping[str, float]) -> dict[str, float]:
         return {name: bleu.score(sums) for name, bleu in self.scorer.bleus.items()}
-
-    def scores(self) -> tuple[Score, ...]:
-        """Return every number, unrounded, with its signature."""
-        sums = self.table.sums()
-        n = len(self.table.units)
-        scores: list[Score] = []
-        if self.metrics.success:
-            for what, label in (("inform", "Inform"), ("success", "Success")):
-                signature = self._signature(what)
-                for scope, rate in self.scorer.goal_success.rates(what, sums).items():
-                    of = int(sums[f"goals.{scope}"])
-                    scores.append(Score(what, label, rate, of, signature, 1, scope))
-        if self.metrics.bleu:
-            for name, value in self._bleu(sums).items():
-                signature = self._signature("bleu", name)
-                scores.append(Score(f"bleu.{name}", f"BLEU ({name})", value, n, signature))
-        plain: list[tuple[str, Mapping[str, Any]]] = []
-        if self.metrics.richness:
-            plain.append(("richness", self.richness.scores()))
-        if self.has_dst:
-            plain.append(("dst", self.scorer.state_tracking.scores(sums)))
-        for metric, numbers in plain:
-            signature = self._signature(metric)
-            for name, value in numbers.items():
-                label, places = LABELS[name]
-                scores.append(Score(f"{metric}.{name}", label, float(value), n, signature, places))
-        return tuple(scores)
-
-    def _signature(self, metric: str, reference_set: str | None = None) -> Signature:
-        gold = self.scorer.gold
-        choices: dict[str, object] = {
-            "corpus": f"{gold.corpus}@{gold.checksum}",
-            "fold": gold.fold,
-            "n": len(self.table.units),
-        }
-        if metric in ("inform", "success"):
-            choices["state"] = "predicted" if self.sources.predicted_states else "gold"
-            choices["domains"] = "predicted" if self.sources.predicted_domains else "estimated"
-            choices["rules"] = self.scorer.rules
-            choices["fuzzy"] = FUZZY_THRESHOLD
-        elif metric == "dst":
-            choices["rules"] = self.scorer.rules
-            choices["fuzzy"] = f">{DST_THRESHOLD}"
-        elif metric == "bleu":
-            choices |= {"references": reference_set, **BLEU_SIGNATURE}
-            choices |= {"moses": version("sacremoses"), "sacrebleu": version("sacrebleu")}
-        else:
-            choices |= {"msttr": MSTTR_WINDOW, "moses": version("sacremoses")}
-        choices |= {"rev": SCORING_REVISION, "version": __version__}
-        return Signature.of(metric, choices)

@@ -8,6 +8,7 @@ archive `F.zip` as it is published, with the lists inside.
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,20 +25,26 @@ FOLD_FILES: dict[Fold, tuple[str, ...]] = {
     "dev": ("val", "dev"),
     "train": ("train",),
 }
-FOLD_LISTS: dict[str, tuple[str, ...]] = {
-    "test": ("testListFile.txt", "testListFile.json"),
-    "dev": ("valListFile.txt", "valListFile.json"),
+FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
+    "test": ("testListFile.txt", "testListFile.json", "testListFile"),
+    "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
 }
+"""The lists of dialogues, one a line or as JSON; train is what neither has."""
 READ_NAMES = frozenset(
     {"data.json"}
     | {f"{name}.json" for names in FOLD_FILES.values() for name in names}
     | {name for names in FOLD_LISTS.values() for name in names}
 )
+DAMAGED_ZIP = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(RuntimeError, NotImplementedError, ValueError),
+)
+"""What Python raises for archives that are damaged, encrypted, or packed in an unknown way."""
 Dialogues = dict[str, Mapping[str, Any]]
 
 
 def fold_sources(root: DataRoot, folders: Iterable[str], fold: Fold) -> list[Path]:
-    """Return the files that `read_fold` reads: one, or `data.json` and the two fold lists.
+    """Return the files that `read_fold` reads: one, or `data.json` and the fold lists beside it.
 
     Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
     """
@@ -54,8 +61,8 @@ def fold_sources(root: DataRoot, folders: Iterable[str], fold: Fold) -> list[Pat
     if path.name.removesuffix(".zip") != "data.json":
         return [path]
     folder = path.parent.relative_to(root.path).as_posix()
-    lists = [root.require(*(f"{folder}/{name}" for name in names)) for names in FOLD_LISTS.values()]
-    return [path, *lists]
+    lists = (root.find(*(f"{folder}/{name}" for name in names)) for names in FOLD_LISTS.values())
+    return [path, *(found for found in lists if found)]
 
 
 def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
@@ -69,9 +76,12 @@ def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
     if "data.json" not in contents:
         raise DataError(f"{sources[0]}: there is no data.json inside")
     dialogues = _dialogues(contents["data.json"], sources[0])
-    listed = {of: _listed(contents, names, sources[0]) for of, names in FOLD_LISTS.items()}
-    listed["train"] = dialogues.keys() - listed["test"] - listed["dev"]
-    return {name: dialogue for name, dialogue in dialogues.items() if name in listed[fold]}
+    if fold in FOLD_LISTS:
+        chosen = _listed(contents, fold, sources[0])
+    else:
+        others = (_listed(contents, other, sources[0]) for other in FOLD_LISTS)
+        chosen = dialogues.keys() - set().union(*others)
+    return {name: dialogue for name, dialogue in dialogues.items() if name in chosen}
 
 
 def _contents(path: Path) -> dict[str, bytes]:
@@ -82,7 +92,7 @@ def _contents(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as archive:
             members = {PurePosixPath(name).name: name for name in reversed(archive.namelist())}
             return {name: archive.read(members[name]) for name in READ_NAMES & members.keys()}
-    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
+    except DAMAGED_ZIP as error:
         raise DataError(f"{path} cannot be read: {error}") from None
 
 
@@ -93,9 +103,11 @@ def _dialogues(content: bytes, path: Path) -> Dialogues:
         raise DataError(f"{path}: not dialogues in the data.json format: {error}") from None
 
 
-def _listed(contents: Mapping[str, bytes], names: Iterable[str], path: Path) -> set[str]:
-    for name in names:
+def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:
+    for name in FOLD_LISTS[fold]:
         if name in contents:
-            lines = contents[name].decode(errors="replace").split()
-            return {dialogue_id(line) for line in lines}
-    raise DataError(f"{path}: {' or '.join(names)} is needed to tell the folds apart")
+            text = contents[name].decode(errors="replace")
+            names = json.loads(text) if text.lstrip().startswith("[") else text.split()
+            return {dialogue_id(name) for name in names}
+    names = " or ".join(FOLD_LISTS[fold])
+    raise DataError(f"{path}: {names} is needed beside it, or inside, to tell the folds apart")

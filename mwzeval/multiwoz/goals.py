@@ -26,15 +26,14 @@ def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
 
 
 def _goal(domain: str, annotated: Mapping[str, Any]) -> Goal:
-    booking = annotated.get("book") or {}
     requests = TRAIN_REQUESTS if domain == "train" else REQUESTS
     requestable = {requests[slot] for slot in annotated.get("reqt", ()) if slot in requests}
-    if booking:
+    if annotated.get("book"):
         requestable.add("REFERENCE")
     informable = {
         normalize_slot(slot): str(value) for slot, value in annotated.get("info", {}).items()
     }
-    return Goal(informable, frozenset(requestable), booking)
+    return Goal(informable, frozenset(requestable))
 
 
 def booked_domains_of(log: list[Mapping[str, Any]]) -> tuple[frozenset[str], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.normalization import State
@@ -17,7 +17,6 @@ class Goal:
 
     informable: Mapping[str, str]
     requestable: frozenset[str]
-    booking: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Annotations(NamedTuple):
@@ -51,7 +50,6 @@ class GoldDialogue:
                 domain: {
                     "informable": dict(goal.informable),
                     "requestable": sorted(goal.requestable),
-                    "booking": dict(goal.booking),
                 }
                 for domain, goal in self.goal.items()
             },
@@ -76,11 +74,16 @@ class GoldDialogue:
 
 
 def goal_from_json(plain: Mapping[str, Any]) -> Goal:
-    """Read one domain's goal in the form of a ready-made `goals.json`."""
+    """Read one domain's goal in the form of a ready-made `goals.json`.
+
+    Raises `TypeError` or `AttributeError` when it does not have that form.
+    """
+    informable = plain.get("informable", {})
+    if not all(isinstance(value, str) for value in informable.values()):
+        raise TypeError("the value of an informable slot must be text")
     return Goal(
-        informable=plain.get("informable", {}),
+        informable=informable,
         requestable=frozenset(plain.get("requestable", ())),
-        booking=plain.get("booking", {}),
     )
 
 

@@ -86,4 +86,6 @@ def _found(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, 
         return None
     if domain not in turn.state:
         return ()
-    return database.query_normalized(domain, turn.state[domain])
+    # (odd) The query normalises once more, which is not always the same as once: "1:30 pm." is
+    # "1:30pm" in the state and 13:30 in the query.
+    return tuple(database.query(domain, turn.state[domain]))

@@ -12,6 +12,9 @@ from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.predictions import Dialogues, Findings
 from mwzeval.multiwoz.references import References
 
+LEXICALIZED_SHARE = 0.02
+"""Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
+
 
 def check_keys(dialogues: Dialogues, findings: Findings) -> None:
     """Warn when a key that all turns need together is there for some turns only."""
@@ -27,6 +30,14 @@ def check_keys(dialogues: Dialogues, findings: Findings) -> None:
             )
 
 
+def check_tracking(dialogues: Dialogues, findings: Findings) -> None:
+    """Warn when state tracking was asked for, but not every turn has a predicted state."""
+    if any(turn.state is None for turns in dialogues.values() for turn in turns):
+        findings.warning(
+            "no-states", "state tracking is not scored, because there are turns without a state"
+        )
+
+
 def check_states(dialogues: Dialogues, findings: Findings) -> None:
     """Warn about domains and slots that MultiWOZ does not have (they are scored as they are)."""
     messages: dict[tuple[str, str | None], str | None] = {}
@@ -36,7 +47,7 @@ def check_states(dialogues: Dialogues, findings: Findings) -> None:
                 for slot in slots if domain in ONTOLOGY else (None,):
                     if (domain, slot) not in messages:
                         # Looking for the closest name is slow, and garbage has many names.
-                        hint = len(findings.warnings) < SHOWN_PROBLEMS
+                        hint = findings.warned < SHOWN_PROBLEMS
                         messages[domain, slot] = _unknown(domain, slot, hint=hint)
                     message = messages[domain, slot]
                     if message:
@@ -84,11 +95,11 @@ def check_responses(dialogues: Dialogues, findings: Findings) -> None:
 def check_references(
     dialogues: Dialogues, sets: Mapping[str, References], findings: Findings
 ) -> None:
-    """Warn about reference sets that lack turns, or that are not delexicalised."""
+    """Warn about reference sets that lack turns, or dialogues that are not delexicalised there."""
     turns = sum(len(turns) for turns in dialogues.values())
     for name, references in sets.items():
         there = sum(
-            min(len(turns), len(references.get(dialogue, ())))
+            min(len(turns), len(references.responses.get(dialogue, ())))
             for dialogue, turns in dialogues.items()
         )
         if there < turns:
@@ -97,11 +108,14 @@ def check_references(
                 f'the reference set "{name}" has only {there} of the {turns} turns; '
                 f"its BLEU is of these",
             )
-        responses = (text for texts in references.values() for text in texts)
-        if all(text == text.lower() for text in responses):
-            # Normalised text is lower-case but for placeholders.
+        # Normalised text is lower-case but for placeholders.
+        lexicalized = sum(
+            all(text == text.lower() for text in texts) for texts in references.responses.values()
+        )
+        if lexicalized > LEXICALIZED_SHARE * len(references.responses):
             findings.warning(
                 "lexicalized-references",
-                f'the reference set "{name}" has no placeholders, because its corpus has no '
-                "annotation of spans: BLEU against it is not comparable, see --references",
+                f'the reference set "{name}" has {lexicalized} of {len(references.responses)} '
+                "dialogues without any placeholder, perhaps because their spans are not annotated: "
+                "its BLEU is not comparable, see --references",
             )

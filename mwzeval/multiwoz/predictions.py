@@ -53,6 +53,11 @@ class Findings:
         )
 
     @property
+    def warned(self) -> int:
+        """How many different warnings there are so far."""
+        return len(self._warnings)
+
+    @property
     def warnings(self) -> list[Problem]:
         """The warnings so far, each once with its count and first place."""
         return list(self._warnings.values())
@@ -178,7 +183,9 @@ def _turn(raw: Any, need_response: bool, place: _Place) -> Turn:
         return Turn(None, None, None)
     _check_repeated(raw, place)
     response = raw.get("response")
-    if "response" not in raw:
+    if response is None and not need_response:
+        pass
+    elif "response" not in raw:
         if need_response:
             near = [key for key in raw if isinstance(key, str)]
             close = did_you_mean("response", near).replace("did you mean", "was this meant:")
@@ -227,10 +234,12 @@ def _slots(domain: Any, raw: Any, place: _Place) -> dict[str, str] | None:
             if not value:
                 continue
             value = value[0]
-        if isinstance(slot, str) and isinstance(value, str):
-            slots[slot] = value
-        else:
+        if not isinstance(slot, str):
+            place.error("shape", f"a slot's name is text, {found(slot)}", where)
+        elif not isinstance(value, str):
             place.error("shape", f"a slot's value is text, {found(value)}", where)
+        else:
+            slots[slot] = value
     return slots
 
 

@@ -137,7 +137,7 @@ class Scorer:
         hypotheses = [prepare(response) for response in responses]
         row: dict[str, float] = {}
         for name, bleu in self.bleus.items():
-            texts = self.reference_sets[name].get(dialogue.name, ())[: len(hypotheses)]
+            texts = self.reference_sets[name].responses.get(dialogue.name, ())[: len(hypotheses)]
             references = [prepare_tokenized(text) for text in texts]
             row.update(bleu.row(hypotheses[: len(references)], references))
         return row

@@ -27,7 +27,16 @@ def normalize_time(time: str) -> str:
         if time.startswith(beginning):
             return spoken
     time = _without_preposition(time)
-    time = _in_24_hours(time)
+    for ending in ("am", "a.m."):
+        if time.endswith(ending):
+            time = time.removesuffix(ending).strip()
+    for ending in ("pm", "p.m."):
+        if time.endswith(ending):
+            time = time.removesuffix(ending).strip()
+            afternoon = _after_noon(time)
+            if afternoon is not None:
+                return afternoon
+            break
     if not time:
         return "00:00"
     if time[-1] in ".,?":
@@ -45,24 +54,14 @@ def _without_preposition(time: str) -> str:
     return time
 
 
-def _in_24_hours(time: str) -> str:
-    for ending in ("am", "a.m."):
-        if time.endswith(ending):
-            time = time.removesuffix(ending).strip()
-    for ending in ("pm", "p.m."):
-        if time.endswith(ending):
-            return _after_noon(time.removesuffix(ending).strip())
-    return time
-
-
-def _after_noon(time: str) -> str:
-    hours, colon, minutes = time.partition(":")
-    if not colon and _is_number(time):
-        minutes = "00"
-    elif not colon or ":" in minutes or not _is_number(hours.strip()):
-        return time
-    # (odd) 12 pm becomes 24:00.
-    return f"{int(hours) + 12}:{minutes}"
+def _after_noon(time: str) -> str | None:
+    """Return the time twelve hours later, its minutes as they stand; None where that makes none."""
+    # (odd) 12 pm becomes 24:00, and "5: 30 pm" becomes "17: 30".
+    if time.count(":") == 1:
+        hours, minutes = time.split(":")
+        # Hours that are no number are bad input, and stay.
+        return f"{int(hours) + 12}:{minutes}" if _is_number(hours.strip()) else time
+    return f"{int(time) + 12}:00" if _is_number(time) else None
 
 
 def _with_two_digits(time: str) -> str:
@@ -76,4 +75,5 @@ def _with_two_digits(time: str) -> str:
 
 
 def _is_number(text: str) -> bool:
+    # Python refuses to read numbers of thousands of digits, so those are text.
     return text.isascii() and text.isdigit() and len(text) < 1000

@@ -39,8 +39,8 @@ def _spans(annotated: Mapping[str, Any]) -> Iterator[Span]:
 def _state(user_turn: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     state: dict[str, dict[str, str]] = {}
     for frame in user_turn["frames"]:
-        for name, values in frame["state"]["slot_values"].items():
-            if "dontcare" not in values:
+        for name, values in frame.get("state", {}).get("slot_values", {}).items():
+            if values and "dontcare" not in values:
                 domain, _, slot = name.partition("-")
                 state.setdefault(domain, {})[slot] = values[0]
     return state

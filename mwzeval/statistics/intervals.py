@@ -1,36 +1,13 @@
-"""An interval with its confidence and method, and the closed-form one for a rate."""
+"""The closed-form interval of a rate, and what all intervals have in common."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from statistics import NormalDist
 
+from mwzeval.score import Interval
+
 CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Two ends in the unit of the score, and how they were found.
-
-    `undefined` counts the resamples in which the score had no value (a denominator of 0, say) and
-    which are therefore not in the interval; it is 0 for methods that do not resample.
-    """
-
-    low: float
-    high: float
-    confidence: float
-    method: str
-    undefined: int = 0
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def scaled(self, factor: float) -> Interval:
-        """Return the interval of `factor` (0 or more) times the score, as for percentages."""
-        if factor < 0:
-            raise ValueError(f"an interval is scaled by 0 or more, not by {factor}")
-        return replace(self, low=factor * self.low, high=factor * self.high)
 
 
 def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval:

@@ -34,7 +34,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.statistics.intervals import CONFIDENCE, Interval, normal_quantile
+from mwzeval.score import Interval
+from mwzeval.statistics.intervals import CONFIDENCE, normal_quantile
 
 UnitStatistic: TypeAlias = Callable[[NDArray[np.float64]], float]
 """A statistic of a choice of units, given which units count: shape (units,), each 0 or 1."""

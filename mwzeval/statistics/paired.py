@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.statistics.intervals import CONFIDENCE, Interval
+from mwzeval.score import Interval
+from mwzeval.statistics.intervals import CONFIDENCE
 from mwzeval.statistics.jackknife import UnitStatistic
 from mwzeval.statistics.resampling import (
     SAMPLES,

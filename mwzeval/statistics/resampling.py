@@ -18,7 +18,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.statistics.intervals import CONFIDENCE, Interval, checked_confidence
+from mwzeval.score import Interval
+from mwzeval.statistics.intervals import CONFIDENCE, checked_confidence
 from mwzeval.table import Table
 
 SAMPLES = 1000

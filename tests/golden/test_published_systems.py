@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from sacrebleu.metrics.bleu import BLEU
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.references import References, own_references
+from mwzeval.multiwoz.references import own_references
 from mwzeval.report.model import Report
 from tests.multiwoz import specification
 from tests.places import read_json, shared
@@ -112,9 +113,9 @@ def test_gold_responses_and_states_score_as_known() -> None:
     assert scores["dst"]["joint_accuracy"] == pytest.approx(100, abs=1e-6)
 
 
-def references_of(corpus: str, fold: Fold) -> References:
+def references_of(corpus: str, fold: Fold) -> Mapping[str, tuple[str, ...]]:
     root = corpus_root(corpus, shared("data", "multiwoz"), offline=True)
-    return own_references(load_fold(corpus, fold, root))
+    return own_references(load_fold(corpus, fold, root)).responses
 
 
 def test_references_are_the_gold_responses_normalised_and_tokenised() -> None:

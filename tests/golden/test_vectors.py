@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.active_domains import estimate_active_domains
-from mwzeval.multiwoz.corpus import DATABASE_DOMAINS
-from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.database import DOMAINS, Database
 from mwzeval.multiwoz.normalization import normalize_response, normalize_slot, normalize_value
 from tests.places import read_json, shared
 
@@ -21,7 +20,7 @@ Vector = dict[str, Any]
 @cache
 def database() -> Database:
     folder = shared("data", "multiwoz", "db")
-    tables = {domain: read_json(folder / f"{domain}_db.json") for domain in DATABASE_DOMAINS}
+    tables = {domain: read_json(folder / f"{domain}_db.json") for domain in DOMAINS}
     return Database(tables, "2021")
 
 

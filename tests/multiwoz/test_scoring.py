@@ -222,7 +222,7 @@ def test_gold_states_replace_all_when_any_turn_lacks_one() -> None:
             turn.pop("state", None)
     assert report["success"] == evaluator("2021").evaluate(good)["success"] != misled
     assert report["dst"] is None
-    assert [w["kind"] for w in report["meta"]["warnings"]] == ["partial-state"]
+    assert [w["kind"] for w in report["meta"]["warnings"]] == ["partial-state", "no-states"]
     assert "state:gold|domains:estimated" in report["meta"]["signatures"]["inform"]
 
 

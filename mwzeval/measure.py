@@ -1,0 +1,182 @@
+"""A score as a recipe: what to compute from rows, how it is called and signed.
+
+A benchmark makes its measures once for what it has scored; values, intervals, comparisons and
+reports follow from them without knowing the benchmark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mwzeval.score import WHOLE, Interval, Score, Signature
+from mwzeval.statistics import (
+    CONFIDENCE,
+    SAMPLES,
+    SEED,
+    ResampledSums,
+    ScoreFunction,
+    Sums,
+    bootstrap_interval,
+    in_blocks,
+    resampled_sums,
+    wilson,
+)
+from mwzeval.table import Table
+from mwzeval.type_counts import TypeCounts, TypeFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How intervals are found: their confidence, and how resamples are drawn."""
+
+    confidence: float = CONFIDENCE
+    samples: int = SAMPLES
+    seed: int = SEED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """A function of column sums.
+
+    `of` takes sums and returns the score; `cases` is the column with the number of units that the
+    score is about (None: all of them). A score that is the percentage of 0/1 outcomes among those
+    names their column in `outcome`. `block` is how many neighbouring units belong together when
+    resampling; `known` is the score of all units where `of` cannot tell it from small inputs.
+    """
+
+    name: str
+    label: str
+    signature: Signature
+    of: ScoreFunction
+    places: int = 2
+    scope: str = WHOLE
+    cases: str | None = None
+    outcome: str | None = None
+    block: int = 1
+    known: float | None = None
+
+    def value(self, sums: Sums) -> float:
+        """Return the score of the observed sums."""
+        return float(self.of(sums)[0]) if self.known is None else self.known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeMeasure:
+    """A function of how often each type (a word, an n-gram) occurs: distinct words, entropies.
+
+    `value` is the score of all units, which needs no counts unit by unit.
+    """
+
+    name: str
+    label: str
+    signature: Signature
+    value: float
+    of: TypeFunction
+    places: int = 2
+    scope: str = WHOLE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Everything scored of one system on one input, and how to make scores of it.
+
+    `count_types` returns the type counts of the units of `table`, in the same order; it is slow
+    enough to be called only for intervals and comparisons.
+    """
+
+    table: Table
+    measures: tuple[Measure, ...]
+    type_measures: tuple[TypeMeasure, ...] = ()
+    count_types: Callable[[], TypeCounts] = TypeCounts.none
+
+    def scores(self, resampling: Resampling | None = None) -> tuple[Score, ...]:
+        """Return all scores, with intervals when it is said how to find them."""
+        sums = observed(self.table)
+        resampled = _Resampled(self.table, resampling) if resampling else None
+        scores = [
+            Score(
+                name=measure.name,
+                label=measure.label,
+                value=measure.value(sums),
+                n=len(self.table.units) if measure.cases is None else int(sums[measure.cases][0]),
+                signature=measure.signature,
+                places=measure.places,
+                scope=measure.scope,
+                interval=resampled.interval(measure, sums) if resampled else None,
+            )
+            for measure in self.measures
+        ]
+        scores += self._type_scores(resampling)
+        return tuple(_signed(score, resampling) for score in scores)
+
+    def _type_scores(self, resampling: Resampling | None) -> Iterable[Score]:
+        units = len(self.table.units)
+        types = self.count_types() if self.type_measures and resampling and units > 1 else None
+        for measure in self.type_measures:
+            interval = None
+            if types is not None and resampling is not None:
+                interval = types.jackknife(measure.of).interval(resampling.confidence)
+            yield Score(
+                name=measure.name,
+                label=measure.label,
+                value=measure.value,
+                n=units,
+                signature=measure.signature,
+                places=measure.places,
+                scope=measure.scope,
+                interval=interval,
+            )
+
+
+class _Resampled:
+    """Resampled sums of a table, drawn once for all measures with the same block size."""
+
+    def __init__(self, table: Table, how: Resampling) -> None:
+        self._table = table
+        self._how = how
+        self._sums: dict[int, ResampledSums] = {}
+
+    def interval(self, measure: Measure, sums: Sums) -> Interval | None:
+        if measure.outcome is not None and measure.cases is not None:
+            successes, cases = float(sums[measure.outcome][0]), int(sums[measure.cases][0])
+            return wilson(successes, cases, self._how.confidence).scaled(100)
+        if measure.block not in self._sums:
+            self._sums[measure.block] = resampled_sums(
+                in_blocks(self._table, measure.block),
+                samples=self._how.samples,
+                seed=self._how.seed,
+            )
+        try:
+            return bootstrap_interval(
+                measure.of, self._sums[measure.block], confidence=self._how.confidence
+            )
+        except ValueError:
+            # The score has a value in no resample.
+            return None
+
+
+def observed(table: Table) -> Sums:
+    """Return the column sums in the form that score functions take, arrays of shape (1,)."""
+    return dict(zip(table.columns, table.values.sum(axis=0)[:, np.newaxis], strict=True))
+
+
+def _signed(score: Score, resampling: Resampling | None) -> Score:
+    """Return the score with its interval's choices in its signature."""
+    if resampling is None or score.interval is None:
+        return score
+    method = score.interval.method
+    choices = {"ci": f"{100 * resampling.confidence:g}%-{method}"}
+    if method == "bootstrap":
+        choices |= {"samples": str(resampling.samples), "seed": str(resampling.seed)}
+    return replace(score, signature=score.signature.extended(choices))
+
+
+def named(scores: Sequence[Score], name: str, scope: str = WHOLE) -> Score:
+    """Return one score. Raises `KeyError` when it is not there."""
+    for score in scores:
+        if (score.name, score.scope) == (name, scope):
+            return score
+    raise KeyError(name)

@@ -1,0 +1,178 @@
+"""The scores of an evaluation as measures: how each follows from rows, is called and signed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.measure import Measure, Scored, TypeMeasure
+from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
+from mwzeval.metrics.richness import MSTTR_WINDOW
+from mwzeval.metrics.word_types import conditional_entropy, count_ngrams, distinct, entropy
+from mwzeval.multiwoz.database import FUZZY_THRESHOLD
+from mwzeval.multiwoz.evaluation import Evaluation
+from mwzeval.multiwoz.references import References
+from mwzeval.multiwoz.scoring import DST_THRESHOLD
+from mwzeval.score import WHOLE, Signature
+from mwzeval.statistics import ScoreFunction, Sums, elementwise
+from mwzeval.version import SCORING_REVISION, __version__
+
+MSTTR_BLOCK = 10
+"""Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
+
+
+def scored(evaluation: Evaluation) -> Scored:
+    """Return an evaluation with all its measures, in the order of a report."""
+    measures = [*_goal_success(evaluation), *_bleu(evaluation), *_state_tracking(evaluation)]
+    if not evaluation.metrics.richness:
+        return Scored(evaluation.table, tuple(measures))
+    return Scored(
+        evaluation.table,
+        (*measures, *_additive_richness(evaluation)),
+        tuple(_word_types(evaluation)),
+        partial(count_ngrams, evaluation.richness, evaluation.table.units),
+    )
+
+
+def signature(
+    evaluation: Evaluation, metric: str, references: References | None = None
+) -> Signature:
+    """Return everything that was chosen and moves the scores of a metric."""
+    scorer, sources = evaluation.scorer, evaluation.sources
+    choices: dict[str, object] = {
+        "corpus": f"{scorer.gold.corpus}@{scorer.gold.checksum}",
+        "fold": scorer.gold.fold,
+        "n": len(evaluation.table.units),
+        "turns": evaluation.turns,
+    }
+    if metric in ("inform", "success", "combined"):
+        choices["state"] = "predicted" if sources.predicted_states else "gold"
+        choices["domains"] = "predicted" if sources.predicted_domains else "estimated"
+        choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD}
+    if metric == "dst":
+        choices |= {"rules": scorer.rules, "fuzzy": f">{DST_THRESHOLD}"}
+    if "fuzzy" in choices:
+        choices["levenshtein"] = version("python-Levenshtein")
+    if references is not None:
+        choices |= {"references": f"{references.name}@{references.checksum}", **BLEU_SIGNATURE}
+        choices["sacrebleu"] = version("sacrebleu")
+    if metric == "richness":
+        choices |= {"msttr": MSTTR_WINDOW, "lexdiv": version("lexical-diversity")}
+    if metric in ("bleu", "combined", "richness"):
+        choices["moses"] = version("sacremoses")
+    choices |= {"rev": SCORING_REVISION, "version": __version__}
+    return Signature.of(metric, choices)
+
+
+def _goal_success(evaluation: Evaluation) -> Iterator[Measure]:
+    if not evaluation.metrics.success:
+        return
+    sums = evaluation.table.sums()
+    for name, label in (("inform", "Inform"), ("success", "Success")):
+        for scope in evaluation.scorer.goal_success.scopes:
+            if sums[f"goals.{scope}"]:
+                yield Measure(
+                    name=name,
+                    label=label,
+                    signature=signature(evaluation, name),
+                    of=_rate(f"{name}.{scope}", f"goals.{scope}"),
+                    places=1,
+                    scope=scope,
+                    cases=f"goals.{scope}",
+                    outcome=f"{name}.{scope}",
+                )
+
+
+def _rate(outcome: str, cases: str) -> ScoreFunction:
+    return lambda sums: 100 * sums[outcome] / sums[cases]
+
+
+def _bleu(evaluation: Evaluation) -> Iterator[Measure]:
+    if not evaluation.metrics.bleu:
+        return
+    scorer = evaluation.scorer
+    for name, references in scorer.reference_sets.items():
+        signed = signature(evaluation, "bleu", references)
+        score = elementwise(scorer.bleus[name].score)
+        yield Measure(f"bleu.{name}", f"BLEU ({name})", signed, score)
+    own = scorer.reference_sets.get(scorer.gold.reference_set)
+    if evaluation.metrics.success and own is not None:
+        signed = signature(evaluation, "combined", own)
+        score = _combined(elementwise(scorer.bleus[own.name].score))
+        yield Measure("combined", "Combined", signed, score)
+
+
+def _combined(bleu: ScoreFunction) -> ScoreFunction:
+    """Return (Inform + Success) / 2 + BLEU, the leaderboard's combined score.
+
+    Source: Mehri et al., "Structured Fusion Networks for Dialog", SIGDIAL 2019.
+    """
+    inform, success = (_rate(f"{name}.{WHOLE}", f"goals.{WHOLE}") for name in ("inform", "success"))
+    return lambda sums: (inform(sums) + success(sums)) / 2 + bleu(sums)
+
+
+def _state_tracking(evaluation: Evaluation) -> Iterator[Measure]:
+    if not evaluation.has_dst:
+        return
+    scores = evaluation.scorer.state_tracking.scores
+    for name, label, places in (
+        ("joint_accuracy", "Joint accuracy", 1),
+        ("slot_f1", "Slot F1", 1),
+        ("slot_precision", "Slot precision", 3),
+        ("slot_recall", "Slot recall", 3),
+    ):
+        yield Measure(
+            f"dst.{name}",
+            label,
+            signature(evaluation, "dst"),
+            elementwise(partial(_item, scores, name)),
+            places,
+        )
+
+
+def _item(
+    scores: Callable[[Mapping[str, float]], Mapping[str, Any]], name: str, sums: Mapping[str, float]
+) -> float:
+    return float(scores(sums)[name])
+
+
+def _additive_richness(evaluation: Evaluation) -> Iterator[Measure]:
+    signed = signature(evaluation, "richness")
+    yield Measure(
+        "richness.avg_lengths",
+        "Words per turn",
+        signed,
+        lambda sums: sums["richness.words"] / sums["richness.turns"],
+    )
+    yield Measure(
+        "richness.msttr",
+        f"MSTTR-{MSTTR_WINDOW}",
+        signed,
+        _msttr,
+        places=3,
+        block=MSTTR_BLOCK,
+        known=evaluation.richness.scores()["msttr"],
+    )
+
+
+def _msttr(sums: Sums) -> NDArray[np.float64]:
+    # Without a whole window this is 0/0; the library takes the ratio of the whole text then.
+    return sums["richness.window_types"] / (MSTTR_WINDOW * sums["richness.windows"])
+
+
+def _word_types(evaluation: Evaluation) -> Iterator[TypeMeasure]:
+    signed = signature(evaluation, "richness")
+    scores: Mapping[str, Any] = evaluation.richness.scores()
+    for name, label, of, places in (
+        ("entropy", "Entropy (bits)", entropy, 2),
+        ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2),
+        ("num_unigrams", "Distinct unigrams", distinct(1), 0),
+        ("num_bigrams", "Distinct bigrams", distinct(2), 0),
+        ("num_trigrams", "Distinct trigrams", distinct(3), 0),
+    ):
+        yield TypeMeasure(f"richness.{name}", label, signed, float(scores[name]), of, places)

@@ -1,0 +1,177 @@
+"""Explanations for people to read on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+
+from mwzeval.errors import shorten
+from mwzeval.explanation import Explanation, Fact, Reason, TurnView
+from mwzeval.report.text import aligned
+from mwzeval.score import WHOLE
+
+WIDTH = 96
+LOST = "✗"
+MARKS = {True: "✓", False: LOST, None: "–"}
+NOTHING = "·"
+"""Stands for a count of 0."""
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return a unit in full: outcomes, goal, turns with a mark where something was lost, reasons.
+
+    Facts that are the same as in the turn before are left out, except where something was lost.
+    """
+    parts = [
+        _outcome_table(explanation),
+        "\n".join(["Goal", *_fact_lines(explanation.goal)]),
+        "Turns, counted from 0 (what is as in the turn before is not repeated)",
+        *_turn_texts(explanation),
+    ]
+    if explanation.reasons:
+        parts.append("\n".join(["Why it was lost", *_reason_lines(explanation.reasons)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def listing_text(explanations: Iterable[Explanation]) -> str:
+    """Return units with their reasons, one a line."""
+    lines = []
+    for explanation in explanations:
+        lines.append(_printable(explanation.unit))
+        columns = [
+            (LOST, _place(reason), _printable(reason.scope), _printable(reason.code))
+            for reason in explanation.reasons
+        ]
+        widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
+        for cells, reason in zip(columns, explanation.reasons, strict=True):
+            start = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+            text = shorten(reason.text, max(WIDTH - len(start) - 5, 20))
+            lines.append(f"  {start}  {text}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def histogram_text(explanations: Sequence[Explanation]) -> str:
+    """Return in how many units what was lost, and for which reasons in which scopes.
+
+    The total of a reason is the number of units that have it in any scope, its share is of those
+    that lost anything. Units with several reasons count for each.
+    """
+    lost = sum(bool(explanation.reasons) for explanation in explanations)
+    outcomes: dict[str, int] = {}
+    for explanation in explanations:
+        for outcome in {reason.outcome for reason in explanation.reasons}:
+            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+    heading = f"{lost} of {len(explanations)} were lost"
+    if not lost:
+        return f"{heading}\n"
+    losses = ", ".join(f"{count} for {outcome}" for outcome, count in sorted(outcomes.items()))
+    return f"{heading}: {losses}\n\n{aligned(_histogram(explanations, lost))}\n"
+
+
+def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]]:
+    """Return a line per reason, most frequent first, kinds with several details with a subtotal."""
+    units: dict[tuple[str, str], set[str]] = {}
+    details: dict[str, set[str]] = {}
+    for explanation in explanations:
+        for reason in explanation.reasons:
+            kind = _kind(reason.code)
+            details.setdefault(kind, set()).add(reason.code)
+            for code in (kind, reason.code):
+                for scope in (reason.scope, WHOLE):
+                    units.setdefault((code, scope), set()).add(explanation.unit)
+    counts = {key: len(having) for key, having in units.items()}
+
+    def by_frequency(codes: Iterable[str]) -> list[str]:
+        return sorted(codes, key=lambda code: (-counts[code, WHOLE], code))
+
+    in_scope: dict[str, int] = {}
+    for (code, scope), count in counts.items():
+        if code in details:
+            in_scope[scope] = in_scope.get(scope, 0) + count
+    scopes = sorted(in_scope.keys() - {WHOLE}, key=lambda scope: (-in_scope[scope], scope))
+
+    def line(name: str, code: str) -> list[str]:
+        cells = [str(counts.get((code, scope), NOTHING)) for scope in (*scopes, WHOLE)]
+        share = 100 * counts[code, WHOLE] / lost
+        return [_printable(name), *cells, f"{share:.1f} %"]
+
+    lines = [["reason", *map(_printable, scopes), WHOLE, "of lost"]]
+    for kind in by_frequency(details):
+        codes = by_frequency(details[kind])
+        if len(codes) == 1:
+            lines.append(line(codes[0], codes[0]))
+            continue
+        lines.append(line(kind, kind))
+        lines += [line(f"  {code.removeprefix(kind)}", code) for code in codes if code != kind]
+    return lines
+
+
+def _kind(code: str) -> str:
+    return code.partition(":")[0]
+
+
+def _outcome_table(explanation: Explanation) -> str:
+    names = dict.fromkeys(name for results in explanation.outcomes.values() for name in results)
+    scopes = explanation.outcomes
+    lines = [[_printable(explanation.unit), *map(_printable, scopes)]]
+    for name in names:
+        marks = (MARKS[results.get(name)] for results in scopes.values())
+        lines.append([f"  {name}", *marks])
+    return aligned(lines)
+
+
+def _turn_texts(explanation: Explanation) -> Iterator[str]:
+    before: set[Fact] = set()
+    for index, turn in enumerate(explanation.turns):
+        lost_here = [reason for reason in explanation.reasons if reason.turn == index]
+        facts = [fact for fact in turn.facts if lost_here or fact not in before]
+        before = set(turn.facts)
+        heading = f"{LOST if lost_here else ' '} Turn {index}"
+        lines = [heading, *_speech(turn), *_fact_lines(facts)]
+        lines += [f"  {LOST} {_printable(r.scope)}: {_printable(r.code)}" for r in lost_here]
+        yield "\n".join(lines)
+
+
+def _speech(turn: TurnView) -> Iterator[str]:
+    for utterance in turn.utterances:
+        yield from _entry(utterance.speaker, utterance.text)
+
+
+def _fact_lines(facts: Iterable[Fact]) -> Iterator[str]:
+    for fact in facts:
+        text = fact.value if fact.scope is None else f"{fact.scope}: {fact.value}"
+        yield from _entry(fact.label, text)
+
+
+def _reason_lines(reasons: Iterable[Reason]) -> Iterator[str]:
+    for reason in reasons:
+        place = _place(reason)
+        at = f" at {place}" if place else ""
+        yield f"  {LOST} {_printable(reason.scope)}, {reason.outcome}: {_printable(reason.code)}{at}"
+        yield from _wrapped(reason.text, "      ")
+
+
+def _place(reason: Reason) -> str:
+    return "" if reason.turn is None else f"turn {reason.turn}"
+
+
+def _entry(label: str, text: str) -> Iterator[str]:
+    """Yield a text behind its label, on as many lines as it needs."""
+    indent = " " * 17
+    lines = list(_wrapped(text, indent)) or [""]
+    yield f"    {_printable(label):<12} {lines[0].lstrip()}".rstrip()
+    yield from lines[1:]
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return wrap(
+        _printable(text),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
+def _printable(text: str) -> str:
+    return shorten(text, len(text))
