@@ -7,7 +7,6 @@ everything else to standard error.
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -61,9 +60,6 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    # Nothing here makes cycles worth collecting, and looking for them takes a tenth of the time.
-    was_collecting = gc.isenabled()
-    gc.disable()
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -80,9 +76,6 @@ def _run(arguments: argparse.Namespace) -> int:
         return BAD_USE
     except OSError as error:
         return _failed(f"error: {error.strerror or error}")
-    finally:
-        if was_collecting:
-            gc.enable()
     return code
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -128,7 +130,10 @@ class Evaluator:
         if self.metrics == Metrics():
             names = ", ".join(field.name for field in fields(Metrics))
             raise UsageError(f"no metric was asked for: choose among {names}")
-        checked = self.checked(predictions, file=file)
+        with _no_garbage_collection():
+            return self._report(self.checked(predictions, file=file), progress)
+
+    def _report(self, checked: Checked, progress: bool) -> Report:
         scorer, dialogues = checked.scorer, checked.dialogues
         names = tqdm(
             dialogues, unit="dialogue", delay=1, leave=False, disable=None if progress else True
@@ -224,6 +229,18 @@ class Evaluator:
                 is_own = name == gold.reference_set
                 sets[name] = own if is_own else load_references(name, self.fold, root)
         return Scorer(gold, self.rules, sets)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Pause the collector: scoring makes no cycles, and one search costs as much as Success."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 Name = TypeVar("Name", bound=str)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.predictions import read_predictions
     from mwzeval.multiwoz.scoring import Sources
     from mwzeval.report.explanation_text import explanation_text, histogram_text, listing_text
+    from mwzeval.report.text import warnings_text
 
     evaluator = Evaluator(
         success=True,
@@ -77,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         offline=arguments.offline,
     )
     checked = evaluator.checked(read_predictions(arguments.predictions), file=arguments.predictions)
+    sys.stderr.write(warnings_text(checked.warnings))
     scorer, dialogues = checked.scorer, checked.dialogues
     sources = Sources.of(dialogues.values())
     as_json = arguments.format == "json"

@@ -132,7 +132,6 @@ class Venues:
 
     def __init__(self, domain: str, rows: Sequence[Row]) -> None:
         self._ids = tuple(str(row[id_column(domain)]) for row in rows)
-        self._ids_of: dict[int, tuple[str, ...]] = {}
         self._all = (1 << len(rows)) - 1
         first = rows[0] if rows else {}
         self._columns: dict[str, Column] = {}
@@ -156,14 +155,8 @@ class Venues:
 
     def ids(self, rows: int) -> tuple[str, ...]:
         """Return the ids of a bit set of rows, in table order."""
-        ids = self._ids_of.get(rows)
-        if ids is None:
-            chosen = bin(rows)[:1:-1]
-            ids = tuple(compress(self._ids, map(int, chosen)))
-            if len(self._ids_of) >= REMEMBERED:
-                self._ids_of.clear()
-            self._ids_of[rows] = ids
-        return ids
+        chosen = bin(rows)[:1:-1]
+        return tuple(compress(self._ids, map(int, chosen)))
 
 
 def id_column(domain: str) -> str:
@@ -185,6 +178,7 @@ class Database:
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
         self._venues = {domain: Venues(domain, tables[domain]) for domain in DOMAINS}
+        self._answers: dict[tuple[object, ...], tuple[str, ...]] = {}
 
     def query(self, domain: str, constraints: Mapping[str, str]) -> list[str]:
         """Return the ids of the venues that satisfy all constraints, in table order.
@@ -192,12 +186,26 @@ class Database:
         Slots that are no column of the domain's table, and values that mean "anything", constrain
         nothing; a domain without a table has no venues.
         """
+        return list(self.find(domain, constraints))
+
+    def find(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the same as a tuple, which is remembered."""
+        key = (domain, *constraints.items())
+        ids = self._answers.get(key)
+        if ids is None:
+            ids = self._look_up(domain, constraints)
+            if len(self._answers) >= REMEMBERED:
+                self._answers.clear()
+            self._answers[key] = ids
+        return ids
+
+    def _look_up(self, domain: str, constraints: Mapping[str, str]) -> tuple[str, ...]:
         venues = self._venues.get(domain)
         if venues is None:
-            return []
+            return ()
         normal = {}
         for raw_slot, value in constraints.items():
             slot = normalize_slot(raw_slot)
             anything = value in NO_CONSTRAINT
             normal[slot] = value if anything else normalize_value(slot, value, self.rules)
-        return list(venues.ids(venues.satisfying(normal)))
+        return venues.ids(venues.satisfying(normal))

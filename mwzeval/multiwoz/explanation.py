@@ -93,12 +93,12 @@ def _turn_views(case: Case, gold: GoldDialogue, names: _Names) -> Iterator[TurnV
 
 
 def _offer(domain: str, offered: tuple[str, ...], wanted: DomainGoal, names: _Names) -> Fact:
-    text = names.counted(domain, offered)
+    remark = ""
     if offered and wanted.needs_offer is not NeedsOffer.NEVER:
         satisfying = len(wanted.satisfying.intersection(offered))
         share = {0: "none", len(offered): "all"}.get(satisfying, str(satisfying))
-        text += f" ({share} as the goal wants)"
-    return Fact("on offer", text, domain)
+        remark = f" (satisfying the goal: {share})"
+    return Fact("on offer", names.counted(domain, offered, remark), domain)
 
 
 class _Names:
@@ -112,11 +112,11 @@ class _Names:
             if domain != "train"
         }
 
-    def counted(self, domain: str, ids: Sequence[str]) -> str:
-        """Return how many venues there are, and the first of their names."""
+    def counted(self, domain: str, ids: Sequence[str], remark: str = "") -> str:
+        """Return how many venues there are, a remark, and the first of their names."""
         if not ids:
             return "no venue"
         shown = [self._of.get((domain, venue), venue) for venue in ids[:SHOWN_VENUES]]
         rest = ", …" if len(ids) > SHOWN_VENUES else ""
         kind = "venue" if len(ids) == 1 else "venues"
-        return f"{len(ids)} {kind}: {', '.join(shown)}{rest}"
+        return f"{len(ids)} {kind}{remark}: {', '.join(shown)}{rest}"

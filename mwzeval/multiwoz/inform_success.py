@@ -88,4 +88,4 @@ def _found(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, 
         return ()
     # (odd) The query normalises once more, which is not always the same as once: "1:30 pm." is
     # "1:30pm" in the state and 13:30 in the query.
-    return tuple(database.query(domain, turn.state[domain]))
+    return database.find(domain, turn.state[domain])

@@ -89,7 +89,7 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
 
 def canonical_response(response: str) -> str:
     """Return a delexicalised response with canonical placeholders, spaced as it came."""
-    text, _ = canonical_placeholders(response.lower())
+    text, _ = canonical_placeholders(response)
     # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
     # wherever else these letters stand too.
     return text.replace("-s", "").replace("-ly", "")
@@ -102,5 +102,5 @@ def normalize_response(response: str) -> str:
 
 def unknown_placeholders(response: str) -> tuple[str, ...]:
     """Return the placeholders of a response that no rule knows; they vanish from the text."""
-    _, unknown = canonical_placeholders(response.lower())
+    _, unknown = canonical_placeholders(response)
     return unknown

@@ -66,7 +66,7 @@ _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 
 @lru_cache(maxsize=2**14)
 def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
-    """Return a lower-case response with canonical placeholders, and the names nobody knows.
+    """Return a response in lower case with canonical placeholders, and the names nobody knows.
 
     An unknown placeholder becomes nothing at all.
     """
@@ -79,4 +79,4 @@ def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
         unknown.append(name)
         return ""
 
-    return _PLACEHOLDER.sub(canonical, response), tuple(unknown)
+    return _PLACEHOLDER.sub(canonical, response.lower()), tuple(unknown)

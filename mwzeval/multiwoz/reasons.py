@@ -196,7 +196,7 @@ def _offer_losses(case: Case, domain: str, index: int) -> tuple[Rank, list[Loss]
     offering = repaired(case, found)
     if not offering.outcome_of(domain).inform:
         found += _state_losses(offering, domain)
-    others = {other for other, by in OFFERED_BY.items() if by == placeholder}
+    others = {other for other, by in OFFERED_BY.items() if by == placeholder} - {domain}
     return (len(found), _remoteness(said, turn, others), index), found
 
 
@@ -300,14 +300,14 @@ def _needed_changes(case: Case, domain: str, since: int) -> Changes:
             if constrain(case, since, domain, without).outcome_of(domain).inform:
                 fewer = without
         if len(fewer) == len(changes):
-            return dict(reversed(list(fewer.items())))
+            return {slot: fewer[slot] for slot in (*wanted, *extra) if slot in fewer}
         changes = fewer
 
 
 def _slot_losses(case: Case, domain: str, slot: str) -> list[Loss]:
     """Return what keeps a requested slot from counting, in the turn that comes nearest to it."""
     booked = [turn for turn in range(len(case.turns)) if domain in case.booked[turn]]
-    others = {other for other, goal in case.goal.items() if slot in goal.requested}
+    others = {other for other, goal in case.goal.items() if slot in goal.requested} - {domain}
     ways: list[tuple[Rank, list[Loss]]] = []
     for index, turn in enumerate(case.turns):
         said = slot in provided_slots(turn.response)

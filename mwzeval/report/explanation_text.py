@@ -145,9 +145,9 @@ def _fact_lines(facts: Iterable[Fact]) -> Iterator[str]:
 
 def _reason_lines(reasons: Iterable[Reason]) -> Iterator[str]:
     for reason in reasons:
-        place = _place(reason)
-        at = f" at {place}" if place else ""
-        yield f"  {LOST} {_printable(reason.scope)}, {reason.outcome}: {_printable(reason.code)}{at}"
+        at = "" if reason.turn is None else f" at {_place(reason)}"
+        lost = f"{_printable(reason.scope)}, {reason.outcome}"
+        yield f"  {LOST} {lost}: {_printable(reason.code)}{at}"
         yield from _wrapped(reason.text, "      ")
 
 

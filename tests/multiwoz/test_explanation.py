@@ -1,0 +1,426 @@
+"""Every lost dialogue has reasons; repairing what they name wins it, and nothing less does."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.evaluator import Checked, Evaluator
+from mwzeval.explanation import Explanation, Fact, count_reasons
+from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
+from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.explanation import explain, explain_all
+from mwzeval.multiwoz.inform_success import NormalizedTurn
+from mwzeval.multiwoz.reasons import KINDS, SLOT_NAMES, Loss, losses, repaired
+from mwzeval.multiwoz.repairs import Case
+from mwzeval.multiwoz.scoring import NormalizedDialogue, Sources
+from mwzeval.score import WHOLE
+from tests.multiwoz.test_scoring import predicted
+from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
+
+SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
+MILLISECONDS = 50
+
+
+def is_won(case: Case, domain: str, outcome: str, slot: str | None) -> bool:
+    """Tell whether a domain informs, or has a requested slot counted, by the scorer itself."""
+    result = case.outcome().domains[domain]
+    if outcome == "inform":
+        return result.inform
+    return slot not in {SLOT_NAMES.get(missing, missing.lower()) for missing in result.missing}
+
+
+def assert_complete_and_true(case: Case) -> list[Loss]:
+    outcome, found = case.outcome(), losses(case)
+    lost: list[tuple[str, str, str | None]] = (
+        [
+            (domain, "success", SLOT_NAMES.get(slot, slot.lower()))
+            for domain, result in outcome.domains.items()
+            for slot in sorted(result.missing)
+        ]
+        if outcome.inform
+        else [(domain, "inform", None) for domain, r in outcome.domains.items() if not r.inform]
+    )
+    of: dict[tuple[str, str, str | None], list[Loss]] = {}
+    for loss in found:
+        slot = loss.detail if loss.outcome == "success" else None
+        of.setdefault((loss.domain, loss.outcome, slot), []).append(loss)
+        assert loss.kind in KINDS
+        assert loss.text
+    assert list(of) == lost
+    assert outcome.success == (not found)
+    for key, reasons in of.items():
+        assert not is_won(case, *key)
+        assert is_won(repaired(case, reasons), *key), [loss.text for loss in reasons]
+        for index, loss in enumerate(reasons):
+            others = reasons[:index] + reasons[index + 1 :]
+            assert not is_won(repaired(case, others), *key), loss.text
+    return found
+
+
+def cases(checked: Checked) -> Iterable[Case]:
+    return (Case.of(checked.scorer, dialogue) for dialogue in normalized(checked))
+
+
+def normalized(checked: Checked) -> list[NormalizedDialogue]:
+    sources = Sources.of(checked.dialogues.values())
+    return [
+        checked.scorer.normalize(name, turns, sources) for name, turns in checked.dialogues.items()
+    ]
+
+
+@cache
+def sample_evaluator(rules: Rules) -> Evaluator:
+    return Evaluator(success=True, corpus="sample", rules=rules)
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_reasons_of_an_example_are_complete_and_true(system: str, rules: Rules) -> None:
+    checked = sample_evaluator(rules).checked(sample_predictions(system))
+    assert sum(bool(assert_complete_and_true(case)) for case in cases(checked))
+
+
+@settings(max_examples=400)
+@given(predicted(), st.sampled_from(RULES))
+def test_reasons_of_anything_predicted_are_complete_and_true(
+    prediction: tuple[str, list[dict[str, Any]]], rules: Rules
+) -> None:
+    name, turns = prediction
+    for case in cases(sample_evaluator(rules).checked({name: turns})):
+        assert_complete_and_true(case)
+
+
+@st.composite
+def slips(draw: st.DrawFn) -> tuple[str, list[dict[str, Any]]]:
+    """A dialogue of an example system with a few turns spoilt."""
+    predictions = sample_predictions(draw(st.sampled_from(SAMPLE_SYSTEMS)))
+    name = draw(st.sampled_from(sorted(predictions)))
+    turns = predictions[name][: draw(st.integers(1, len(predictions[name])))]
+    for turn in draw(st.lists(st.sampled_from(turns), max_size=4)):
+        match draw(st.sampled_from(["response", "placeholder", "state", "slot", "value", "name"])):
+            case "response":
+                turn["response"] = draw(st.sampled_from(["", "[name]", "[ref] [phone]", "[id]"]))
+            case "placeholder":
+                turn["response"] = re.sub(r"\[[^]]*\]", "", turn["response"], count=1)
+            case "state" if turn.get("state"):
+                del turn["state"][draw(st.sampled_from(sorted(turn["state"])))]
+            case change if any(turn.get("state", {}).values()):
+                full = sorted(domain for domain, slots in turn["state"].items() if slots)
+                slots = turn["state"][draw(st.sampled_from(full))]
+                slot = "name" if change == "name" else draw(st.sampled_from(sorted(slots)))
+                slots[slot] = draw(
+                    st.sampled_from(["centre", "the copper pot", "dontcare", "5 pm"])
+                )
+                if change == "slot":
+                    del slots[slot]
+    return name, turns
+
+
+@settings(max_examples=400)
+@given(slips())
+def test_reasons_of_spoilt_examples_are_complete_and_true(
+    prediction: tuple[str, list[dict[str, Any]]],
+) -> None:
+    name, turns = prediction
+    for case in cases(sample_evaluator("2021").checked({name: turns})):
+        assert_complete_and_true(case)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_reasons_of_a_published_system_are_complete_and_true(system: str) -> None:
+    data = shared("data", "multiwoz")
+    evaluator = published_evaluator(str(data))
+    checked = evaluator.checked(read_json(data / "predictions" / f"{system}.json"))
+    lost = [found for case in cases(checked) if (found := assert_complete_and_true(case))]
+    golden = read_json(shared("golden", "multiwoz", "rules2021", f"{system}.json"))
+    rate = 100 * (1 - len(lost) / len(checked.dialogues))
+    assert golden["success"]["success"]["total"] == pytest.approx(rate, abs=0.0501)
+
+
+@cache
+def published_evaluator(data: str) -> Evaluator:
+    return Evaluator(success=True, corpus="multiwoz-2.2", data=data)
+
+
+HOTELS = [
+    {"id": "0", "name": "acorn", "area": "north", "stars": "4", "type": "hotel"},
+    {"id": "1", "name": "birch", "area": "north", "stars": "3", "type": "hotel"},
+    {"id": "2", "name": "cedar", "area": "south", "stars": "4", "type": "hotel"},
+    {"id": "3", "name": "douglas", "area": "south", "stars": "3", "type": "hotel"},
+]
+WANTED = {"area": "north", "stars": "4"}
+RIGHT: dict[str, Any] = {"hotel": WANTED}
+OFFER, HERE, ELSEWHERE = "how about NAME", ("hotel",), ("taxi",)
+Told = Sequence[tuple[str, dict[str, Any], tuple[str, ...]]]
+
+
+def case_of(
+    turns: Told,
+    *,
+    wanted: Mapping[str, str] = WANTED,
+    requested: Iterable[str] = (),
+    booked: Sequence[int] = (),
+    annotated: Mapping[str, Any] | None = None,
+) -> Case:
+    tables = {"hotel": HOTELS, "restaurant": [], "attraction": [], "train": []}
+    database = Database(tables, "2021")
+    satisfying = frozenset(database.query("hotel", wanted))
+    goal = DomainGoal(satisfying, frozenset(requested), NeedsOffer.ALWAYS)
+    return Case(
+        goal={"hotel": goal},
+        constraints={"hotel": wanted},
+        turns=tuple(NormalizedTurn(*turn) for turn in turns),
+        booked=tuple(frozenset({"hotel"} if i in booked else ()) for i in range(len(turns))),
+        annotated=tuple(annotated or state for _, state, _ in turns),
+        database=database,
+    )
+
+
+def state(**slots: str) -> dict[str, Any]:
+    return {"hotel": slots}
+
+
+@pytest.mark.parametrize(
+    ("name", "turns", "expected"),
+    [
+        ("an offer as wanted", [(OFFER, RIGHT, HERE)], []),
+        ("nothing said", [("hello", RIGHT, HERE)], [("no-venue-offered", None)]),
+        (
+            "nothing at all",
+            [("hello", {}, ())],
+            [("no-venue-offered", None), ("domain-not-active", 0), ("no-state", 0)],
+        ),
+        (
+            "the least lacking turn counts",
+            [("", {}, ()), ("", RIGHT, ()), ("", RIGHT, HERE), ("", {}, HERE)],
+            [("no-venue-offered", None)],
+        ),
+        (
+            "offered elsewhere",
+            [("", {}, ()), (OFFER, RIGHT, ELSEWHERE)],
+            [("domain-not-active", 1)],
+        ),
+        (
+            "offered for another domain",
+            [(OFFER, RIGHT, ("restaurant",)), ("", RIGHT, HERE)],
+            [("no-venue-offered", None)],
+        ),
+        ("no state of it", [("", RIGHT, HERE), (OFFER, {"taxi": {}}, HERE)], [("no-state", 1)]),
+        (
+            "an empty state",
+            [(OFFER, state(), HERE)],
+            [("missing", "area", 0), ("missing", "stars", 0)],
+        ),
+        ("a wrong area", [(OFFER, state(area="south", stars="4"), HERE)], [("wrong", "area", 0)]),
+        ("don't care", [(OFFER, state(area="dontcare", stars="4"), HERE)], [("wrong", "area", 0)]),
+        ("no stars", [(OFFER, state(area="north"), HERE)], [("missing", "stars", 0)]),
+        (
+            "all wrong",
+            [(OFFER, state(area="south", stars="3"), HERE)],
+            [("wrong", "area", 0), ("wrong", "stars", 0)],
+        ),
+        (
+            "another venue was settled on",
+            [(OFFER, state(area="north", name="birch"), HERE)],
+            [("missing", "stars", 0), ("extra", "name", 0)],
+        ),
+        (
+            "nothing matches",
+            [(OFFER, state(area="west", stars="4"), HERE)],
+            [("no-venue-matches-state", 0)],
+        ),
+        (
+            "nothing matches a name",
+            [(OFFER, state(**WANTED, name="birch"), HERE)],
+            [("no-venue-matches-state", 0)],
+        ),
+        (
+            "lost at the last offer",
+            [(OFFER, RIGHT, HERE), (OFFER, state(area="south"), HERE), ("bye", RIGHT, HERE)],
+            [("wrong", "area", 1)],
+        ),
+        (
+            "lost at an offer of nothing",
+            [(OFFER, RIGHT, HERE), (OFFER, state(area="west"), HERE)],
+            [("no-venue-matches-state", 1)],
+        ),
+        (
+            "the name is gone",
+            [("", state(area="north", name="acorn"), HERE), (OFFER, state(stars="4"), HERE)],
+            [("name-lost", 1)],
+        ),
+        (
+            "the name is gone and more is missing",
+            [("", state(name="acorn"), HERE), (OFFER, state(), HERE)],
+            [("name-lost", 1)],
+        ),
+    ],
+)
+def test_why_inform_is_lost(name: str, turns: Told, expected: list[tuple[Any, ...]]) -> None:
+    wanted = [
+        (f"{code}-constraint:{rest[0]}", rest[1]) if len(rest) == 2 else (code, rest[0])
+        for code, *rest in expected
+    ]
+    found = assert_complete_and_true(case_of(turns))
+    assert [(loss.code, loss.turn) for loss in found] == wanted, name
+
+
+def test_the_annotation_knows_the_name_settled_on() -> None:
+    turns = [(OFFER, state(area="north"), HERE)]
+    annotated = {"hotel": {"area": "north", "name": "acorn"}}
+    (loss,) = assert_complete_and_true(case_of(turns, annotated=annotated))
+    assert loss.code == "name-lost"
+    annotated = {"hotel": {**WANTED, "name": "acorn"}}
+    (loss,) = assert_complete_and_true(case_of(turns, annotated=annotated))
+    assert loss.code == "missing-constraint:stars"
+
+
+def test_a_goal_that_nothing_satisfies_is_named() -> None:
+    (loss,) = assert_complete_and_true(case_of([(OFFER, RIGHT, HERE)], wanted={"area": "west"}))
+    assert (loss.code, loss.turn) == ("unsatisfiable-goal", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "slot", "responses", "booked", "expected"),
+    [
+        ("given", "PHONE", [("PHONE", HERE)], [], []),
+        ("not given", "POST", [("PHONE", HERE)], [], [("never-gave:postcode", None)]),
+        ("given elsewhere", "PHONE", [("PHONE", ELSEWHERE)], [], [("domain-not-active:phone", 1)]),
+        ("given when booked", "REFERENCE", [("", HERE), ("REFERENCE", HERE)], [2], []),
+        (
+            "given too early",
+            "REFERENCE",
+            [("REFERENCE", HERE), ("", HERE)],
+            [2],
+            [("gave-before-booked:reference", 1)],
+        ),
+        ("not given when booked", "REFERENCE", [("", HERE)], [1], [("never-gave:reference", None)]),
+        (
+            "given, but nothing is booked",
+            "REFERENCE",
+            [("REFERENCE", HERE)],
+            [],
+            [("never-booked:reference", None)],
+        ),
+        (
+            "nothing given nor booked",
+            "REFERENCE",
+            [],
+            [],
+            [("never-gave:reference", None), ("never-booked:reference", None)],
+        ),
+        (
+            "booked while elsewhere",
+            "REFERENCE",
+            [("", ELSEWHERE)],
+            [1],
+            [("never-gave:reference", None), ("domain-not-active:reference", 1)],
+        ),
+    ],
+)
+def test_why_success_is_lost(
+    name: str, slot: str, responses: Any, booked: Sequence[int], expected: Any
+) -> None:
+    turns = [(OFFER, RIGHT, HERE), *((text, RIGHT, active) for text, active in responses)]
+    found = assert_complete_and_true(case_of(turns, requested={slot}, booked=booked))
+    assert [(loss.code, loss.turn) for loss in found] == expected, name
+
+
+def test_values_may_be_any_text() -> None:
+    (loss,) = assert_complete_and_true(case_of([(OFFER, state(area="{x} %s", stars="4"), HERE)]))
+    assert "{x} %s" in loss.text
+
+
+@pytest.fixture(scope="module")
+def explained() -> dict[str, Explanation]:
+    checked = sample_evaluator("2021").checked(sample_predictions("weak-tracker"))
+    sources = Sources.of(checked.dialogues.values())
+    everything = list(explain_all(checked.scorer, checked.dialogues, sources))
+    assert [explanation.unit for explanation in everything] == list(checked.dialogues)
+    return {explanation.unit: explanation for explanation in everything}
+
+
+def test_outcomes_are_those_of_the_scorer(explained: dict[str, Explanation]) -> None:
+    predictions = sample_predictions("weak-tracker")
+    for name, explanation in explained.items():
+        outcome = sample_evaluator("2021").evaluate_dialogue(name, predictions[name])
+        whole = {"inform": outcome.inform, "success": outcome.success}
+        assert explanation.outcomes[WHOLE] == whole
+        for domain, result in outcome.domains.items():
+            expected = {"inform": result.inform, "success": result.success}
+            assert explanation.outcomes[domain] == expected
+        lost = {d for d, r in outcome.domains.items() if not r.inform}
+        assert {r.scope for r in explanation.reasons if r.outcome == "inform"} == lost
+
+
+def test_turns_say_what_the_scorer_made_of_them(explained: dict[str, Explanation]) -> None:
+    predictions = sample_predictions("weak-tracker")
+    for name, explanation in explained.items():
+        assert len(explanation.turns) == len(predictions[name])
+        for turn in explanation.turns:
+            assert [said.speaker for said in turn.utterances] == ["user", "system", "reference"]
+            for fact in turn.facts:
+                assert fact.scope is None or fact.scope in {
+                    *explanation.outcomes,
+                    *states(turn.facts),
+                }
+        counted = [
+            (f.scope, f.value) for t in explanation.turns for f in t.facts if f.label == "provided"
+        ]
+        provided = [(scope, slot) for scope, value in counted for slot in value.split(", ")]
+        assert len(provided) == len(set(provided)), "a slot is provided once"
+
+
+def states(facts: Iterable[Fact]) -> set[str | None]:
+    return {fact.scope for fact in facts if fact.label == "state"}
+
+
+def test_a_lost_offer_is_shown_where_it_was_made(explained: dict[str, Explanation]) -> None:
+    shown = 0
+    for explanation in explained.values():
+        for reason in explanation.reasons:
+            if reason.code.startswith(("wrong-constraint", "missing-constraint")):
+                assert reason.turn is not None
+                facts = {(f.label, f.scope): f.value for f in explanation.turns[reason.turn].facts}
+                if ("on offer", reason.scope) in facts:
+                    assert "(satisfying the goal: all)" not in facts["on offer", reason.scope]
+                    shown += 1
+    assert shown
+
+
+def test_reasons_are_counted_by_domain(explained: dict[str, Explanation]) -> None:
+    counts = count_reasons(explained.values())
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+    for (code, scope), count in counts.items():
+        having = [
+            explanation
+            for explanation in explained.values()
+            if any((r.code, r.scope) == (code, scope) for r in explanation.reasons)
+        ]
+        assert len(having) == count
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_explaining_a_dialogue_takes_no_time(system: str) -> None:
+    checked = sample_evaluator("2021").checked(sample_predictions(system))
+    for dialogue in normalized(checked):
+        took = []
+        for _ in range(3):
+            start = time.perf_counter()
+            explain(checked.scorer, dialogue)
+            took.append(time.perf_counter() - start)
+        assert 1000 * min(took) < MILLISECONDS
+
+
+def test_the_page_of_reasons_has_every_kind() -> None:
+    page = (ROOT / "docs" / "reasons.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^### `([a-z-]+)(?::\w+)?`$", page, re.MULTILINE)) == sorted(KINDS)
