@@ -6,7 +6,6 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,7 +48,7 @@ from mwzeval.multiwoz.references import (
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
-from mwzeval.version import SCORING_REVISION, __version__
+from mwzeval.version import SCORING_REVISION, __version__, library_version
 
 DEPENDENCIES = (
     *("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein"),
@@ -151,7 +150,7 @@ class Evaluator:
                 "sources": scorer.gold.checksum,
                 "rules": scorer.rules,
                 "coverage": checked.coverage.to_json(),
-                "versions": {name: version(name) for name in DEPENDENCIES}
+                "versions": {name: library_version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
         )

@@ -20,7 +20,7 @@ def estimate_active_domains(states: Iterable[State]) -> list[tuple[str, ...]]:
     for state in states:
         changed = [
             domain
-            for domain, slots in state.items()
+            for domain, slots in (state.items() if state is not previous else ())
             if slots is not previous.get(domain) and slots.items() - _pairs(previous, domain)
         ]
         if not changed:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from mwzeval.multiwoz.gold import (
     goal_from_json,
 )
 from mwzeval.resources import DataRoot, embedded, locate
+from mwzeval.version import library_version
 
 DERIVED_REVISION = 2
 """Raised when the same files are read into other gold data."""
@@ -159,7 +159,7 @@ class _Sources:
 def derived_revision() -> str:
     """Return what the derived gold data depend on beside their sources."""
     # References are kept as Moses spaces and sacreBLEU tokenises them.
-    libraries = [f"{name} {version(name)}" for name in ("sacremoses", "sacrebleu")]
+    libraries = [f"{name} {library_version(name)}" for name in ("sacremoses", "sacrebleu")]
     return " ".join([str(DERIVED_REVISION), *libraries])
 
 

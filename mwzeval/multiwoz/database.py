@@ -10,8 +10,9 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import compress
 from typing import Any
+
+import numpy as np
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.fuzzy import FuzzyIndex
@@ -155,8 +156,9 @@ class Venues:
 
     def ids(self, rows: int) -> tuple[str, ...]:
         """Return the ids of a bit set of rows, in table order."""
-        chosen = bin(rows)[:1:-1]
-        return tuple(compress(self._ids, map(int, chosen)))
+        packed = np.frombuffer(rows.to_bytes(len(self._ids) // 8 + 1, "little"), dtype=np.uint8)
+        chosen = np.flatnonzero(np.unpackbits(packed, bitorder="little")).tolist()
+        return tuple([self._ids[row] for row in chosen])
 
 
 def id_column(domain: str) -> str:

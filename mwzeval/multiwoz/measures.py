@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
 from mwzeval.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise
-from mwzeval.version import SCORING_REVISION, __version__
+from mwzeval.version import SCORING_REVISION, __version__, library_version
 
 MSTTR_BLOCK = 10
 """Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
@@ -57,14 +56,14 @@ def signature(
     if metric == "dst":
         choices |= {"rules": scorer.rules, "fuzzy": f">{DST_THRESHOLD}"}
     if "fuzzy" in choices:
-        choices["levenshtein"] = version("python-Levenshtein")
+        choices["levenshtein"] = library_version("python-Levenshtein")
     if references is not None:
         choices |= {"references": f"{references.name}@{references.checksum}", **BLEU_SIGNATURE}
-        choices["sacrebleu"] = version("sacrebleu")
+        choices["sacrebleu"] = library_version("sacrebleu")
     if metric == "richness":
-        choices |= {"msttr": MSTTR_WINDOW, "lexdiv": version("lexical-diversity")}
+        choices |= {"msttr": MSTTR_WINDOW, "lexdiv": library_version("lexical-diversity")}
     if metric in ("bleu", "combined", "richness"):
-        choices["moses"] = version("sacremoses")
+        choices["moses"] = library_version("sacremoses")
     choices |= {"rev": SCORING_REVISION, "version": __version__}
     return Signature.of(metric, choices)
 

@@ -74,17 +74,28 @@ def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
     normal: list[State] = []
     before: State = {}
     for state in states:
-        normalized = {}
-        for domain, slots in state.items():
-            known = normal[-1][domain] if slots == before.get(domain) else None
-            # Where two slots became one, the later one counts, and equal slots may come in
-            # another order.
-            if known is None or len(known) < len(slots):
-                known = normalize_slots(slots, rules)
-            normalized[domain] = known
-        normal.append(normalized)
+        if state is not before:
+            normal.append(_normalize_after(state, before, normal[-1] if normal else {}, rules))
+        else:
+            normal.append(normal[-1])
         before = state
     return normal
+
+
+def _normalize_after(state: State, before: State, normal_before: State, rules: Rules) -> State:
+    normal = {}
+    changed = len(state) != len(before)
+    for domain, slots in state.items():
+        if slots == before.get(domain):
+            known = normal_before[domain]
+            # Where two slots became one, the later one counts, and equal slots may come in
+            # another order.
+            if len(known) == len(slots):
+                normal[domain] = known
+                continue
+        normal[domain] = normalize_slots(slots, rules)
+        changed = True
+    return normal if changed else normal_before
 
 
 def canonical_response(response: str) -> str:

@@ -5,23 +5,27 @@ Only warnings come from here: systems that predict other slots are scored as the
 
 from __future__ import annotations
 
-ONTOLOGY: dict[str, frozenset[str]] = {
-    "restaurant": frozenset(
-        {"area", "bookday", "bookpeople", "booktime", "food", "name", "pricerange"}
-    ),
-    "hotel": frozenset(
-        {
-            *("area", "bookday", "bookpeople", "bookstay", "internet"),
-            *("name", "parking", "pricerange", "stars", "type"),
-        }
-    ),
-    "attraction": frozenset({"area", "name", "type"}),
-    "train": frozenset({"arrive", "bookpeople", "day", "departure", "destination", "leave"}),
-    "taxi": frozenset({"arrive", "departure", "destination", "leave"}),
-    "hospital": frozenset({"department"}),
-    "police": frozenset({"name"}),
-    "bus": frozenset({"arrive", "bookpeople", "day", "departure", "destination", "leave"}),
+_BOOKING = {
+    "restaurant": ("day", "people", "time"),
+    "hotel": ("day", "people", "stay"),
+    "train": ("people",),
+    "bus": ("people",),
+}
+_SEARCH = {
+    "restaurant": ("area", "food", "name", "pricerange"),
+    "hotel": ("area", "internet", "name", "parking", "pricerange", "stars", "type"),
+    "attraction": ("area", "name", "type"),
+    "train": ("arrive", "day", "departure", "destination", "leave"),
+    "taxi": ("arrive", "departure", "destination", "leave"),
+    "hospital": ("department",),
+    "police": ("name",),
+    "bus": ("arrive", "day", "departure", "destination", "leave"),
 }
 
-UNPREFIXED_BOOKING_SLOTS = frozenset({"day", "people", "stay", "time"})
-"""Booking slots as many systems write them, without `book` in front: known, and not scored."""
+ONTOLOGY = {
+    domain: frozenset(slots).union(
+        # Many systems write booking slots without `book` in front; neither form is scored.
+        *({slot, f"book{slot}"} for slot in _BOOKING.get(domain, ()))
+    )
+    for domain, slots in _SEARCH.items()
+}

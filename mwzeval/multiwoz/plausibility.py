@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
 from mwzeval.multiwoz.normalization import normalize_slot, unknown_placeholders
-from mwzeval.multiwoz.ontology import ONTOLOGY, UNPREFIXED_BOOKING_SLOTS
+from mwzeval.multiwoz.ontology import ONTOLOGY
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.predictions import Dialogues, Findings
 from mwzeval.multiwoz.references import References
@@ -44,6 +44,8 @@ def check_states(dialogues: Dialogues, findings: Findings) -> None:
     for name, turns in dialogues.items():
         for index, turn in enumerate(turns):
             for domain, slots in (turn.state or {}).items():
+                if domain in ONTOLOGY and slots.keys() <= ONTOLOGY[domain]:
+                    continue
                 for slot in slots if domain in ONTOLOGY else (None,):
                     if (domain, slot) not in messages:
                         # Looking for the closest name is slow, and garbage has many names.
@@ -62,7 +64,7 @@ def _unknown(domain: str, slot: str | None, *, hint: bool) -> str | None:
         close = did_you_mean(domain, ONTOLOGY) if hint else ""
         return f'unknown domain "{shorten(domain)}"{close}'
     name = normalize_slot(slot)
-    if name in ONTOLOGY[domain] or name in UNPREFIXED_BOOKING_SLOTS:
+    if name in ONTOLOGY[domain]:
         return None
     close = did_you_mean(name, ONTOLOGY[domain]) if hint else ""
     return f'unknown slot "{shorten(slot)}" in domain "{domain}"{close}'
@@ -70,13 +72,11 @@ def _unknown(domain: str, slot: str | None, *, hint: bool) -> str | None:
 
 def check_responses(dialogues: Dialogues, findings: Findings) -> None:
     """Warn about placeholders that nobody knows, and about responses without any placeholder."""
+    responses = Counter(turn.response or "" for turns in dialogues.values() for turn in turns)
     unknown: Counter[str] = Counter()
-    has_placeholders = False
-    for turns in dialogues.values():
-        for turn in turns:
-            if turn.response and "[" in turn.response:
-                has_placeholders = True
-                unknown.update(unknown_placeholders(turn.response))
+    for response, times in responses.items():
+        for name in unknown_placeholders(response) if "[" in response else ():
+            unknown[name] += times
     for number, (name, count) in enumerate(sorted(unknown.items())):
         close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
         findings.warning(
@@ -84,7 +84,7 @@ def check_responses(dialogues: Dialogues, findings: Findings) -> None:
             f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
             count=count,
         )
-    if not has_placeholders:
+    if not any("[" in response for response in responses):
         findings.warning(
             "lexicalized",
             "no response has a placeholder like [restaurant_name]: they look lexicalised, and "

@@ -102,7 +102,7 @@ def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]
             lines.append(line(codes[0], codes[0]))
             continue
         lines.append(line(kind, kind))
-        lines += [line(f"  {code.removeprefix(kind)}", code) for code in codes if code != kind]
+        lines += [line(f"  {code.removeprefix(kind) or '(no detail)'}", code) for code in codes]
     return lines
 
 
