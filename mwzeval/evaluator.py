@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from tqdm import tqdm
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
+from mwzeval.measure import Resampling, Scored
 from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.multiwoz.choices import (
     AUTO,
@@ -48,6 +49,7 @@ from mwzeval.multiwoz.references import (
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
+from mwzeval.statistics import SAMPLES, SEED
 from mwzeval.version import SCORING_REVISION, __version__, library_version
 
 DEPENDENCIES = (
@@ -69,6 +71,15 @@ class Checked:
     warnings: tuple[Problem, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluated:
+    """Predictions that have been scored: their rows, and the measures over these."""
+
+    checked: Checked
+    evaluation: Evaluation
+    scored: Scored
+
+
 class Evaluator:
     """Scores predictions of a MultiWOZ system.
 
@@ -78,13 +89,15 @@ class Evaluator:
     public files (default: `MWZEVAL_DATA`, else the user's cache, filled on first use unless
     `offline`).
     `references` names the reference sets for BLEU, a list or with commas between (default: the
-    corpus' own and every `references/*.json` in the data folder).
+    corpus' own and every `references/*.json` in the data folder). With a `confidence` such as 0.95
+    every score has an interval, resampled ones from `samples` samples drawn with `seed`.
 
     Gold data are read when first needed and prepared once. An evaluator never changes its
     arguments, can be used again and again and by several threads, and pickles.
 
-    Raises `UsageError` for an unknown metric, corpus, fold or rule set; `DataError` when gold data
-    are missing; `InputError` with every problem when predictions cannot be scored.
+    Raises `UsageError` for an unknown metric, corpus, fold or rule set, or an odd `confidence`;
+    `DataError` when gold data are missing; `InputError` with every problem when predictions cannot
+    be scored.
     """
 
     def __init__(
@@ -100,6 +113,9 @@ class Evaluator:
         data: str | Path | None = None,
         offline: bool | None = None,
         references: str | Sequence[str] | None = None,
+        confidence: float | None = None,
+        samples: int = SAMPLES,
+        seed: int = SEED,
     ) -> None:
         self.metrics = Metrics(bleu, success, richness, dst)
         self.corpus = _known("corpus", corpus, (AUTO, *CORPUS_NAMES))
@@ -110,6 +126,7 @@ class Evaluator:
         if isinstance(references, str):
             references = references.split(",")
         self.references = None if references is None else tuple(references)
+        self.resampling = None if confidence is None else Resampling(confidence, samples, seed)
         self._scorers: dict[str, Scorer] = {}
 
     def evaluate(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,26 +139,16 @@ class Evaluator:
     def report(
         self, predictions: Mapping[str, Any], *, file: str | None = None, progress: bool = False
     ) -> Report:
-        """Return the scores with their signatures, rows and warnings.
+        """Return the scores with their signatures, intervals, rows and warnings.
 
         `file` names the input in messages; `progress` shows a bar on a terminal's standard error.
         """
-        if self.metrics == Metrics():
-            names = ", ".join(field.name for field in fields(Metrics))
-            raise UsageError(f"no metric was asked for: choose among {names}")
-        with _no_garbage_collection():
-            return self._report(self.checked(predictions, file=file), progress)
-
-    def _report(self, checked: Checked, progress: bool) -> Report:
-        scorer, dialogues = checked.scorer, checked.dialogues
-        names = tqdm(
-            dialogues, unit="dialogue", delay=1, leave=False, disable=None if progress else True
-        )
-        evaluation = Evaluation.of(scorer, dialogues, self.metrics, names=names)
+        evaluated = self.score(predictions, file=file, progress=progress)
+        checked, scorer = evaluated.checked, evaluated.checked.scorer
         return Report(
-            metrics=evaluation.plain(),
-            scores=scored(evaluation).scores(),
-            table=evaluation.table,
+            metrics=evaluated.evaluation.plain(),
+            scores=evaluated.scored.scores(self.resampling),
+            table=evaluated.scored.table,
             warnings=checked.warnings,
             meta={
                 "corpus": scorer.gold.corpus,
@@ -154,6 +161,25 @@ class Evaluator:
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
         )
+
+    def score(
+        self, predictions: Any, *, file: str | None = None, progress: bool = False
+    ) -> Evaluated:
+        """Return the rows and measures of predictions: what reports and comparisons start from."""
+        if self.metrics == Metrics():
+            names = ", ".join(field.name for field in fields(Metrics))
+            raise UsageError(f"no metric was asked for: choose among {names}")
+        with _no_garbage_collection():
+            checked = self.checked(predictions, file=file)
+            names = tqdm(
+                checked.dialogues,
+                unit="dialogue",
+                delay=1,
+                leave=False,
+                disable=None if progress else True,
+            )
+            evaluation = Evaluation.of(checked.scorer, checked.dialogues, self.metrics, names=names)
+            return Evaluated(checked, evaluation, scored(evaluation))
 
     def checked(self, predictions: Any, *, file: str | None = None) -> Checked:
         """Return predictions that can be scored, with what scores them.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mwzeval.errors import UsageError
 from mwzeval.score import WHOLE, Interval, Score, Signature
 from mwzeval.statistics import (
     CONFIDENCE,
@@ -35,6 +36,14 @@ class Resampling:
     confidence: float = CONFIDENCE
     samples: int = SAMPLES
     seed: int = SEED
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1:
+            raise UsageError(
+                f"a confidence is between 0 and 1, such as 0.95, not {self.confidence}"
+            )
+        if self.samples < 1 or self.seed < 0:
+            raise UsageError("there must be at least one sample, and the seed must not be negative")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, RULES
+from mwzeval.statistics import CONFIDENCE, SAMPLES, SEED
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
@@ -53,3 +55,53 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="never use the network (also MWZEVAL_OFFLINE=1)",
     )
+
+
+def add_intervals(parser: argparse.ArgumentParser) -> None:
+    """Add intervals: their confidence, and how resamples are drawn."""
+    parser.add_argument(
+        "--ci",
+        nargs="?",
+        type=_confidence,
+        const=CONFIDENCE,
+        metavar="PERCENT",
+        help="print an interval with every score (default: 95 %%)",
+    )
+    add_resampling(parser)
+
+
+def add_resampling(parser: argparse.ArgumentParser) -> None:
+    """Add how resamples are drawn."""
+    parser.add_argument(
+        "--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, metavar="N", help="seed of resampling (%(default)s)"
+    )
+
+
+def _confidence(text: str) -> float:
+    value = float(text.rstrip("%"))
+    return value / 100 if value > 1 else value
+
+
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
+    """Add `-f`, the format of what is printed, and the number of decimals."""
+    choices = formats or ("text", "json", "jsonl", "csv", "markdown", "latex")
+    parser.add_argument(
+        "-f",
+        "--format",
+        default="text",
+        choices=choices,
+        help=f"what is printed: {', '.join(choices)} (default: text)",
+    )
+    parser.add_argument(
+        "--places", type=_places, metavar="N", help="decimals (default: as is customary)"
+    )
+
+
+def _places(text: str) -> int:
+    places = int(text)
+    if not 0 <= places <= 12:
+        raise ValueError(text)
+    return places

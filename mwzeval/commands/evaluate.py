@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mwzeval.commands.arguments import add_corpus, add_input
+from mwzeval.commands.arguments import add_corpus, add_format, add_input, add_intervals
 from mwzeval.errors import InputError
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -41,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="reference sets for BLEU, with commas between (default: the corpus' own and every "
         "references/*.json in the data folder)",
     )
+    add_intervals(parser)
+    add_format(parser)
+    parser.add_argument(
+        "--per-dialogue", action="store_true", help="print the counts of each dialogue instead"
+    )
     parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors; only write the report"
@@ -54,8 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.evaluator import Evaluator
     from mwzeval.files import write_atomically
     from mwzeval.multiwoz.predictions import read_predictions
-    from mwzeval.report.json import to_json
-    from mwzeval.report.text import to_text, warnings_text
+    from mwzeval.report.formats import render
+    from mwzeval.report.json import to_json, to_plain
+    from mwzeval.report.summary import per_dialogue, summary
+    from mwzeval.report.text import warnings_text
 
     evaluator = Evaluator(
         arguments.bleu,
@@ -68,6 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         data=arguments.data,
         offline=arguments.offline,
         references=arguments.references,
+        confidence=arguments.ci,
+        samples=arguments.samples,
+        seed=arguments.seed,
     )
     report = evaluator.report(
         read_predictions(arguments.input), file=arguments.input, progress=not arguments.quiet
@@ -77,9 +87,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         sys.stderr.write(warnings_text(report.warnings))
     if arguments.output in STANDARD_OUTPUT:
-        sys.stdout.write(to_json(report))
+        sys.stdout.write(to_json(to_plain(report)))
         return 0
-    write_atomically(arguments.output, to_json(report))
+    write_atomically(arguments.output, to_json(to_plain(report)))
     if not arguments.quiet:
-        sys.stdout.write(to_text(report))
+        document = (
+            per_dialogue(report)
+            if arguments.per_dialogue
+            else summary(report, places=arguments.places)
+        )
+        sys.stdout.write(render(document, arguments.format))
     return 0

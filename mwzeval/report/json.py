@@ -1,24 +1,45 @@
-"""A report as the plain value that goes into a JSON file."""
+"""Reports as the plain values that go into JSON files."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from mwzeval.errors import Problem
 from mwzeval.report.model import Report
+from mwzeval.score import Score
+
+SCHEMA = 1
+"""Raised when the shape of JSON reports changes; `report/schema.json` describes it."""
 
 
 def to_plain(report: Report) -> dict[str, Any]:
     """Return the metrics at the top level, everything else under `meta`."""
     return {
+        "schema": SCHEMA,
         **report.metrics,
         "meta": {
             **report.meta,
             "signatures": {score.name: str(score.signature) for score in report.scores},
+            "scores": [score_record(score) for score in report.scores],
             "warnings": [plain_problem(problem) for problem in report.warnings],
         },
+    }
+
+
+def score_record(score: Score) -> dict[str, Any]:
+    """Return a score in long form, as CSV, JSON Lines and JSON have it."""
+    interval = score.interval
+    return {
+        "score": score.name,
+        "scope": score.scope,
+        "value": score.value,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "n": score.n,
+        "signature": str(score.signature),
     }
 
 
@@ -27,6 +48,6 @@ def plain_problem(problem: Problem) -> dict[str, Any]:
     return {key: value for key, value in asdict(problem).items() if value is not None}
 
 
-def to_json(report: Report) -> str:
-    """Return the report as JSON text, the same for the same result."""
-    return json.dumps(to_plain(report), indent=2, ensure_ascii=False) + "\n"
+def to_json(plain: Mapping[str, Any]) -> str:
+    """Return JSON text, the same for the same value."""
+    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"

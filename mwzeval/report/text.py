@@ -1,72 +1,29 @@
-"""A report as a table for people to read on a terminal."""
+"""Documents as text for people to read on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mwzeval.errors import SHOWN_PROBLEMS, Problem
-from mwzeval.report.model import Report
-from mwzeval.score import WHOLE, Score
-
-Line = Sequence[str]
+from mwzeval.report.sheet import Document, Sheet
 
 
-def to_text(report: Report) -> str:
-    """Return what was scored, all scores, and the signature of each metric."""
-    parts = [_heading(report)]
-    scoped = _by_name(score for score in report.scores if _has_parts(score, report.scores))
-    if scoped:
-        parts.append(_scoped_table(scoped))
-    whole = [score for score in report.scores if score.name not in scoped]
-    if whole:
-        parts.append(aligned([(score.label, shown(score)) for score in whole]))
-    signatures = dict.fromkeys(str(score.signature) for score in report.scores)
-    parts.append("\n".join(signatures))
-    return "\n\n".join(parts) + "\n"
+def to_text(document: Document) -> str:
+    """Return heading, tables in columns, and notes, with blank lines between."""
+    parts = ["\n".join(document.heading)]
+    parts += [_sheet_text(sheet) for sheet in document.sheets]
+    parts.append("\n".join(document.notes))
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _heading(report: Report) -> str:
-    meta = report.meta
-    covered = [
-        f"{count['scored']} of {count['of']} {what}"
-        for what, count in meta["coverage"].items()
-        if "of" in count
-    ]
-    lines = [f"{meta['corpus']}, {meta['fold']} fold, rules {meta['rules']}: {', '.join(covered)}"]
-    if note := meta.get("note"):
-        lines.append(note)
-    return "\n".join(lines)
+def _sheet_text(sheet: Sheet) -> str:
+    rows = [[cell.text + cell.mark for cell in row] for row in sheet.rows]
+    header = [sheet.header] if any(sheet.header) else []
+    table = aligned([*header, *rows])
+    return f"{sheet.title}\n{table}" if sheet.title else table
 
 
-def _has_parts(score: Score, scores: Sequence[Score]) -> bool:
-    return any(other.name == score.name and other.scope != WHOLE for other in scores)
-
-
-def _by_name(scores: Iterable[Score]) -> dict[str, list[Score]]:
-    by_name: dict[str, list[Score]] = {}
-    for score in scores:
-        by_name.setdefault(score.name, []).append(score)
-    return by_name
-
-
-def _scoped_table(scores: dict[str, list[Score]]) -> str:
-    """Return one line per score name and one column per scope, with the number of units below."""
-    scopes = dict.fromkeys(score.scope for parts in scores.values() for score in parts)
-    lines = [["", *scopes]]
-    for parts in scores.values():
-        by_scope = {score.scope: score for score in parts}
-        lines.append([parts[0].label, *(shown(by_scope[scope]) for scope in scopes)])
-    n = {score.scope: str(score.n) for parts in scores.values() for score in parts}
-    lines.append(["n", *(n[scope] for scope in scopes)])
-    return aligned(lines)
-
-
-def shown(score: Score) -> str:
-    """Return the number with its customary decimals."""
-    return f"{score.value:.{score.places}f}"
-
-
-def aligned(lines: Sequence[Line]) -> str:
+def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Return lines of cells in columns: the first one flush left, the others flush right."""
     widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
     return "\n".join(

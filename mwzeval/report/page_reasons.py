@@ -1,0 +1,107 @@
+"""The histogram of a page: which reasons lost units, in how many of each system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mwzeval.report.page_model import PageSystem, labels_of
+
+SHOWN_KINDS = 10
+"""How many kinds of reason the histogram of an outcome shows before the rest is folded away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of reason for losing an outcome, and in how many units of each system it occurs.
+
+    `code` may have a detail behind a colon; the kind is then part of the one at `parent`, the code
+    without it. A unit with several details counts once for their parent.
+    """
+
+    outcome: str
+    code: str
+    counts: tuple[int, ...]
+    parent: int | None = None
+
+    @property
+    def detail(self) -> str:
+        """What stands behind the colon."""
+        return self.code.partition(":")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A row of the histogram: the place of its kind, and per system a count and a length."""
+
+    place: int
+    kind: Kind
+    bars: tuple[tuple[int, float], ...]
+    details: tuple[Bars, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Why one outcome was lost, the most frequent reason first."""
+
+    outcome: str
+    shown: tuple[Bars, ...]
+    folded: tuple[Bars, ...]
+
+
+def kinds_of(systems: Sequence[PageSystem]) -> tuple[Kind, ...]:
+    """Return all kinds: outcomes in the order in which units have them, frequent codes first.
+
+    The details of a code follow it; a code that only comes with no detail has none.
+    """
+    outcomes: dict[str, int] = {}
+    families: dict[tuple[str, str], list[int]] = {}
+    details: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for index, system in enumerate(systems):
+        for explanation in system.explanations:
+            for named in explanation.outcomes.values():
+                for outcome in named:
+                    outcomes.setdefault(outcome, len(outcomes))
+            seen = dict.fromkeys((r.outcome, r.code) for r in explanation.reasons)
+            for outcome, code in seen:
+                family = (outcome, code.partition(":")[0])
+                counts = details.setdefault(family, {}).setdefault(code, [0] * len(systems))
+                counts[index] += 1
+            for family in dict.fromkeys((o, code.partition(":")[0]) for o, code in seen):
+                families.setdefault(family, [0] * len(systems))[index] += 1
+    kinds: list[Kind] = []
+    for family in sorted(
+        families,
+        key=lambda f: (outcomes.get(f[0], len(outcomes)), f[0], -sum(families[f]), f[1]),
+    ):
+        outcome, name = family
+        parent = len(kinds)
+        kinds.append(Kind(outcome, name, tuple(families[family])))
+        kinds += [
+            Kind(outcome, code, tuple(counts), parent)
+            for code, counts in sorted(
+                details[family].items(), key=lambda item: (-sum(item[1]), item[0])
+            )
+            if code != name
+        ]
+    return tuple(kinds)
+
+
+def histograms(systems: Sequence[PageSystem], kinds: Sequence[Kind]) -> list[Histogram]:
+    """Return a histogram per outcome; lengths are thousandths of the longest bar of all."""
+    labels = labels_of(systems)
+    longest = max((count for kind in kinds for count in kind.counts), default=1)
+
+    def bars_of(place: int) -> Bars:
+        lengths = tuple((count, round(1000 * count / longest, 1)) for count in kinds[place].counts)
+        below = (bars_of(other) for other, kind in enumerate(kinds) if kind.parent == place)
+        return Bars(place, kinds[place], lengths, tuple(below))
+
+    rows: dict[str, list[Bars]] = {}
+    for place, kind in enumerate(kinds):
+        if kind.parent is None:
+            rows.setdefault(kind.outcome, []).append(bars_of(place))
+    return [
+        Histogram(labels.get(o, o), tuple(found[:SHOWN_KINDS]), tuple(found[SHOWN_KINDS:]))
+        for o, found in rows.items()
+    ]

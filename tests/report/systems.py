@@ -1,0 +1,182 @@
+"""Invented systems for the page: as large as a real benchmark, and one as hostile as can be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+from mwzeval.errors import Problem
+from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.report.html import PageSystem
+from mwzeval.score import WHOLE, Interval, Score, Signature
+
+SCOPES = ("lodging", "diner", "museum", "railway", "cab")
+WORDS = (
+    *("there", "are", "several", "good", "places", "in", "the", "north", "part", "of", "town"),
+    *("which", "would", "you", "prefer", "i", "can", "book", "it", "for", "now", "phone", "number"),
+    *("is", "and", "address", "postcode", "reference", "please", "how", "many", "people", "what"),
+    *("day", "time", "cheap", "moderate", "expensive", "leave", "arrive", "by", "after", "sure"),
+)
+ASPECTS = ("area", "price", "stars", "day", "people", "name")
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "<!--<script>",
+    "]]></style><svg onload=alert(3)>",
+    "javascript:alert(4)",
+    "{{ 7 * 7 }}{% raw %}",
+    '"><a href="javascript:alert(5)">x</a>',
+    "' onmouseover='alert(6)",
+    "\u202eright to left\u2066 and isolated",
+    "nul\x00bell\x07escape\x1b[31m",
+    "lone \ud800 surrogates \udfff",
+    "line\u2028separator\u2029s and \u0085",
+    "__proto__",
+    "constructor",
+    "&lt;b&gt;&amp;amp;",
+    "%3Cscript%3E%",
+    "#@0",
+    "?q=1",
+    "",
+)
+
+
+def sentence(random_: random.Random, least: int = 6, most: int = 22) -> str:
+    return " ".join(random_.choices(WORDS, k=random_.randint(least, most)))
+
+
+@cache
+def large_systems(
+    units: int = 1000, names: tuple[str, ...] = ("first", "second")
+) -> tuple[PageSystem, ...]:
+    """Return systems with the same units, users and references, as in a test fold of MultiWOZ."""
+    return tuple(
+        system(name, [unit(number, salt) for number in range(units)])
+        for salt, name in enumerate(names)
+    )
+
+
+def unit(number: int, salt: int) -> Explanation:
+    shared, own = random.Random(f"unit {number}"), random.Random(f"unit {number} of {salt}")
+    scopes = shared.sample(SCOPES, shared.randint(1, 3))
+    wanted = {scope: shared.sample(ASPECTS, 3) for scope in scopes}
+    goal = [
+        Fact("wants", ", ".join(f"{a}={shared.choice(WORDS)}" for a in wanted[s]), s)
+        for s in scopes
+    ]
+    turns = []
+    for _ in range(shared.randint(4, 11)):
+        user, reference = sentence(shared), sentence(shared)
+        facts = [
+            Fact("state", ", ".join(f"{a}={own.choice(WORDS)}" for a in wanted[s]), s)
+            for s in scopes
+        ]
+        facts += [Fact("on offer", sentence(own, 3, 8), s) for s in scopes]
+        facts += [Fact("given", own.choice(WORDS), scopes[0]), Fact("active", scopes[0])]
+        said = (
+            Utterance("user", user),
+            Utterance("system", sentence(own)),
+            Utterance("reference", reference),
+        )
+        turns.append(TurnView(said, tuple(facts)))
+    parts = {s: {"found": own.random() < 0.85, "solved": own.random() < 0.7} for s in scopes}
+    outcomes: dict[str, dict[str, bool | None]] = {
+        WHOLE: {
+            "found": all(part["found"] for part in parts.values()),
+            "solved": all(part["solved"] for part in parts.values()),
+        }
+    }
+    outcomes |= {
+        s: {"found": part["found"], "solved": part["solved"] if part["found"] else None}
+        for s, part in parts.items()
+    }
+    return Explanation(
+        f"talk{number:04}",
+        outcomes,
+        tuple(goal),
+        tuple(turns),
+        tuple(reasons(own, parts, len(turns))),
+    )
+
+
+def reasons(
+    random_: random.Random, parts: dict[str, dict[str, bool]], turns: int
+) -> Iterator[Reason]:
+    for scope, part in parts.items():
+        turn = random_.randrange(turns)
+        if not part["found"]:
+            aspect = random_.choice(ASPECTS)
+            code = random_.choice((f"wrong:{aspect}", f"missing:{aspect}", "nothing-offered"))
+            yield Reason(code, "found", scope, turn, f"At turn {turn} the {aspect} is not right.")
+        elif not part["solved"]:
+            aspect = random_.choice(("phone", "address", "reference"))
+            yield Reason(
+                f"never-gave:{aspect}", "solved", scope, None, f"The {aspect} was never given."
+            )
+
+
+def system(name: str, explanations: list[Explanation]) -> PageSystem:
+    """Return a system with scores counted from its explanations."""
+    signature = Signature.of("found", {"corpus": "town", "rules": 1, "n": len(explanations)})
+    scores = []
+    for outcome, label in (("found", "Found"), ("solved", "Solved")):
+        for scope in (WHOLE, *SCOPES):
+            asked = [e.outcomes[scope] for e in explanations if scope in e.outcomes]
+            if asked:
+                rate = 100 * sum(bool(o.get(outcome)) for o in asked) / len(asked)
+                ends = Interval(max(0.0, rate - 4), min(100.0, rate + 4), 0.95, "wilson")
+                scores.append(
+                    Score(outcome, label, rate, len(asked), signature, 1, scope, interval=ends)
+                )
+    scores.append(Score("words", "Words", 11.25, len(explanations), signature))
+    warning = Problem("odd", "looks odd", "warning", file=f"{name}.json", dialogue="talk0001")
+    meta = {
+        "corpus": "town",
+        "coverage": {"talks": {"scored": len(explanations), "of": len(explanations)}},
+        "note": None,
+    }
+    return PageSystem(name, tuple(scores), tuple(explanations), (warning,), meta)
+
+
+def hostile_systems() -> list[PageSystem]:
+    """Return two systems in which every text, whatever it is, is an attack."""
+    return [hostile_system(salt) for salt in range(2)]
+
+
+def hostile_system(salt: int) -> PageSystem:
+    def at(place: int) -> str:
+        return HOSTILE[(place + salt) % len(HOSTILE)]
+
+    explanations = tuple(
+        Explanation(
+            unit=name,
+            outcomes={
+                WHOLE: {"found": salt == 0, at(1): None},
+                HOSTILE[0]: {"found": False},
+                at(number): {HOSTILE[1]: True},
+            },
+            goal=(Fact(at(number), at(number + 1), at(number + 2)),),
+            turns=tuple(
+                TurnView(
+                    (Utterance("system", text), Utterance(at(number), text)),
+                    (Fact(HOSTILE[0], text, text), Fact(text, HOSTILE[1])),
+                )
+                for text in HOSTILE
+            ),
+            reasons=(
+                Reason(HOSTILE[0], "found", HOSTILE[1], 0, HOSTILE[0]),
+                Reason(at(number), HOSTILE[1], at(number), 999, at(number)),
+            ),
+        )
+        for number, name in enumerate(HOSTILE)
+    )
+    signature = Signature.of(HOSTILE[0], {HOSTILE[1]: HOSTILE[2]})
+    scores = tuple(
+        Score(HOSTILE[0], HOSTILE[1], value, 1, signature, scope=scope)
+        for value, scope in ((1.0, WHOLE), (float("nan"), HOSTILE[0]), (-3e9, HOSTILE[8]))
+    )
+    warnings = tuple(Problem("odd", text, "warning", file=text, dialogue=text) for text in HOSTILE)
+    meta = {text or "empty": text for text in HOSTILE} | {"note": HOSTILE[0]}
+    return PageSystem(at(0), scores, explanations, warnings, meta)

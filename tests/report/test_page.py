@@ -1,0 +1,237 @@
+"""The page as text: what is in it, what can never be, and that colours can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mwzeval.report.html
+from mwzeval.report.html import PageSystem, Words, to_html
+from mwzeval.report.page_reasons import kinds_of
+from mwzeval.report.page_scores import panels_of, score_rows
+from mwzeval.score import Interval, Score, Signature
+from tests.report.systems import HOSTILE, hostile_systems, large_systems
+
+ASSETS = Path(mwzeval.report.html.__file__).parent
+HOSTILE_PAGE = to_html(hostile_systems(), title=HOSTILE[0])
+
+
+class Reader(HTMLParser):
+    """Tags with their attributes, and the text of the elements that hold no markup."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: dict[str, list[str]] = {"script": [], "style": []}
+        self.texts: list[str] = []
+        self._inside = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag in self.raw:
+            self.raw[tag].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside in self.raw:
+            self.raw[self._inside][-1] += data
+        else:
+            self.texts.append(data)
+
+
+def policy_of(reader: Reader) -> dict[str, list[str]]:
+    text = next(a["content"] for tag, a in reader.tags if tag == "meta" and "http-equiv" in a)
+    assert text is not None
+    return {name: rest for name, *rest in (part.split() for part in text.split(";"))}
+
+
+def data_of(page: str) -> Any:
+    return json.loads(Reader(page).raw["script"][0])
+
+
+def score(name: str, value: float, **changes: Any) -> Score:
+    return replace(Score(name, name, value, 10, Signature.of(name, {"rules": 1})), **changes)
+
+
+def with_scores(*scores: Score) -> PageSystem:
+    return PageSystem("any", scores, (), (), {})
+
+
+def test_a_page_needs_a_system() -> None:
+    with pytest.raises(ValueError, match="at least one system"):
+        to_html([], title="none")
+
+
+def test_a_thousand_units_of_two_systems_fit_and_are_quick_to_write() -> None:
+    systems = large_systems()
+    start = time.perf_counter()
+    page = to_html(systems, title="large")
+    assert time.perf_counter() - start < 5
+    assert len(page.encode()) < 12_000_000
+    assert page == to_html(systems, title="large")
+
+
+def test_what_systems_share_is_there_once() -> None:
+    page = to_html(large_systems(20), title="shared")
+    user = large_systems(20)[0].explanations[7].turns[0].utterances[0].text
+    assert page.count(user) == 1
+
+
+def test_nothing_of_a_hostile_text_becomes_markup() -> None:
+    reader = Reader(HOSTILE_PAGE)
+    harmless = Reader(to_html(large_systems(2), title="harmless"))
+    assert {tag for tag, _ in reader.tags} <= {tag for tag, _ in harmless.tags} | {"p"}
+    for _, attributes in reader.tags:
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+        assert attributes.get("href", "#") == "#"
+        assert "src" not in attributes
+    assert len(reader.raw["script"]) == 2
+    assert HOSTILE[0] in "".join(reader.texts)
+
+
+def test_the_data_block_holds_no_character_of_markup_and_reads_back() -> None:
+    block = Reader(HOSTILE_PAGE).raw["script"][0]
+    assert not re.search("[<>&\u2028\u2029\u202e\ud800-\udfff\x00]", block)
+    assert set(HOSTILE) <= set(data_of(HOSTILE_PAGE)["strings"])
+
+
+def test_the_page_is_proper_utf8_without_what_cannot_be_seen() -> None:
+    for char in HOSTILE_PAGE.encode().decode():
+        assert char.isprintable() or char == "\n"
+
+
+def test_the_policy_lets_nothing_run_but_what_it_knows_by_hash() -> None:
+    reader = Reader(HOSTILE_PAGE)
+    policy = policy_of(reader)
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == ["'none'"]
+    for directive, content in (
+        ("script-src", reader.raw["script"][1]),
+        ("style-src", reader.raw["style"][0]),
+    ):
+        digest = b64encode(sha256(content.encode()).digest()).decode()
+        assert policy[directive] == [f"'sha256-{digest}'"]
+
+
+def test_the_script_never_makes_markup_of_text() -> None:
+    script = (ASSETS / "page.js").read_text(encoding="utf-8")
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "</"):
+        assert word not in script
+    assert "url(" not in (ASSETS / "page.css").read_text(encoding="utf-8")
+
+
+def test_the_page_calls_units_what_it_is_told() -> None:
+    systems = [replace(system, warnings=()) for system in large_systems(2)]
+    page = to_html(systems, title="t", words=Words("episode", "episodes", "task"))
+    assert "Search episodes" in page
+    assert "By task" in page
+    assert "ialogue" not in "".join(Reader(page).texts)
+
+
+def test_reasons_are_counted_by_unit_with_details_under_their_kind() -> None:
+    systems = large_systems(300)
+    kinds = kinds_of(systems)
+    for place, kind in enumerate(kinds):
+        assert kind.counts == tuple(
+            sum(
+                any(
+                    r.outcome == kind.outcome
+                    and (r.code == kind.code or r.code.startswith(f"{kind.code}:"))
+                    for r in explanation.reasons
+                )
+                for explanation in system.explanations
+            )
+            for system in systems
+        )
+        if kind.parent is not None:
+            assert kind.parent < place
+            assert kind.code.startswith(f"{kinds[kind.parent].code}:")
+
+
+def test_a_difference_is_the_second_minus_the_first_and_careful() -> None:
+    other = Signature.of("solved", {"rules": 2})
+    [row] = score_rows(
+        [with_scores(score("solved", 60.04)), with_scores(score("solved", 50, signature=other))]
+    )
+    assert (row.difference, row.incomparable) == ("−10.04", "rules")
+    [row] = score_rows([with_scores(score("a", 1.0)), with_scores(score("a", 1.0))])
+    assert (row.difference, row.incomparable) == ("±0.00", None)
+    rows = score_rows([with_scores(score("a", 1.0)), with_scores(score("b", 1.0))])
+    assert [row.difference for row in rows] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("values", "axis"),
+    [
+        ((40.0, 93.0), ("0", "100")),
+        ((0.3, 0.7), ("0", "1")),
+        ((-14.0, 3.0), ("-100", "5")),
+        ((130.0,), ("0", "200")),
+        ((0.0, 0.0), ("0", "1")),
+        ((float("nan"), 2.0), ("0", "2")),
+        ((float("inf"), -2.0), ("-2", "0")),
+    ],
+)
+def test_an_axis_is_round_and_has_zero_on_it(
+    values: tuple[float, ...], axis: tuple[str, str]
+) -> None:
+    system = with_scores(*(score("x", v, scope=f"part {i}") for i, v in enumerate(values)))
+    [panel] = panels_of([system])
+    assert (panel.low, panel.high) == axis
+    for _, _, [cell] in panel.rows:
+        assert cell is not None
+        assert 0 <= cell.start <= cell.start + cell.width <= 1000
+
+
+def test_an_interval_is_said_and_drawn() -> None:
+    ends = Interval(20.0, 60.0, 0.95, "bootstrap")
+    system = with_scores(score("x", 40.0, interval=ends), score("x", 40.0, scope="part"))
+    page = to_html([system], title="t")
+    assert "95 % bootstrap" in page
+    assert "20.00 – 60.00" in page
+    assert page.count('class="whisker"') == 1
+
+
+def palettes() -> list[tuple[str, dict[str, str]]]:
+    css = (ASSETS / "page.css").read_text(encoding="utf-8")
+    screen = css[: css.index("@media print")]
+    found = [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})\b", block))
+        for block in re.findall(r":root[^{]*{([^}]*)}", screen)
+    ]
+    light, dark, chosen = (colours for colours in found if "ink" in colours)
+    assert dark == chosen
+    return [("light", light), ("dark", dark)]
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize(
+    ("theme", "colours"), palettes(), ids=lambda v: v if type(v) is str else ""
+)
+def test_text_has_the_contrast_that_people_need(theme: str, colours: dict[str, str]) -> None:
+    # Who stands on what; 4.5 is the AA level of WCAG 2.2.
+    grounds = ("paper", "surface", "sunk", "differs", "lost-tint")
+    pairs = [(text, ground) for text in ("ink", "muted", "lost") for ground in grounds]
+    pairs += [(text, ground) for text in ("kept", "focus") for ground in grounds[:3]]
+    pairs += [("kept", "differs"), *(("on-badge", f"s{number}") for number in range(6))]
+    for text, ground in pairs:
+        lighter, darker = sorted((luminance(colours[text]), luminance(colours[ground])))[::-1]
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (theme, text, ground)
