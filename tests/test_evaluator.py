@@ -51,9 +51,11 @@ def test_evaluating_never_changes_the_predictions(evaluator: Evaluator, system: 
 
 
 def test_using_an_evaluator_again_gives_the_same_report(evaluator: Evaluator) -> None:
-    expected = {name: to_json(fresh().report(sample_predictions(name))) for name in SAMPLE_SYSTEMS}
+    expected = {
+        name: to_json(fresh().evaluate(sample_predictions(name))) for name in SAMPLE_SYSTEMS
+    }
     for name in (*SAMPLE_SYSTEMS, *reversed(SAMPLE_SYSTEMS)):
-        assert to_json(evaluator.report(sample_predictions(name))) == expected[name]
+        assert to_json(evaluator.evaluate(sample_predictions(name))) == expected[name]
 
 
 def test_a_failed_evaluation_leaves_nothing_behind(evaluator: Evaluator) -> None:
@@ -180,7 +182,7 @@ def test_metrics_that_were_not_asked_for_are_none_and_the_others_unmoved(
     for metric in metrics:
         options = {metric: True}
         alone = Evaluator(**options, corpus="sample").evaluate(predictions)  # type: ignore[arg-type]
-        assert list(alone) == [*metrics, "meta"]
+        assert list(alone) == ["schema", *metrics, "meta"]
         assert {name: alone[name] for name in metrics if alone[name] is not None} == {
             metric: full[metric]
         }
@@ -295,7 +297,7 @@ def test_coverage_is_counted_by_dialogue_turn_and_domain(evaluator: Evaluator) -
 
 
 def test_a_report_is_the_same_bytes_each_time_and_plain_json(evaluator: Evaluator) -> None:
-    first, second = (to_json(evaluator.report(sample_predictions("good"))) for _ in range(2))
+    first, second = (to_json(evaluator.evaluate(sample_predictions("good"))) for _ in range(2))
     assert first == second
     assert json.loads(first) == evaluator.evaluate(sample_predictions("good"))
     assert first.endswith("}\n")
