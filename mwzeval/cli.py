@@ -21,6 +21,8 @@ VERBS = {
     "evaluate": "score a predictions file",
     "validate": "list every problem of a predictions file, as JSON",
     "explain": "tell why dialogues lost Inform or Success",
+    "report": "write a page about systems: scores, reasons, dialogues side by side",
+    "plot": "draw scores with intervals, domains or reasons for a paper",
     "add-slot-domains": "fill active_domains from the domains of placeholders",
     "data": "show, download or verify corpus files; copy example predictions",
 }
@@ -47,6 +49,7 @@ def run_verb(verb: str, program: str) -> int:
     """Run one verb as a program of its own (`python evaluate.py …`) and return the exit code."""
     _prepare_streams()
     parser = argparse.ArgumentParser(prog=program)
+    parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
     _add_arguments(parser, verb)
     return _run(parser.parse_args())
 

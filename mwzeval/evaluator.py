@@ -33,6 +33,7 @@ from mwzeval.multiwoz.coverage import Coverage, check_fit, coverage
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
 from mwzeval.multiwoz.measures import scored
 from mwzeval.multiwoz.plausibility import (
+    check_active_domains,
     check_keys,
     check_references,
     check_responses,
@@ -119,7 +120,7 @@ class Evaluator:
     ) -> None:
         self.metrics = Metrics(bleu, success, richness, dst)
         self.corpus = _known("corpus", corpus, (AUTO, *CORPUS_NAMES))
-        self.fold: Fold = _known("fold", fold, FOLDS)
+        self.fold: Fold = _known("fold", "dev" if fold == "val" else fold, FOLDS)
         self.rules: Rules = _known("rules", str(rules), RULES)
         self.data = data
         self.offline = offline
@@ -222,6 +223,7 @@ class Evaluator:
         check_fit(dialogues, scorer.gold, findings)
         check_keys(dialogues, findings)
         check_states(dialogues, findings)
+        check_active_domains(dialogues, findings)
         if self.metrics.dst:
             check_tracking(dialogues, findings)
         if need_responses:
@@ -273,7 +275,8 @@ Name = TypeVar("Name", bound=str)
 
 def _known(what: str, name: str, known: Sequence[Name]) -> Name:
     for candidate in known:
-        if candidate == name:
+        if candidate == name or candidate == f"multiwoz-{name}":
             return candidate
-    choices = ", ".join(known)
-    raise UsageError(f'unknown {what} "{name}"{did_you_mean(str(name), known)} (known: {choices})')
+    # No hint for a year: the closest spelling is not the closest meaning.
+    hint = "" if name.isdigit() else did_you_mean(name, known)
+    raise UsageError(f'unknown {what} "{name}"{hint} (known: {", ".join(known)})')

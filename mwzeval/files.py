@@ -19,6 +19,11 @@ from mwzeval.errors import InputError, MwzevalError, Problem, shorten
 STANDARD_INPUT = "-"
 
 
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+"""With these compressed files begin, whatever they are called; no JSON text does."""
+
+
 class RepeatedKeys(dict[str, Any]):
     """A JSON object in which some keys were given more than once (the last value is kept)."""
 
@@ -40,12 +45,12 @@ def read_bytes(path: str | Path) -> bytes:
         raise _unreadable(name, error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name
         raise _unreadable(name, str(error)) from None
-    if name.endswith(".gz"):
+    if name.endswith(".gz") or raw.startswith(GZIP_MAGIC):
         try:
             return gzip.decompress(raw)
         except (OSError, EOFError, zlib.error) as error:
             raise _unreadable(name, f"not a complete gzip file ({error})") from None
-    if name.endswith(".zst"):
+    if name.endswith(".zst") or raw.startswith(ZSTD_MAGIC):
         return _decompress_zstd(raw, name)
     return raw
 
@@ -74,22 +79,20 @@ def _decompress_zstd(raw: bytes, name: str) -> bytes:
 
 
 def read_json(path: str | Path) -> Any:
-    """Return the value of a JSON file; objects with repeated keys come as `RepeatedKeys`.
-
-    Raises `InputError` with line and column when it is not JSON (NaN and Infinity are not).
-    """
-    return _parse(_text_of(path), str(path))
+    """Return the value of a JSON file. Raises `InputError` (see `parse_json`)."""
+    return parse_json(read_text(path), str(path))
 
 
-def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
+def parse_json_lines(text: str, name: str) -> Iterator[tuple[int, Any]]:
     """Yield (line number from 1, value) for each line that is not blank. Raises `InputError`."""
     # Not `splitlines`: it also breaks at U+2028 and the like, which may stand in a JSON string.
-    for number, line in enumerate(_text_of(path).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, _parse(line, str(path), first_line=number)
+            yield number, parse_json(line, name, first_line=number)
 
 
-def _text_of(path: str | Path) -> str:
+def read_text(path: str | Path) -> str:
+    """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
     raw = read_bytes(path)
     try:
         text = raw.decode("utf-8-sig")
@@ -103,7 +106,12 @@ def _text_of(path: str | Path) -> str:
     return text
 
 
-def _parse(text: str, name: str, first_line: int = 1) -> Any:
+def parse_json(text: str, name: str, first_line: int = 1) -> Any:
+    """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
+
+    Raises `InputError` with line and column when it is not JSON (NaN and Infinity are not).
+    """
+
     def refuse(constant: str) -> None:
         raise _NotANumberError(constant)
 

@@ -25,6 +25,7 @@ LAYERS = {
     "evaluator": 5,
     "commands": 6,
     "cli": 7,
+    "__main__": 8,
     "__init__": 8,
 }
 """Part of the package → its layer; a part imports from its own layer or from layers below."""

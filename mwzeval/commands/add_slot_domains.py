@@ -45,7 +45,15 @@ def run(arguments: argparse.Namespace) -> int:
         if not _says_yes():
             print("nothing was written", file=sys.stderr)
             return 1
+    turns = [turn for turns in completed.values() for turn in turns]
+    named = sum(bool(turn["active_domains"]) for turn in turns)
+    if not named:
+        raise UsageError(
+            "no placeholder names its domain (as [restaurant_name] does), so nothing was written; "
+            "without active_domains they are estimated from the states"
+        )
     write_atomically(arguments.output, json.dumps(completed, indent=1, ensure_ascii=False) + "\n")
+    print(f"{arguments.output}: {named} of {len(turns)} turns have a domain", file=sys.stderr)
     return 0
 
 

@@ -34,11 +34,18 @@ class Coverage:
 
 def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
     """Note dialogues that the fold does not have, and those with more turns than there are."""
+    strangers = len(dialogues) > 1 and not dialogues.keys() & gold.dialogues.keys()
+    if strangers:
+        findings.error(
+            "wrong-fold",
+            f"none of the {len(dialogues)} dialogues is in the {gold.fold} fold of {gold.corpus}: "
+            "choose another with --fold and --corpus",
+        )
     for name, turns in dialogues.items():
         annotated = gold.dialogues.get(name)
         if annotated is None:
             # Looking for the closest id is slow, and the file may be of another fold altogether.
-            hint = len(findings.errors) < SHOWN_PROBLEMS
+            hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
             message = _unknown_dialogue(name, gold, hint=hint)
             findings.error("unknown-dialogue", message, dialogue=name)
         elif len(turns) > len(annotated.states):

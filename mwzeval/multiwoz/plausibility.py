@@ -12,6 +12,9 @@ from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.predictions import Dialogues, Findings
 from mwzeval.multiwoz.references import References
 
+ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
+"""The domains that turns may be about; those of dialogue acts among them belong to no goal."""
+
 LEXICALIZED_SHARE = 0.02
 """Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
 
@@ -68,6 +71,35 @@ def _unknown(domain: str, slot: str | None, *, hint: bool) -> str | None:
         return None
     close = did_you_mean(name, ONTOLOGY[domain]) if hint else ""
     return f'unknown slot "{shorten(slot)}" in domain "{domain}"{close}'
+
+
+def check_active_domains(dialogues: Dialogues, findings: Findings) -> None:
+    """Warn about active domains that MultiWOZ does not have: their turns count for nothing."""
+    messages: dict[str, str] = {}
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            for domain in turn.active_domains or ():
+                if domain in ACTIVE_DOMAINS:
+                    continue
+                if domain not in messages:
+                    hint = findings.warned < SHOWN_PROBLEMS
+                    messages[domain] = _unknown(domain, None, hint=hint) or ""
+                findings.warning(
+                    "unknown-active-domain",
+                    messages[domain],
+                    dialogue=name,
+                    turn=index,
+                    key="active_domains",
+                )
+    with_domains = [turn for turns in dialogues.values() for turn in turns if turn.active_domains]
+    if not with_domains and any(
+        turn.active_domains is not None for turns in dialogues.values() for turn in turns
+    ):
+        findings.warning(
+            "no-active-domains",
+            "active_domains are empty in every turn, so nothing is offered or provided; leave the "
+            "key out to have them estimated from the states",
+        )
 
 
 def check_responses(dialogues: Dialogues, findings: Findings) -> None:

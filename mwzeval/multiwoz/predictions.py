@@ -6,13 +6,14 @@ Whether it fits a corpus is the business of `coverage.py`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files import RepeatedKeys, read_json, read_json_lines
+from mwzeval.files import RepeatedKeys, parse_json, parse_json_lines, read_text
 from mwzeval.multiwoz.normalization import State
 
 TURN_KEYS = ("response", "state", "active_domains")
@@ -69,25 +70,45 @@ class Findings:
 
 
 def read_predictions(path: str | Path) -> Mapping[str, Any]:
-    """Return the raw predictions of a `.json` or `.jsonl` file (also `.gz`, `.zst`, `-`).
+    """Return the raw predictions of a JSON or JSON Lines file (also compressed, or `-`).
 
     Raises `InputError` when it is neither, or a dialogue comes twice.
     """
     name = str(path)
-    if name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
-        return _from_lines(name)
-    raw = read_json(path)
+    text = read_text(path)
+    called_lines = name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl")
+    if called_lines or _has_lines(text):
+        return _from_lines(text, name)
+    raw = parse_json(text, name)
     if not isinstance(raw, dict):
         raise InputError(
-            [Problem("shape", f"expected an object of dialogues, {found(raw)}", file=name)]
+            [
+                Problem(
+                    "shape",
+                    f'expected an object of dialogues, {{"sng0073": [turn, …], …}}, {found(raw)}',
+                    file=name,
+                )
+            ]
         )
     return raw
 
 
-def _from_lines(name: str) -> dict[str, Any]:
+def _has_lines(text: str) -> bool:
+    """Recognise JSON Lines by the first line, on standard input and under other names."""
+    first = text.lstrip().partition("\n")[0].rstrip()
+    if not (first.endswith("}") and all(f'"{key}"' in first for key in LINE_KEYS)):
+        return False
+    try:
+        line = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(line, dict) and all(key in line for key in LINE_KEYS)
+
+
+def _from_lines(text: str, name: str) -> dict[str, Any]:
     dialogues: dict[str, Any] = {}
     findings = Findings(name)
-    for number, line in read_json_lines(name):
+    for number, line in parse_json_lines(text, name):
         if (
             not isinstance(line, dict)
             or not isinstance(line.get("dialogue"), str)
@@ -237,7 +258,8 @@ def _slots(domain: Any, raw: Any, place: _Place) -> dict[str, str] | None:
         if not isinstance(slot, str):
             place.error("shape", f"a slot's name is text, {found(slot)}", where)
         elif not isinstance(value, str):
-            place.error("shape", f"a slot's value is text, {found(value)}", where)
+            hint = f': write "{value}"' if type(value) in (int, float) else ""
+            place.error("shape", f"a slot's value is text, {found(value)}{hint}", where)
         else:
             slots[slot] = value
     return slots

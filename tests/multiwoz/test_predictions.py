@@ -51,11 +51,11 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
      "not valid JSON: nested too deeply to be a predictions file"),
     ("control character", '{"a": "\x01"}', "not-json",
      "not valid JSON: line 1, column 8: Invalid control character at"),
-    ("a list", "[]", "shape", "expected an object of dialogues, found a list"),
-    ("text", '"a"', "shape", "expected an object of dialogues, found text"),
-    ("a number", "3.5", "shape", "expected an object of dialogues, found a number"),
-    ("true", "true", "shape", "expected an object of dialogues, found true or false"),
-    ("null", "null", "shape", "expected an object of dialogues, found null"),
+    ("a list", "[]", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found a list'),
+    ("text", '"a"', "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found text'),
+    ("a number", "3.5", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found a number'),
+    ("true", "true", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found true or false'),
+    ("null", "null", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found null'),
     ("no dialogue", "{}", "empty", "there is no dialogue in it"),
     ("no turns", json.dumps({ID: []}), "empty", f"{AT}: the dialogue has no turns"),
     ("turns by number", json.dumps({ID: {"0": TURN}}), "shape",
@@ -100,13 +100,13 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
     ("text as domain state", one(state={"hotel": "cheap"}), "shape",
      f'{AT}, turn 0, key "state.hotel": a domain\'s state is an object of slots, found text'),
     ("number as value", one(state={"hotel": {"stars": 4}}), "shape",
-     f'{AT}, turn 0, key "state.hotel.stars": a slot\'s value is text, found a number'),
+     f'{AT}, turn 0, key "state.hotel.stars": a slot\'s value is text, found a number: write "4"'),
     ("truth as value", one(state={"hotel": {"parking": True}}), "shape",
      f'{AT}, turn 0, key "state.hotel.parking": a slot\'s value is text, found true or false'),
     ("object as value", one(state={"__proto__": {"x": {}}}), "shape",
      f'{AT}, turn 0, key "state.__proto__.x": a slot\'s value is text, found an object'),
     ("list of numbers as value", one(state={"hotel": {"stars": [4]}}), "shape",
-     f'{AT}, turn 0, key "state.hotel.stars": a slot\'s value is text, found a number'),
+     f'{AT}, turn 0, key "state.hotel.stars": a slot\'s value is text, found a number: write "4"'),
     ("text as active domains", one(active_domains="hotel"), "shape",
      f'{AT}, turn 0, key "active_domains": expected a list of domain names, found text'),
 ]  # fmt: skip
@@ -148,7 +148,7 @@ def test_all_errors_are_told_together(capsys: pytest.CaptureFixture[str], tmp_pa
         "expected text, found a number",
         "a state is an object of domains, found a number",
         "the turn has no response",
-        "a slot's value is text, found a number",
+        'write "3"',
         "the dialogue has no turns",
     ]
 
@@ -156,10 +156,10 @@ def test_all_errors_are_told_together(capsys: pytest.CaptureFixture[str], tmp_pa
 def test_only_the_first_of_very_many_errors_are_spelled_out() -> None:
     with pytest.raises(InputError) as caught:
         Evaluator(success=True, corpus="sample").evaluate({f"x{n}": [TURN] for n in range(500)})
-    assert len(caught.value.problems) == 500
+    assert len(caught.value.problems) == 501
     lines = str(caught.value).splitlines()
     assert len(lines) == 21
-    assert lines[-1] == "… and 480 more (`mwzeval validate` lists all of them)"
+    assert lines[-1] == "… and 481 more (`mwzeval validate` lists all of them)"
 
 
 def complete(*changes: tuple[int, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

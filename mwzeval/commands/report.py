@@ -1,0 +1,199 @@
+"""Write one page about one or more systems: scores, reasons, dialogues side by side.
+
+Each file is scored with every metric that it allows: all of them, but no state tracking without
+predicted states, and nothing but state tracking without responses. The page is one file that needs
+no network, to open in a browser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.commands.arguments import add_corpus, add_resampling
+from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.statistics import CONFIDENCE
+
+if TYPE_CHECKING:
+    from mwzeval.evaluator import Checked, Evaluator
+    from mwzeval.report.model import Report
+
+ENDINGS = (".gz", ".zst", ".jsonl", ".json")
+STANDARD_INPUT = "-"
+STANDARD_OUTPUT = ("-", "/dev/stdout")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    add_files(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="report.html",
+        metavar="OUTPUT.html",
+        help="where the page goes (default: %(default)s; - is standard output)",
+    )
+    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the systems)")
+    add_corpus(parser)
+    add_resampling(parser)
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Add the predictions files of one or more systems."""
+    parser.add_argument(
+        "predictions",
+        nargs="+",
+        metavar="PREDICTIONS",
+        help="predictions of a system: .json or .jsonl, also .gz or .zst; - reads JSON from "
+        "standard input",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score, explain and write the page."""
+    from mwzeval.files import write_atomically
+    from mwzeval.multiwoz.page import WORDS, page_system
+    from mwzeval.report.html import to_html
+
+    systems = [
+        page_system(system.name, system.report(), system.checked.dialogues, system.checked.scorer)
+        for system in read_systems(arguments)
+    ]
+    title = arguments.title or ", ".join(system.name for system in systems)
+    page = to_html(systems, title=title, words=WORDS)
+    if arguments.output in STANDARD_OUTPUT:
+        sys.stdout.write(page)
+        return 0
+    write_atomically(arguments.output, page)
+    size = len(page.encode(errors="backslashreplace")) / 1e6
+    print(f"wrote {arguments.output} ({size:.1f} MB)", file=sys.stderr)
+    return 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """A system whose predictions can be scored, and what scores them."""
+
+    name: str
+    file: str
+    predictions: Mapping[str, Any]
+    checked: Checked
+    evaluator: Evaluator
+
+    def report(self) -> Report:
+        """Return the scores, with intervals."""
+        return self.evaluator.report(self.predictions, file=self.file, progress=True)
+
+
+def read_systems(arguments: argparse.Namespace) -> list[System]:
+    """Return the systems of all files, which are of one corpus; warnings go to standard error.
+
+    Raises `InputError` with the problems of all files, `UsageError` for different corpora.
+    """
+    from mwzeval.report.text import warnings_text
+
+    files: list[str] = arguments.predictions
+    if files.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    evaluators = _Evaluators(arguments)
+    systems: list[System] = []
+    problems: list[Problem] = []
+    for name, file in zip(names_of(files), files, strict=True):
+        try:
+            systems.append(evaluators.system(name, file))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    corpora = {system.file: system.checked.scorer.gold.corpus for system in systems}
+    if len(set(corpora.values())) > 1:
+        of = ", ".join(f"{file} is of {corpus}" for file, corpus in corpora.items())
+        raise UsageError(f"systems of different corpora do not compare: {of}")
+    for system in systems:
+        sys.stderr.write(warnings_text(system.checked.warnings))
+    return systems
+
+
+class _Evaluators:
+    """Makes each evaluator once: one for all files that allow the same metrics."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._arguments = arguments
+        self._made: dict[tuple[bool, bool], Evaluator] = {}
+
+    def system(self, name: str, file: str) -> System:
+        from mwzeval.multiwoz.predictions import read_predictions
+
+        predictions = read_predictions(file)
+        evaluator = self._for(*_what_is_predicted(predictions))
+        return System(name, file, predictions, evaluator.checked(predictions, file=file), evaluator)
+
+    def _for(self, responses: bool, states: bool) -> Evaluator:
+        from mwzeval.evaluator import Evaluator
+
+        if (responses, states) not in self._made:
+            given = self._arguments
+            self._made[responses, states] = Evaluator(
+                bleu=responses,
+                success=responses,
+                richness=responses,
+                dst=states,
+                corpus=given.corpus,
+                fold=given.fold,
+                rules=given.rules,
+                data=given.data,
+                offline=given.offline,
+                confidence=CONFIDENCE,
+                samples=given.samples,
+                seed=given.seed,
+            )
+        return self._made[responses, states]
+
+
+def _what_is_predicted(predictions: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Return whether there are responses, and states; responses when there is neither."""
+    keys: set[str] = set()
+    for turn in _turns(predictions):
+        keys.update(turn)
+    states = "state" in keys
+    return "response" in keys or not states, states
+
+
+def _turns(predictions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for turns in predictions.values():
+        if isinstance(turns, list):
+            yield from (turn for turn in turns if isinstance(turn, Mapping))
+
+
+def names_of(files: Sequence[str]) -> list[str]:
+    """Return a name for each file: its stem, with as much of its folders as tells it from others.
+
+    A file that comes again has a number.
+    """
+    paths = [PurePath(_stem(file)) for file in files]
+    longest = max(len(path.parts) for path in paths)
+    names: list[str] = []
+    for path in paths:
+        for length in range(1, longest + 1):
+            name = _end(path, length)
+            if all(_end(other, length) != name for other in paths if other != path):
+                break
+        again = sum(name == known.partition(" #")[0] for known in names)
+        names.append(f"{name} #{again + 1}" if again else name)
+    return names
+
+
+def _stem(file: str) -> str:
+    if file == STANDARD_INPUT:
+        return "standard input"
+    for ending in ENDINGS:
+        file = file.removesuffix(ending)
+    return file
+
+
+def _end(path: PurePath, length: int) -> str:
+    return "/".join(path.parts[-length:])
