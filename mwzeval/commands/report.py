@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.arguments import add_corpus, add_resampling
-from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem, UsageError
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -56,15 +56,14 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score, explain and write the page."""
     from mwzeval.files import write_atomically
-    from mwzeval.multiwoz.page import WORDS, page_system
+    from mwzeval.multiwoz.page import WORDS, page_system, title_of
     from mwzeval.report.html import to_html
 
     systems = [
         page_system(system.name, system.report(), system.checked.dialogues, system.checked.scorer)
         for system in read_systems(arguments)
     ]
-    title = arguments.title or ", ".join(system.name for system in systems)
-    page = to_html(systems, title=title, words=WORDS)
+    page = to_html(systems, title=arguments.title or title_of(systems), words=WORDS)
     if arguments.output in STANDARD_OUTPUT:
         sys.stdout.write(page)
         return 0
@@ -101,14 +100,15 @@ def read_systems(arguments: argparse.Namespace) -> list[System]:
         raise UsageError("standard input (-) can be read only once")
     evaluators = _Evaluators(arguments)
     systems: list[System] = []
-    problems: list[Problem] = []
+    problems: list[Sequence[Problem]] = []
     for name, file in zip(names_of(files), files, strict=True):
-        try:
-            systems.append(evaluators.system(name, file))
-        except InputError as error:
-            problems += error.problems
+        match evaluators.system(name, file):
+            case System() as system:
+                systems.append(system)
+            case InputError() as error:
+                problems.append(error.problems)
     if problems:
-        raise InputError(problems)
+        raise InputError(_of_every_file_some(problems))
     corpora = {system.file: system.checked.scorer.gold.corpus for system in systems}
     if len(set(corpora.values())) > 1:
         of = ", ".join(f"{file} is of {corpus}" for file, corpus in corpora.items())
@@ -118,6 +118,15 @@ def read_systems(arguments: argparse.Namespace) -> list[System]:
     return systems
 
 
+def _of_every_file_some(problems: Sequence[Sequence[Problem]]) -> Iterator[Problem]:
+    """Yield all problems, so many of each file first that a message shows some of every file."""
+    share = max(1, SHOWN_PROBLEMS // len(problems))
+    for of_file in problems:
+        yield from of_file[:share]
+    for of_file in problems:
+        yield from of_file[share:]
+
+
 class _Evaluators:
     """Makes each evaluator once: one for all files that allow the same metrics."""
 
@@ -125,12 +134,17 @@ class _Evaluators:
         self._arguments = arguments
         self._made: dict[tuple[bool, bool], Evaluator] = {}
 
-    def system(self, name: str, file: str) -> System:
+    def system(self, name: str, file: str) -> System | InputError:
+        """Return the system of a file, or what prevents scoring it."""
         from mwzeval.multiwoz.predictions import read_predictions
 
-        predictions = read_predictions(file)
-        evaluator = self._for(*_what_is_predicted(predictions))
-        return System(name, file, predictions, evaluator.checked(predictions, file=file), evaluator)
+        try:
+            predictions = read_predictions(file)
+            evaluator = self._for(*_what_is_predicted(predictions))
+            checked = evaluator.checked(predictions, file=file)
+        except InputError as error:
+            return error
+        return System(name, file, predictions, checked, evaluator)
 
     def _for(self, responses: bool, states: bool) -> Evaluator:
         from mwzeval.evaluator import Evaluator

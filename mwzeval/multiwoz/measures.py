@@ -1,8 +1,11 @@
-"""The scores of an evaluation as measures: how each follows from rows, is called and signed."""
+"""The scores of an evaluation as measures: how each follows from rows, is called and signed.
+
+Their functions have a place in a module, so that what was scored can be sent to other processes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +22,7 @@ from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
 from mwzeval.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise
+from mwzeval.type_counts import Counts, Type
 from mwzeval.version import SCORING_REVISION, __version__, library_version
 
 MSTTR_BLOCK = 10
@@ -88,7 +92,11 @@ def _goal_success(evaluation: Evaluation) -> Iterator[Measure]:
 
 
 def _rate(outcome: str, cases: str) -> ScoreFunction:
-    return lambda sums: 100 * sums[outcome] / sums[cases]
+    return partial(_percentage, outcome, cases)
+
+
+def _percentage(outcome: str, cases: str, sums: Sums) -> NDArray[np.float64]:
+    return 100 * sums[outcome] / sums[cases]
 
 
 def _bleu(evaluation: Evaluation) -> Iterator[Measure]:
@@ -97,12 +105,13 @@ def _bleu(evaluation: Evaluation) -> Iterator[Measure]:
     scorer = evaluation.scorer
     for name, references in scorer.reference_sets.items():
         signed = signature(evaluation, "bleu", references)
-        score = elementwise(scorer.bleus[name].score)
+        score = _one_by_one(scorer.bleus[name].score, scorer.bleus[name].columns)
         yield Measure(f"bleu.{name}", f"BLEU ({name})", signed, score)
     own = scorer.reference_sets.get(scorer.gold.reference_set)
     if evaluation.metrics.success and own is not None:
         signed = signature(evaluation, "combined", own)
-        score = _combined(elementwise(scorer.bleus[own.name].score))
+        bleu = scorer.bleus[own.name]
+        score = _combined(_one_by_one(bleu.score, bleu.columns))
         yield Measure("combined", "Combined", signed, score)
 
 
@@ -112,13 +121,31 @@ def _combined(bleu: ScoreFunction) -> ScoreFunction:
     Source: Mehri et al., "Structured Fusion Networks for Dialog", SIGDIAL 2019.
     """
     inform, success = (_rate(f"{name}.{WHOLE}", f"goals.{WHOLE}") for name in ("inform", "success"))
-    return lambda sums: (inform(sums) + success(sums)) / 2 + bleu(sums)
+    return partial(_mean_plus, inform, success, bleu)
+
+
+def _mean_plus(
+    inform: ScoreFunction, success: ScoreFunction, bleu: ScoreFunction, sums: Sums
+) -> NDArray[np.float64]:
+    return (inform(sums) + success(sums)) / 2 + bleu(sums)
+
+
+def _one_by_one(
+    score: Callable[[Mapping[str, float]], float], columns: Sequence[str]
+) -> ScoreFunction:
+    return partial(_of_columns, score, tuple(columns))
+
+
+def _of_columns(
+    score: Callable[[Mapping[str, float]], float], columns: Sequence[str], sums: Sums
+) -> NDArray[np.float64]:
+    return elementwise(score)({column: sums[column] for column in columns})
 
 
 def _state_tracking(evaluation: Evaluation) -> Iterator[Measure]:
     if not evaluation.has_dst:
         return
-    scores = evaluation.scorer.state_tracking.scores
+    scorer = evaluation.scorer.state_tracking
     for name, label, places in (
         ("joint_accuracy", "Joint accuracy", 1),
         ("slot_f1", "Slot F1", 1),
@@ -129,7 +156,7 @@ def _state_tracking(evaluation: Evaluation) -> Iterator[Measure]:
             f"dst.{name}",
             label,
             signature(evaluation, "dst"),
-            elementwise(partial(_item, scores, name)),
+            _one_by_one(partial(_item, scorer.scores, name), scorer.columns),
             places,
         )
 
@@ -146,7 +173,7 @@ def _additive_richness(evaluation: Evaluation) -> Iterator[Measure]:
         "richness.avg_lengths",
         "Words per turn",
         signed,
-        lambda sums: sums["richness.words"] / sums["richness.turns"],
+        _words_per_turn,
     )
     yield Measure(
         "richness.msttr",
@@ -157,6 +184,10 @@ def _additive_richness(evaluation: Evaluation) -> Iterator[Measure]:
         block=MSTTR_BLOCK,
         known=evaluation.richness.scores()["msttr"],
     )
+
+
+def _words_per_turn(sums: Sums) -> NDArray[np.float64]:
+    return sums["richness.words"] / sums["richness.turns"]
 
 
 def _msttr(sums: Sums) -> NDArray[np.float64]:
@@ -170,8 +201,12 @@ def _word_types(evaluation: Evaluation) -> Iterator[TypeMeasure]:
     for name, label, of, places in (
         ("entropy", "Entropy (bits)", entropy, 2),
         ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2),
-        ("num_unigrams", "Distinct unigrams", distinct(1), 0),
-        ("num_bigrams", "Distinct bigrams", distinct(2), 0),
-        ("num_trigrams", "Distinct trigrams", distinct(3), 0),
+        ("num_unigrams", "Distinct unigrams", partial(_distinct, 1), 0),
+        ("num_bigrams", "Distinct bigrams", partial(_distinct, 2), 0),
+        ("num_trigrams", "Distinct trigrams", partial(_distinct, 3), 0),
     ):
         yield TypeMeasure(f"richness.{name}", label, signed, float(scores[name]), of, places)
+
+
+def _distinct(order: int, counts: Counts, types: Sequence[Type]) -> NDArray[np.float64]:
+    return distinct(order)(counts, types)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mwzeval.explanation import Explanation, Fact, TurnView
 from mwzeval.multiwoz.explanation import explain_all
@@ -13,6 +14,8 @@ from mwzeval.report.model import Report
 from mwzeval.report.page_model import PageSystem, Words
 
 WORDS = Words("dialogue", "dialogues", "domain")
+NAMED = 3
+"""How many systems the title of a page names."""
 
 
 def page_system(name: str, report: Report, dialogues: Dialogues, scorer: Scorer) -> PageSystem:
@@ -22,8 +25,22 @@ def page_system(name: str, report: Report, dialogues: Dialogues, scorer: Scorer)
         scores=report.scores,
         explanations=explanations(dialogues, scorer),
         warnings=report.warnings,
-        meta=report.meta,
+        meta={**report.meta, "coverage": _in_short(report.meta["coverage"])},
     )
+
+
+def title_of(systems: Sequence[PageSystem]) -> str:
+    """Return the title of a page: its systems and what they were scored on."""
+    names = [system.name for system in systems]
+    shown = ", ".join(names) if len(names) <= NAMED else f"{len(names)} systems"
+    meta = systems[0].meta
+    return f"{shown} · {meta['corpus']} {meta['fold']}"
+
+
+def _in_short(coverage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a coverage without the domains that are all there."""
+    domains = {name: of for name, of in coverage["domains"].items() if of["scored"] < of["of"]}
+    return {**coverage, "domains": domains or None}
 
 
 def explanations(dialogues: Dialogues, scorer: Scorer) -> tuple[Explanation, ...]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import DependencyError, UsageError, did_you_mean, shorten
-from mwzeval.report.page_model import PageSystem, Words
-from mwzeval.report.page_reasons import kinds_of
+from mwzeval.report.page_model import PageSystem, Words, labels_of
+from mwzeval.report.page_reasons import Kind, kinds_of
 from mwzeval.score import WHOLE, Score
 
 if TYPE_CHECKING:
@@ -34,7 +35,17 @@ MARKERS = "os^DvP*X"
 SHOWN_NAME = 24
 """How many characters of a system's name are drawn."""
 
-STYLE: Mapping[str, Any] = {
+INCHES_A_LETTER = 0.055
+ROOMY = 2.3
+"""Inches that panels need, beside the names, for a third label on their axes."""
+
+MOST_MARKS = 3
+"""How many marks a row may have; more lie on top of each other, and a table of numbers is read."""
+
+DARK = 0.48
+"""Up to which part of its range the colour map is dark, so that numbers on it are white."""
+
+STYLE: Mapping[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 7,
     "axes.titlesize": 7,
@@ -90,12 +101,15 @@ def plot_scores(
                 f"(known: {', '.join(known)})"
             )
     n_columns = min(2, len(names))
+    longest = max(len(_shown(system.name)) for system in systems)
+    ticks = 3 if width - INCHES_A_LETTER * longest > ROOMY else 2
     n_rows = math.ceil(len(names) / n_columns)
     with _figure(width, n_rows * (0.5 + 0.16 * len(systems)), format_name) as (figure, save):
         grid = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False)
         panels = list(grid.flat)
         for axes, name in zip(panels, names, strict=False):
             _draw_score(axes, [_score_of(system, name, WHOLE) for system in systems])
+            axes.locator_params(axis="x", nbins=ticks, steps=[1, 2, 5, 10], min_n_ticks=2)
         for axes in panels[len(names) :]:
             axes.remove()
         panels[0].set_yticks(range(len(systems)), [_shown(system.name) for system in systems])
@@ -112,10 +126,9 @@ def _draw_score(axes: Axes, scores: Sequence[Score | None]) -> None:
             continue
         if score.interval is not None:
             ends = [score.interval.low, score.interval.high]
-            axes.plot(ends, [row, row], color=COLOURS[0], linewidth=1, solid_capstyle="butt")
-        axes.plot(score.value, row, "o", color=COLOURS[0], markersize=3)
+            axes.plot(ends, [row, row], color=COLOURS[4], linewidth=2, solid_capstyle="butt")
+        axes.plot(score.value, row, "o", color=COLOURS[0], markersize=2.4)
     axes.margins(x=0.08)
-    axes.locator_params(axis="x", nbins=4)
     values = axes.twinx()
     values.set_ylim(len(scores) - 0.5, -0.5)
     values.set_yticks(range(len(scores)), [_number(score) for score in scores])
@@ -134,52 +147,16 @@ def plot_parts(
     if not names:
         raise UsageError(f"no score was computed by {words.scope}: there is nothing to draw")
     scopes = list(dict.fromkeys(score.scope for score in scores if score.name in names))
-    values = [score.value for score in scores if score.name in names]
-    finite = [value for value in values if math.isfinite(value)] or [0.0]
-    height = len(names) * (0.25 + 0.18 * len(systems)) + 0.55
-    with _figure(width, height, format_name) as (figure, save):
-        panels = list(figure.subplots(len(names), 1, sharex=True, squeeze=False).flat)
-        for axes, name in zip(panels, names, strict=True):
-            rows = [[_score_of(system, name, scope) for scope in scopes] for system in systems]
-            _draw_map(axes, rows, (min(finite), max(finite)))
-            axes.set_yticks(range(len(systems)), [_shown(system.name) for system in systems])
-        panels[-1].set_xticks(
-            range(len(scopes)),
-            [_with_counts(scope, scores) for scope in scopes],
-            rotation=30,
-            ha="right",
-            rotation_mode="anchor",
+    maps = [
+        _Map(
+            next(score.label for score in scores if score.name == name),
+            [_shown(system.name) for system in systems],
+            [[_cell(_score_of(system, name, scope)) for scope in scopes] for system in systems],
         )
-        return save()
-
-
-def _draw_map(
-    axes: Axes, rows: Sequence[Sequence[Score | None]], ends: tuple[float, float]
-) -> None:
-    low, high = ends
-    axes.set_title(next(score.label for row in rows for score in row if score is not None))
-    image = axes.imshow(
-        [[math.nan if score is None else score.value for score in row] for row in rows],
-        cmap="cividis",
-        vmin=low,
-        vmax=high if high > low else low + 1,
-        aspect="auto",
-    )
-    for row, scores in enumerate(rows):
-        for column, score in enumerate(scores):
-            value = math.nan if score is None else score.value
-            is_dark = math.isfinite(value) and image.norm(value) < 0.5
-            axes.text(
-                column,
-                row,
-                _number(score),
-                color="white" if is_dark else "black",
-                ha="center",
-                va="center",
-            )
-    axes.tick_params(axis="x", length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+        for name in names
+    ]
+    columns = [_with_counts(scope, scores) for scope in scopes]
+    return _plot_maps(maps, columns, format_name=format_name, width=width)
 
 
 def _with_counts(scope: str, scores: Sequence[Score]) -> str:
@@ -191,33 +168,48 @@ def _with_counts(scope: str, scores: Sequence[Score]) -> str:
 def plot_reasons(
     systems: Sequence[PageSystem], *, format_name: str, words: Words, width: float = WIDTH
 ) -> bytes:
-    """Return a figure of how many units each kind of reason lost: a row each, a mark per system.
+    """Return a figure of how many units each kind of reason lost: a row each.
 
-    Raises `UsageError` when nothing was lost.
+    Up to three systems have marks on an axis, more a column each of a heat map. Raises
+    `UsageError` when nothing was lost.
     """
     kinds = [kind for kind in kinds_of(systems) if kind.parent is None]
     if not kinds:
         raise UsageError("nothing was lost for a reason: there is nothing to draw")
-    outcomes: dict[str, int] = {}
+    labels = labels_of(systems)
+    of_outcome: dict[str, list[Kind]] = {}
     for kind in kinds:
-        outcomes[kind.outcome] = outcomes.get(kind.outcome, 0) + 1
-    labels = {score.name: score.label for system in systems for score in system.scores}
-    n_columns = min(3, len(systems))
-    legend = 0.16 * math.ceil(len(systems) / n_columns)
-    height = 0.45 + legend + 0.25 * len(outcomes) + 0.16 * len(kinds)
-    with _figure(width, height, format_name) as (figure, save):
-        panels = list(
-            figure.subplots(
-                len(outcomes),
-                1,
-                sharex=True,
-                squeeze=False,
-                height_ratios=[rows + 0.5 for rows in outcomes.values()],
-            ).flat
+        of_outcome.setdefault(labels.get(kind.outcome, kind.outcome), []).append(kind)
+    if len(systems) <= MOST_MARKS:
+        return _plot_marks(systems, of_outcome, words, format_name=format_name, width=width)
+    maps = [
+        _Map(
+            f"{label} lost ({words.units})",
+            [_shown(kind.code) for kind in shown],
+            [[_Cell(float(count), str(count)) for count in kind.counts] for kind in shown],
         )
-        for axes, outcome in zip(panels, outcomes, strict=True):
-            shown = [kind for kind in kinds if kind.outcome == outcome]
-            axes.set_title(labels.get(outcome, outcome))
+        for label, shown in of_outcome.items()
+    ]
+    columns = [_shown(system.name) for system in systems]
+    return _plot_maps(maps, columns, format_name=format_name, width=width)
+
+
+def _plot_marks(
+    systems: Sequence[PageSystem],
+    of_outcome: Mapping[str, Sequence[Kind]],
+    words: Words,
+    *,
+    format_name: str,
+    width: float,
+) -> bytes:
+    n_rows = [len(shown) for shown in of_outcome.values()]
+    height = 0.61 + 0.25 * len(n_rows) + 0.16 * sum(n_rows)
+    with _figure(width, height, format_name) as (figure, save):
+        panels = figure.subplots(
+            len(n_rows), 1, sharex=True, squeeze=False, height_ratios=[n + 0.5 for n in n_rows]
+        ).flat
+        for axes, (label, shown) in zip(panels, of_outcome.items(), strict=True):
+            axes.set_title(f"{label} lost")
             axes.set_yticks(range(len(shown)), [_shown(kind.code) for kind in shown])
             axes.set_ylim(len(shown) - 0.5, -0.5)
             axes.grid(axis="both")
@@ -226,18 +218,65 @@ def plot_reasons(
                 axes.plot(
                     [kind.counts[index] for kind in shown],
                     range(len(shown)),
-                    MARKERS[(index + index // len(MARKERS)) % len(MARKERS)],
-                    color=COLOURS[index % len(COLOURS)],
+                    MARKERS[index],
+                    color=COLOURS[index],
                     markeredgecolor="white",
                     markeredgewidth=0.4,
                     markersize=5,
                     clip_on=False,
                     label=_shown(system.name),
                 )
-        panels[-1].set_xlim(left=0)
-        panels[-1].set_xlabel(words.units)
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=n_columns)
+        axes.set_xlim(left=0)
+        axes.locator_params(axis="x", integer=True)
+        axes.set_xlabel(words.units)
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper center", ncols=len(systems))
+        return save()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    value: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """One heat map: its title, names of its rows, and rows of cells."""
+
+    title: str
+    rows: Sequence[str]
+    cells: Sequence[Sequence[_Cell]]
+
+
+def _plot_maps(
+    maps: Sequence[_Map], columns: Sequence[str], *, format_name: str, width: float
+) -> bytes:
+    """Return heat maps of the same columns one below the other, all with one range of colours."""
+    values = [cell.value for map_ in maps for row in map_.cells for cell in row]
+    finite = [value for value in values if math.isfinite(value)] or [0.0]
+    low = min(finite)
+    high = max(*finite, low + 1)
+    n_rows = [len(map_.rows) for map_ in maps]
+    height = 0.25 * len(maps) + 0.18 * sum(n_rows) + 0.55
+    with _figure(width, height, format_name) as (figure, save):
+        panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False, height_ratios=n_rows)
+        for axes, map_ in zip(panels.flat, maps, strict=True):
+            axes.set_title(map_.title)
+            shades = [[cell.value for cell in row] for row in map_.cells]
+            axes.imshow(shades, cmap="cividis", vmin=low, vmax=high, aspect="auto")
+            for row, cells in enumerate(map_.cells):
+                for column, cell in enumerate(cells):
+                    is_dark = (cell.value - low) / (high - low) < DARK
+                    colour = "white" if is_dark else "black"
+                    axes.text(column, row, cell.text, color=colour, ha="center", va="center")
+            axes.set_yticks(range(len(map_.rows)), map_.rows)
+            axes.tick_params(axis="x", length=0)
+            for spine in axes.spines.values():
+                spine.set_visible(False)
+        axes.set_xticks(
+            range(len(columns)), columns, rotation=30, ha="right", rotation_mode="anchor"
+        )
         return save()
 
 
@@ -265,6 +304,10 @@ def _figure(
 
 def _score_of(system: PageSystem, name: str, scope: str) -> Score | None:
     return next((s for s in system.scores if (s.name, s.scope) == (name, scope)), None)
+
+
+def _cell(score: Score | None) -> _Cell:
+    return _Cell(math.nan if score is None else score.value, _number(score))
 
 
 def _number(score: Score | None) -> str:

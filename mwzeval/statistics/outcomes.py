@@ -56,11 +56,12 @@ def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> McNem
     for outcomes in (system, baseline):
         if not np.isin(outcomes, (0, 1)).all():
             raise ValueError("McNemar's test needs outcomes that are 0 or 1")
+    from scipy.stats import binomtest  # takes longer to import than to run
+
     counted = wins_ties_losses(system, baseline)
     discordant = counted.wins + counted.losses
-    # Python's integers: the quotient is exact to the last bit where floats would underflow.
-    term, tail = 1, 0
-    for k in range(min(counted.wins, counted.losses) + 1):
-        tail += term
-        term = term * (discordant - k) // (k + 1)
-    return McNemar(counted.wins, counted.losses, min(1.0, 2 * tail / 2**discordant))
+    if not discordant:
+        return McNemar(0, 0, 1.0)
+    # The smaller one, so that the p value is the same to the last bit for either order.
+    p_value = binomtest(min(counted.wins, counted.losses), discordant).pvalue
+    return McNemar(counted.wins, counted.losses, min(1.0, float(p_value)))

@@ -33,6 +33,7 @@ def without(key: str, **instead: Any) -> str:
     return json.dumps({ID: [{k: v for k, v in TURN.items() if k != key} | instead]})
 
 
+SHAPE = 'expected an object of dialogues, {"sng0073": [turn, …], …}, '
 AT = f'dialogue "{ID}"'
 BAD_FILES: list[tuple[str, str, str, str]] = [
     # what, content, kind, message with its place
@@ -51,11 +52,11 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
      "not valid JSON: nested too deeply to be a predictions file"),
     ("control character", '{"a": "\x01"}', "not-json",
      "not valid JSON: line 1, column 8: Invalid control character at"),
-    ("a list", "[]", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found a list'),
-    ("text", '"a"', "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found text'),
-    ("a number", "3.5", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found a number'),
-    ("true", "true", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found true or false'),
-    ("null", "null", "shape", 'expected an object of dialogues, {"sng0073": [turn, …], …}, found null'),
+    ("a list", "[]", "shape", SHAPE + "found a list"),
+    ("text", '"a"', "shape", SHAPE + "found text"),
+    ("a number", "3.5", "shape", SHAPE + "found a number"),
+    ("true", "true", "shape", SHAPE + "found true or false"),
+    ("null", "null", "shape", SHAPE + "found null"),
     ("no dialogue", "{}", "empty", "there is no dialogue in it"),
     ("no turns", json.dumps({ID: []}), "empty", f"{AT}: the dialogue has no turns"),
     ("turns by number", json.dumps({ID: {"0": TURN}}), "shape",

@@ -1,0 +1,258 @@
+"""Compare systems with the first one: differences, intervals, p values and ranks.
+
+Only dialogues that all systems have are compared. E.g.
+  mwzeval compare baseline.json ours.json --bleu --success
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.commands.arguments import add_corpus, add_format, add_resampling
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from mwzeval.evaluator import Evaluator
+    from mwzeval.measure import Scored
+
+ENDINGS = (".gz", ".zst", ".jsonl", ".json")
+METRICS = (
+    ("-b", "bleu", "BLEU, and with Inform and Success the combined score"),
+    ("-s", "success", "Inform and Success rates"),
+    ("-r", "richness", "lexical richness"),
+    ("-d", "dst", "dialogue state tracking"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument(
+        "systems",
+        nargs="+",
+        metavar="PREDICTIONS",
+        help="two or more predictions files, the baseline first",
+    )
+    metrics = parser.add_argument_group("metrics", "default: all that every system allows")
+    for short, name, what in METRICS:
+        metrics.add_argument(short, f"--{name}", action="store_true", help=what)
+    parser.add_argument(
+        "--scopes", action="store_true", help="also compare Inform and Success of each domain"
+    )
+    parser.add_argument(
+        "--alpha",
+        type=_level,
+        default=0.05,
+        metavar="P",
+        help="corrected p values up to this are significant, and intervals have a confidence of "
+        "1 - P (default: %(default)s)",
+    )
+    add_resampling(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where the result goes (default: standard output)"
+    )
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="processes (default: one per processor); the result does not depend on it",
+    )
+    add_corpus(parser)
+    parser.add_argument(
+        "--references",
+        metavar="NAMES",
+        help="reference sets for BLEU, with commas between (default: all that there are)",
+    )
+    add_format(parser)
+
+
+def _level(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"a level is between 0 and 1, such as 0.05, not {text}")
+    return value
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"at least 1, not {text}")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score all systems, compare, and print or write the result."""
+    if len(arguments.systems) < 2:
+        arguments.parser.error("give at least two predictions files, the baseline first")
+    from mwzeval.comparison import compare
+    from mwzeval.evaluator import Evaluator
+    from mwzeval.files import write_atomically
+    from mwzeval.measure import Resampling
+    from mwzeval.report.comparison import comparison_document
+    from mwzeval.report.formats import render
+
+    resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
+    asked = [getattr(arguments, name) for _, name, _ in METRICS]
+    evaluator = Evaluator(
+        *(asked if any(asked) else [True] * len(asked)),
+        corpus=arguments.corpus,
+        fold=arguments.fold,
+        rules=arguments.rules,
+        data=arguments.data,
+        offline=arguments.offline,
+        references=arguments.references,
+    )
+    with _workers(arguments.jobs) as executor:
+        systems = _score(evaluator, arguments.systems, executor)
+        if arguments.dst:
+            _check_states(systems)
+        comparison = compare(
+            systems,
+            resampling=resampling,
+            level=arguments.alpha,
+            scopes=arguments.scopes,
+            executor=executor,
+        )
+    document = comparison_document(comparison, places=arguments.places)
+    text = render(document, arguments.format)
+    if arguments.output in (None, "-"):
+        sys.stdout.write(text)
+    else:
+        write_atomically(arguments.output, text)
+    return 0
+
+
+def _score(
+    evaluator: Evaluator, files: Sequence[str], executor: Executor | None
+) -> dict[str, Scored]:
+    """Return what was scored of each file, by the system's name; show all warnings.
+
+    Raises `InputError` with the problems of all files.
+    """
+    from mwzeval.multiwoz.predictions import read_predictions
+    from mwzeval.report.text import warnings_text
+
+    problems: list[Problem] = []
+    running: list[Future[tuple[Scored, tuple[Problem, ...]]]] = []
+    for file in files:
+        try:
+            # Read here, because another process has another standard input.
+            running.append(_submit(executor, evaluator, read_predictions(file), file))
+        except InputError as error:
+            problems += error.problems
+    systems: list[Scored] = []
+    for future in running:
+        try:
+            scored, warnings = future.result()
+        except InputError as error:
+            problems += error.problems
+            continue
+        systems.append(scored)
+        # Without states, tracking is not compared, and the result says so.
+        shown = [warning for warning in warnings if warning.kind != "no-states"]
+        sys.stderr.write(warnings_text(shown))
+    if problems:
+        raise InputError(problems)
+    return dict(zip(system_names(files), systems, strict=True))
+
+
+def _submit(
+    executor: Executor | None, evaluator: Evaluator, predictions: Any, file: str
+) -> Future[tuple[Scored, tuple[Problem, ...]]]:
+    if executor is not None:
+        return executor.submit(_score_one, evaluator, predictions, file)
+    done: Future[tuple[Scored, tuple[Problem, ...]]] = Future()
+    done.set_result(_score_one(evaluator, predictions, file))
+    return done
+
+
+def _score_one(
+    evaluator: Evaluator, predictions: Any, file: str
+) -> tuple[Scored, tuple[Problem, ...]]:
+    from dataclasses import replace
+    from functools import partial
+
+    evaluated = _remembered(evaluator).score(predictions, file=file)
+    scored = evaluated.scored
+    counted = partial(_same, scored.count_types()) if scored.type_measures else scored.count_types
+    return replace(scored, count_types=counted), evaluated.checked.warnings
+
+
+_EVALUATORS: list[Evaluator] = []
+"""The evaluator of this process, with its gold data prepared."""
+
+
+def _remembered(evaluator: Evaluator) -> Evaluator:
+    if not _EVALUATORS:
+        _EVALUATORS.append(evaluator)
+    return _EVALUATORS[0]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def system_names(files: Sequence[str]) -> list[str]:
+    """Return a name for each file: without folder and ending where that tells them apart."""
+    short = []
+    for file in files:
+        name = PurePath(file).name
+        for ending in ENDINGS:
+            name = name.removesuffix(ending)
+        short.append(name or file)
+    chosen = short if len(set(short)) == len(short) else list(files)
+    seen: dict[str, int] = {}
+    names = []
+    for name in chosen:
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def _check_states(systems: dict[str, Scored]) -> None:
+    without = [
+        name
+        for name, scored in systems.items()
+        if not any(measure.name.startswith("dst.") for measure in scored.measures)
+    ]
+    if without:
+        raise UsageError(
+            f"state tracking needs a state in every turn; not so in {', '.join(without)}: leave "
+            "these out, or leave out --dst"
+        )
+
+
+@contextmanager
+def _workers(jobs: int | None) -> Iterator[Executor | None]:
+    """Yield processes to share the work; none when one is enough."""
+    import multiprocessing
+    import os
+    import signal
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    count = jobs or (
+        len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    )
+    if count == 1:
+        yield None
+        return
+    # A fork has everything imported already; elsewhere than on Linux it is not safe.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    executor = ProcessPoolExecutor(
+        count, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+    )
+    try:
+        yield executor
+    except BrokenProcessPool:
+        raise MwzevalError(
+            "a process was killed while scoring, maybe for lack of memory: try --jobs 1"
+        ) from None
+    finally:
+        executor.shutdown(cancel_futures=True)

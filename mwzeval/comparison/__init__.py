@@ -1,0 +1,16 @@
+"""Systems compared on the units that all of them have; knows no dataset.
+
+`compare` takes what was scored of each system and returns a `Comparison`: for each score the
+difference of each system to the first one, how sure it is, and which systems are ahead of which.
+"""
+
+from mwzeval.comparison.compare import compare
+from mwzeval.comparison.model import (
+    ComparedMeasure,
+    ComparedSystem,
+    Comparison,
+    Difference,
+    Place,
+)
+
+__all__ = ["ComparedMeasure", "ComparedSystem", "Comparison", "Difference", "Place", "compare"]

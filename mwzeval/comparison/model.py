@@ -1,0 +1,118 @@
+"""What a comparison has found, before anything is printed or written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mwzeval.score import WHOLE, Interval, Signature
+from mwzeval.statistics import WinsTiesLosses
+
+MCNEMAR = "mcnemar"
+RANDOMIZATION = "approximate-randomization"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A score of a system minus that of the baseline, in the unit of the score.
+
+    `p_value` is two-sided; `adjusted` is it after Holm's correction over all systems that are
+    compared to the baseline by this score. `counts` says on how many units the system is ahead,
+    by the same formula on each unit alone; None where a unit alone has no such score.
+    """
+
+    value: float
+    interval: Interval | None
+    p_value: float
+    adjusted: float
+    counts: WinsTiesLosses | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a system by one score, from tests of all pairs.
+
+    Systems that do not differ significantly share `rank`, which counts from 1; they may share it
+    with others that do. The true place is between `best` (1 + how many are significantly better)
+    and `worst` (how many are not significantly worse, itself among them).
+    """
+
+    rank: int
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSystem:
+    """One score of one system; the baseline has no `difference`."""
+
+    system: str
+    value: float
+    difference: Difference | None
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMeasure:
+    """One score of all systems, the baseline first; a score of a part has no places.
+
+    `test` is where the p values come from: `MCNEMAR` or `RANDOMIZATION`. `signature` is what the
+    systems have in common; `n` is the number of units (dialogues) behind each value.
+    """
+
+    name: str
+    label: str
+    n: int
+    signature: Signature
+    test: str
+    systems: tuple[ComparedSystem, ...]
+    places: int = 2
+    scope: str = WHOLE
+
+    def of(self, system: str) -> ComparedSystem:
+        """Return one system's entry. Raises `KeyError` when it is not there."""
+        for entry in self.systems:
+            if entry.system == system:
+                return entry
+        raise KeyError(system)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Systems on the units that all have, the baseline first.
+
+    `left_out` counts the units of each system that some other lacks; `lacking` names the systems
+    without a score that others have, which is therefore not compared, by the score's label;
+    `undefined` names the scores without a value on the common units. `choices` are those of each
+    system that may differ (where its states come from, say), for each metric.
+    """
+
+    systems: tuple[str, ...]
+    units: tuple[str, ...]
+    left_out: Mapping[str, int]
+    measures: tuple[ComparedMeasure, ...]
+    lacking: Mapping[str, tuple[str, ...]]
+    undefined: tuple[str, ...]
+    choices: Mapping[str, Mapping[str, str]]
+    level: float
+    confidence: float
+    samples: int
+    seed: int
+    unit: str = "dialogue"
+
+    @property
+    def baseline(self) -> str:
+        """The system that the others are compared to."""
+        return self.systems[0]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems there are."""
+        return len(self.systems) * (len(self.systems) - 1) // 2
+
+    def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
+        """Return one score of all systems. Raises `KeyError` when it was not compared."""
+        for measure in self.measures:
+            if (measure.name, measure.scope) == (name, scope):
+                return measure
+        raise KeyError(name)

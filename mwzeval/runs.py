@@ -1,0 +1,192 @@
+"""Many runs of one system, told apart by their seeds: what all of its scores are worth together.
+
+The spread of a score over runs says nothing about other dialogues, and its interval nothing about
+other seeds. `Across.components` has both: a score is the mean of one number a unit (its jackknife
+pseudo-value, which for a rate is the outcome itself), and the variance of these, over runs × units,
+is split between runs, units and the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.errors import InputError, Problem, UsageError, shorten
+from mwzeval.measure import Measure, Scored, TypeMeasure, observed
+from mwzeval.statistics import AcrossRuns, VarianceComponents, across_runs, variance_components
+from mwzeval.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """A score over runs: `values` in the order of the runs, `n` units behind each of them.
+
+    `components` are the variances, in the squared unit of the score, of the numbers of units whose
+    mean the score is; None for scores that are no such mean (distinct words, windows of text).
+    """
+
+    name: str
+    label: str
+    scope: str
+    places: int
+    n: int
+    values: tuple[float, ...]
+    over: AcrossRuns
+    components: VarianceComponents | None
+
+    @property
+    def shares(self) -> tuple[float, float, float] | None:
+        """Of the variance of one run's score, the parts due to run, units and the rest."""
+        if self.components is None:
+            return None
+        parts = (
+            self.components.run,
+            self.components.unit / self.n,
+            self.components.residual / self.n,
+        )
+        total = sum(parts)
+        return (parts[0] / total, parts[1] / total, parts[2] / total) if total else None
+
+    def standard_error(self, runs: float = 1, units: float = 1) -> float | None:
+        """Return that of the mean, with so many times the runs and units that there are."""
+        if self.components is None:
+            return None
+        return self.components.standard_error(
+            round(runs * len(self.values)), round(units * self.n)
+        )
+
+
+def across(runs: Mapping[str, Scored]) -> tuple[Across, ...]:
+    """Return every score over the runs, by name.
+
+    Raises `UsageError` for less than two runs, or runs not scored alike; `InputError` when they do
+    not have the same units, with what each lacks.
+    """
+    if len(runs) < 2:
+        raise UsageError("--runs needs at least two predictions files, one for each run")
+    _check_units(runs)
+    _check_settings(runs)
+    first, *others = runs.values()
+    units = first.table.units
+    tables = [scored.table.select(units) for scored in runs.values()]
+    return tuple(
+        [
+            *(
+                _additive(measure, [_measure(scored, measure) for scored in runs.values()], tables)
+                for measure in first.measures
+            ),
+            *(
+                _of_types(measure, [measure, *(_type_measure(s, measure) for s in others)], units)
+                for measure in first.type_measures
+            ),
+        ]
+    )
+
+
+def _additive(measure: Measure, of_runs: list[Measure], tables: list[Table]) -> Across:
+    values = [m.value(observed(table)) for m, table in zip(of_runs, tables, strict=True)]
+    cases = measure.cases
+    n = len(tables[0].units) if cases is None else int(tables[0].column(cases).sum())
+    components = None
+    if measure.known is None and measure.block == 1:
+        components = _components(of_runs, tables)
+    return _across(measure, values, n, components)
+
+
+def _of_types(measure: TypeMeasure, of_runs: list[TypeMeasure], units: tuple[str, ...]) -> Across:
+    return _across(measure, [of_run.value for of_run in of_runs], len(units), None)
+
+
+def _across(
+    measure: Measure | TypeMeasure,
+    values: list[float],
+    n: int,
+    components: VarianceComponents | None,
+) -> Across:
+    return Across(
+        name=measure.name,
+        label=measure.label,
+        scope=measure.scope,
+        places=measure.places,
+        n=n,
+        values=tuple(values),
+        over=across_runs(values),
+        components=components,
+    )
+
+
+def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponents | None:
+    numbers = np.array([_pseudo_values(m, table) for m, table in zip(of_runs, tables, strict=True)])
+    if numbers.shape[1] < 2 or not np.isfinite(numbers).all():
+        return None
+    return variance_components(numbers)
+
+
+def _pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
+    """Return n·score - (n-1)·(score without the unit) for each of the n units it is about.
+
+    Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 11.5.
+    """
+    rows = table.values
+    if measure.cases is not None:
+        rows = rows[table.column(measure.cases) > 0]
+    n = len(rows)
+    left_out = rows.sum(axis=0) - rows
+    with np.errstate(invalid="ignore", divide="ignore"):
+        whole = measure.of(observed(table))[0]
+        without = measure.of(dict(zip(table.columns, left_out.T, strict=True)))
+    return np.asarray(n * whole - (n - 1) * without, dtype=np.float64)
+
+
+def _check_units(runs: Mapping[str, Scored]) -> None:
+    everything = dict.fromkeys(unit for scored in runs.values() for unit in scored.table.units)
+    problems = []
+    for name, scored in runs.items():
+        there = set(scored.table.units)
+        if lacking := [unit for unit in everything if unit not in there]:
+            some = ", ".join(f'"{shorten(unit)}"' for unit in lacking[:3])
+            more = ", …" if len(lacking) > 3 else ""
+            message = (
+                f"lacks {len(lacking)} of the {len(everything)} dialogues that other runs have "
+                f"({some}{more}); all runs need the same dialogues"
+            )
+            problems.append(Problem("different-dialogues", message, file=name))
+    if problems:
+        raise InputError(problems)
+
+
+def _check_settings(runs: Mapping[str, Scored]) -> None:
+    """Raise when what was scored in one run was not in another, or under another signature."""
+    (first, scored), *others = runs.items()
+    signatures = {(m.name, m.scope): m.signature for m in (*scored.measures, *scored.type_measures)}
+    for name, other in others:
+        of_other = {(m.name, m.scope): m.signature for m in (*other.measures, *other.type_measures)}
+        for key, scope in signatures.keys() ^ of_other.keys():
+            has, lacks = (first, name) if (key, scope) in signatures else (name, first)
+            raise UsageError(
+                f"the runs cannot be scored alike: {has} has {key} ({scope}), {lacks} has not"
+            )
+        for key, signature in signatures.items():
+            for what in signature.differences(of_other[key]):
+                mine, theirs = (dict(s.choices).get(what) for s in (signature, of_other[key]))
+                raise UsageError(
+                    f"the runs are not alike: for {key[0]}, {what} is {mine} in {first} and "
+                    f"{theirs} in {name}; runs of one system differ in nothing but their seed"
+                )
+
+
+def _measure(scored: Scored, like: Measure) -> Measure:
+    return next(m for m in scored.measures if (m.name, m.scope) == (like.name, like.scope))
+
+
+def _type_measure(scored: Scored, like: TypeMeasure) -> TypeMeasure:
+    return next(m for m in scored.type_measures if (m.name, m.scope) == (like.name, like.scope))
+
+
+def means(scores: tuple[Across, ...]) -> Iterator[tuple[str, str, float]]:
+    """Yield (name, scope, mean over the runs) of each score."""
+    for score in scores:
+        yield score.name, score.scope, score.over.mean

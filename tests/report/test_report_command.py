@@ -1,0 +1,167 @@
+"""`mwzeval report`: files in, one page out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.commands.report import names_of
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.page import page_system
+from tests.places import ROOT, sample_predictions
+
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
+POLICY = str(ROOT / "predictions" / "sample-policy-only.json")
+
+
+def reported(folder: Path, *arguments: str) -> str:
+    page = folder / "page.html"
+    assert main(["report", *arguments, "-o", str(page)]) == 0
+    return page.read_text(encoding="utf-8")
+
+
+def data_of(page: str) -> Any:
+    start = page.index(">", page.index('type="application/json"')) + 1
+    return json.loads(page[start : page.index("</script>", start)])
+
+
+def written(folder: Path, name: str, predictions: object) -> str:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(predictions), encoding="utf-8")
+    return str(path)
+
+
+def without(key: str) -> dict[str, list[dict[str, Any]]]:
+    return {
+        name: [{k: v for k, v in turn.items() if k != key} for turn in turns]
+        for name, turns in sample_predictions("good").items()
+    }
+
+
+def test_a_page_has_the_scores_with_intervals_and_all_dialogues(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = reported(tmp_path, GOOD, WEAK)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    size = (tmp_path / "page.html").stat().st_size / 1e6
+    assert f"wrote {tmp_path / 'page.html'} ({size:.1f} MB)" in shown.err
+    assert "<title>sample-good, sample-weak-tracker · sample test</title>" in page
+    assert "these are not MultiWOZ scores" in page
+    scores = Evaluator(True, True, True, True, confidence=0.95).report(sample_predictions("good"))
+    for score in scores.scores:
+        assert score.label in page
+        assert f"{score.value:.{score.places}f}" in page
+        assert score.interval is not None
+        assert str(score.signature) in page
+        assert f"{score.interval.low:.{score.places}f} – " in page
+    strings = set(data_of(page)["strings"])
+    assert "missing-constraint:area" in strings
+    assert all(key in page for key in sample_predictions("good"))
+
+
+def test_a_page_is_the_same_whenever_it_is_made(tmp_path: Path) -> None:
+    assert reported(tmp_path, GOOD, WEAK) == reported(tmp_path, GOOD, WEAK)
+
+
+def test_responses_are_shown_as_written_and_as_scored() -> None:
+    evaluator = Evaluator(success=True)
+    predictions = sample_predictions("good")
+    checked = evaluator.checked(predictions)
+    system = page_system("good", evaluator.report(predictions), checked.dialogues, checked.scorer)
+    as_scored = 0
+    for explanation in system.explanations:
+        for turn, view in zip(predictions[explanation.unit], explanation.turns, strict=True):
+            said = {spoken.speaker: spoken.text for spoken in view.utterances}
+            assert said["system"] == turn["response"]
+            facts = {fact.label: fact.value for fact in view.facts}
+            if "[hotel_name]" in turn["response"]:
+                assert "NAME" in facts["scored as"]
+                as_scored += 1
+    assert as_scored
+
+
+def test_each_file_is_scored_with_the_metrics_it_allows(tmp_path: Path) -> None:
+    states = written(tmp_path, "states.json", without("response"))
+    page = reported(tmp_path, states)
+    assert "Joint accuracy" in page
+    assert "Inform</" not in page
+    assert not data_of(page)["reasons"]
+    page = reported(tmp_path, POLICY)
+    assert "Joint accuracy" not in page
+    assert "BLEU (sample)" in page
+    page = reported(tmp_path, states, POLICY)
+    assert "Joint accuracy" in page
+    assert "BLEU (sample)" in page
+
+
+def test_the_problems_of_all_files_come_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    many = written(tmp_path, "many.json", {f"smp9{n:03}": [{"response": "x"}] for n in range(50)})
+    turn = [{"response": 3}]
+    other = written(tmp_path, "other.json", {"smp0021": turn})
+    missing = str(tmp_path / "missing.json")
+    assert main(["report", many, GOOD, other, missing, "-o", str(page)]) == 2
+    shown = capsys.readouterr().err
+    for message in ('dialogue "smp9000"', "other.json", "missing.json: cannot be read", "more ("):
+        assert message in shown
+    assert not page.exists()
+
+
+def test_systems_of_different_corpora_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The sample, laid out as MultiWOZ 2.2 would be, under ids of its kind.
+    root = tmp_path / "root"
+    shutil.copytree(ROOT / "data" / "sample", root)
+    if not (root / "data").exists():
+        pytest.skip("the sample is laid out in another way than a data root")
+    monkeypatch.setenv("MWZEVAL_DATA", os.fspath(root))
+
+
+def test_a_page_can_be_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", GOOD, "-o", "-", "--title", "mine & yours"]) == 0
+    shown = capsys.readouterr()
+    assert "<title>mine &amp; yours</title>" in shown.out
+    assert shown.err == ""
+
+
+def test_an_old_page_survives_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    assert main(["report", "-", "-", "-o", str(page)]) == 2
+    assert "only once" in capsys.readouterr().err
+    assert page.read_text() == "old"
+    assert main(["report", GOOD, "-o", str(tmp_path)]) == 2
+    assert "it is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["a.json", "runs/b.jsonl.zst"], ["a", "b"]),
+        (["v1.2.json"], ["v1.2"]),
+        (["-", "a.json.gz"], ["standard input", "a"]),
+        (["x/test.json", "y/test.json", "z.json"], ["x/test", "y/test", "z"]),
+        (["a/x/test.json", "a/y/test.json"], ["x/test", "y/test"]),
+        (["x/test.json", "test.json"], ["x/test", "test"]),
+        (["a.json", "a.json", "a.json"], ["a", "a #2", "a #3"]),
+        (["a.json", "a.jsonl"], ["a", "a #2"]),
+        (["/a.json", "a.json"], ["/a", "a"]),
+    ],
+)
+def test_systems_are_called_by_what_tells_their_files_apart(
+    files: list[str], names: list[str]
+) -> None:
+    assert names_of(files) == names
+    assert len(set(names)) == len(files)
