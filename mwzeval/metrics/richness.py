@@ -25,11 +25,10 @@ try:
         warnings.simplefilter("ignore")
         from lexical_diversity.lex_div import msttr
         from lexical_diversity.lex_div import tokenize as _tokenize
-except ModuleNotFoundError as error:
+except ImportError as error:
     # lexical-diversity 0.1.1 finds its word list by setuptools' `pkg_resources`.
     raise DependencyError(
-        f"lexical-diversity cannot be used because the module {error.name!r} is missing: "
-        "pip install lexical-diversity 'setuptools<82'"
+        f"lexical-diversity cannot be used ({error}): pip install lexical-diversity 'setuptools<82'"
     ) from None
 
 MSTTR_WINDOW = 50
