@@ -6,10 +6,11 @@ import os
 import platform
 import sys
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
+from benchmarks import multiwoz, reporting
 from benchmarks.measure import Row
-from benchmarks.multiwoz import rows
 from mwzeval.version import __version__
 
 RESULTS = Path(__file__).parent / "results.md"
@@ -24,7 +25,8 @@ def main() -> int:
         return 2
     os.environ.setdefault("MWZEVAL_DATA", str(folder.parent.resolve()))
     lines = []
-    for row in rows(folder):
+    yardstick = multiwoz.yardstick(folder / f"{reporting.SYSTEM}.json")
+    for row in chain(multiwoz.rows(folder), reporting.rows(folder, yardstick)):
         lines.append(_line(row))
         print(lines[-1], flush=True)
     RESULTS.write_text(_page(lines), encoding="utf-8")

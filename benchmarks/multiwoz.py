@@ -41,8 +41,8 @@ def rows(folder: Path) -> Iterator[Row]:
     warm_up = _read(folder / f"{WARM_UP}.json")
     for system in SYSTEMS:
         predictions = _read(folder / f"{system}.json")
-        yardstick = _yardstick(predictions)
-        base = statistics.median(seconds(yardstick) for _ in range(REPETITIONS))
+        corpus_bleu = _yardstick(predictions)
+        base = statistics.median(seconds(corpus_bleu) for _ in range(REPETITIONS))
         yield Row(
             f"{system}: sacreBLEU `corpus_bleu` (the yardstick)", f"{base:.2f} s", 1.0, "", None
         )
@@ -51,10 +51,10 @@ def rows(folder: Path) -> Iterator[Row]:
             ("warm `evaluate`, Inform & Success", 0.15, (False, True, False)),
         ):
             took, ratio = paired(
-                functools.partial(_warmed, chosen, warm_up, predictions), yardstick
+                functools.partial(_warmed, chosen, warm_up, predictions), corpus_bleu
             )
             yield Row(f"{system}: {what}", f"{took:.2f} s", ratio, f"{limit} ×", ratio <= limit)
-        yield from _cold(system, folder / f"{system}.json", yardstick)
+        yield from _cold(system, folder / f"{system}.json", corpus_bleu)
     yield _one_dialogue(predictions)
     yield _query()
     yield from _growth(predictions)
@@ -63,6 +63,11 @@ def rows(folder: Path) -> Iterator[Row]:
 def _read(path: Path) -> Predictions:
     predictions: Predictions = json.loads(path.read_bytes())
     return predictions
+
+
+def yardstick(path: Path) -> Callable[[], object]:
+    """Return the yardstick for a predictions file: `corpus_bleu` on its turns."""
+    return _yardstick(_read(path))
 
 
 def _yardstick(predictions: Predictions) -> Callable[[], object]:

@@ -23,6 +23,9 @@ VERBS = {
     "explain": "tell why dialogues lost Inform or Success",
     "report": "write a page about systems: scores, reasons, dialogues side by side",
     "plot": "draw scores with intervals, domains or reasons for a paper",
+    "compare": "compare systems with a baseline: differences, p values, ranks",
+    "ceiling": "score the gold responses and states: how high scores can be",
+    "leaderboard": "print the published tables, with your system in its place",
     "add-slot-domains": "fill active_domains from the domains of placeholders",
     "data": "show, download or verify corpus files; copy example predictions",
 }

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.measure import Measure, Scored, TypeMeasure, observed
+from mwzeval.score import Signature
 from mwzeval.statistics import AcrossRuns, VarianceComponents, across_runs, variance_components
 from mwzeval.table import Table
 
@@ -54,9 +55,7 @@ class Across:
         """Return that of the mean, with so many times the runs and units that there are."""
         if self.components is None:
             return None
-        return self.components.standard_error(
-            round(runs * len(self.values)), round(units * self.n)
-        )
+        return self.components.standard_error(round(runs * len(self.values)), round(units * self.n))
 
 
 def across(runs: Mapping[str, Scored]) -> tuple[Across, ...]:
@@ -72,32 +71,24 @@ def across(runs: Mapping[str, Scored]) -> tuple[Across, ...]:
     first, *others = runs.values()
     units = first.table.units
     tables = [scored.table.select(units) for scored in runs.values()]
-    return tuple(
-        [
-            *(
-                _additive(measure, [_measure(scored, measure) for scored in runs.values()], tables)
-                for measure in first.measures
-            ),
-            *(
-                _of_types(measure, [measure, *(_type_measure(s, measure) for s in others)], units)
-                for measure in first.type_measures
-            ),
-        ]
+    additive = (
+        _additive([_measure(scored, measure) for scored in runs.values()], tables)
+        for measure in first.measures
     )
+    of_types = (
+        _across(measure, [measure.value, *(_value(s, measure) for s in others)], len(units), None)
+        for measure in first.type_measures
+    )
+    return (*additive, *of_types)
 
 
-def _additive(measure: Measure, of_runs: list[Measure], tables: list[Table]) -> Across:
-    values = [m.value(observed(table)) for m, table in zip(of_runs, tables, strict=True)]
+def _additive(of_runs: list[Measure], tables: list[Table]) -> Across:
+    measure = of_runs[0]
+    values = [of_run.value(observed(table)) for of_run, table in zip(of_runs, tables, strict=True)]
     cases = measure.cases
     n = len(tables[0].units) if cases is None else int(tables[0].column(cases).sum())
-    components = None
-    if measure.known is None and measure.block == 1:
-        components = _components(of_runs, tables)
-    return _across(measure, values, n, components)
-
-
-def _of_types(measure: TypeMeasure, of_runs: list[TypeMeasure], units: tuple[str, ...]) -> Across:
-    return _across(measure, [of_run.value for of_run in of_runs], len(units), None)
+    is_mean = measure.known is None and measure.block == 1
+    return _across(measure, values, n, _components(of_runs, tables) if is_mean else None)
 
 
 def _across(
@@ -161,13 +152,14 @@ def _check_units(runs: Mapping[str, Scored]) -> None:
 def _check_settings(runs: Mapping[str, Scored]) -> None:
     """Raise when what was scored in one run was not in another, or under another signature."""
     (first, scored), *others = runs.items()
-    signatures = {(m.name, m.scope): m.signature for m in (*scored.measures, *scored.type_measures)}
+    signatures = _signatures(scored)
     for name, other in others:
-        of_other = {(m.name, m.scope): m.signature for m in (*other.measures, *other.type_measures)}
-        for key, scope in signatures.keys() ^ of_other.keys():
-            has, lacks = (first, name) if (key, scope) in signatures else (name, first)
+        of_other = _signatures(other)
+        for key in sorted(signatures.keys() ^ of_other.keys()):
+            has, lacks = (first, name) if key in signatures else (name, first)
             raise UsageError(
-                f"the runs cannot be scored alike: {has} has {key} ({scope}), {lacks} has not"
+                f"the runs are not alike: {has} has {key[0]} ({key[1]}), {lacks} has not; runs of "
+                "one system differ in nothing but their seed"
             )
         for key, signature in signatures.items():
             for what in signature.differences(of_other[key]):
@@ -178,12 +170,20 @@ def _check_settings(runs: Mapping[str, Scored]) -> None:
                 )
 
 
+def _signatures(scored: Scored) -> dict[tuple[str, str], Signature]:
+    """Return the signature of each score by its name and scope."""
+    additive = {(m.name, m.scope): m.signature for m in scored.measures}
+    return additive | {(m.name, m.scope): m.signature for m in scored.type_measures}
+
+
 def _measure(scored: Scored, like: Measure) -> Measure:
     return next(m for m in scored.measures if (m.name, m.scope) == (like.name, like.scope))
 
 
-def _type_measure(scored: Scored, like: TypeMeasure) -> TypeMeasure:
-    return next(m for m in scored.type_measures if (m.name, m.scope) == (like.name, like.scope))
+def _value(scored: Scored, like: TypeMeasure) -> float:
+    return next(
+        m.value for m in scored.type_measures if (m.name, m.scope) == (like.name, like.scope)
+    )
 
 
 def means(scores: tuple[Across, ...]) -> Iterator[tuple[str, str, float]]:

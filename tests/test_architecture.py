@@ -17,9 +17,11 @@ BENCHMARKS = ("multiwoz", "crosswoz", "dstc7", "dialogue_management")
 LAYERS = {
     **dict.fromkeys(("errors", "table", "score", "version"), 0),
     **dict.fromkeys(
-        ("files", "derived", "resources", "data_command", "explanation", "statistics", "report"), 1
+        ("files", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),
-    **dict.fromkeys(("type_counts", "measure"), 2),
+    **dict.fromkeys(
+        ("type_counts", "measure", "comparison", "gates", "runs", "leaderboard", "report"), 2
+    ),
     "metrics": 3,
     **dict.fromkeys(BENCHMARKS, 4),
     "evaluator": 5,
@@ -29,7 +31,7 @@ LAYERS = {
     "__init__": 8,
 }
 """Part of the package → its layer; a part imports from its own layer or from layers below."""
-REPORTED = ("errors", "score", "table", "explanation")
+REPORTED = ("errors", "score", "table", "explanation", "comparison", "runs", "leaderboard")
 HEAVY = frozenset({"torch", "gymnasium", "dask", "matplotlib"})
 LONGEST = 400
 

@@ -7,12 +7,16 @@ Only dialogues that all systems have are compared. E.g.
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mwzeval.commands.arguments import add_corpus, add_format, add_resampling
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
@@ -21,7 +25,10 @@ if TYPE_CHECKING:
     from mwzeval.evaluator import Evaluator
     from mwzeval.measure import Scored
 
+    _ScoredFile: TypeAlias = tuple[Scored, tuple[Problem, ...]]
+
 ENDINGS = (".gz", ".zst", ".jsonl", ".json")
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 METRICS = (
     ("-b", "bleu", "BLEU, and with Inform and Success the combined score"),
     ("-s", "success", "Inform and Success rates"),
@@ -108,8 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
         offline=arguments.offline,
         references=arguments.references,
     )
-    with _workers(arguments.jobs) as executor:
-        systems = _score(evaluator, arguments.systems, executor)
+    with _workers(evaluator, arguments.jobs) as executor:
+        systems, warnings = _score(evaluator, arguments.systems, executor)
         if arguments.dst:
             _check_states(systems)
         comparison = compare(
@@ -119,6 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
             scopes=arguments.scopes,
             executor=executor,
         )
+    sys.stderr.write(warnings)
     document = comparison_document(comparison, places=arguments.places)
     text = render(document, arguments.format)
     if arguments.output in (None, "-"):
@@ -130,8 +138,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(
     evaluator: Evaluator, files: Sequence[str], executor: Executor | None
-) -> dict[str, Scored]:
-    """Return what was scored of each file, by the system's name; show all warnings.
+) -> tuple[dict[str, Scored], str]:
+    """Return what was scored of each file, by the system's name, and all warnings.
 
     Raises `InputError` with the problems of all files.
     """
@@ -139,63 +147,65 @@ def _score(
     from mwzeval.report.text import warnings_text
 
     problems: list[Problem] = []
-    running: list[Future[tuple[Scored, tuple[Problem, ...]]]] = []
+    running = []
     for file in files:
-        try:
+        with _collecting(problems):
             # Read here, because another process has another standard input.
             running.append(_submit(executor, evaluator, read_predictions(file), file))
-        except InputError as error:
-            problems += error.problems
-    systems: list[Scored] = []
+    systems, text = [], ""
     for future in running:
-        try:
+        with _collecting(problems):
             scored, warnings = future.result()
-        except InputError as error:
-            problems += error.problems
-            continue
-        systems.append(scored)
-        # Without states, tracking is not compared, and the result says so.
-        shown = [warning for warning in warnings if warning.kind != "no-states"]
-        sys.stderr.write(warnings_text(shown))
+            systems.append(scored)
+            # Without states, tracking is not compared, and the result says so.
+            shown = [warning for warning in warnings if warning.kind != "no-states"]
+            text += warnings_text(shown)
     if problems:
         raise InputError(problems)
-    return dict(zip(system_names(files), systems, strict=True))
+    return dict(zip(system_names(files), systems, strict=True)), text
+
+
+@contextmanager
+def _collecting(problems: list[Problem]) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        problems += error.problems
 
 
 def _submit(
     executor: Executor | None, evaluator: Evaluator, predictions: Any, file: str
-) -> Future[tuple[Scored, tuple[Problem, ...]]]:
+) -> Future[_ScoredFile]:
     if executor is not None:
-        return executor.submit(_score_one, evaluator, predictions, file)
-    done: Future[tuple[Scored, tuple[Problem, ...]]] = Future()
-    done.set_result(_score_one(evaluator, predictions, file))
+        return executor.submit(_score_in_worker, predictions, file)
+    done: Future[_ScoredFile] = Future()
+    done.set_result(_score_file(evaluator, predictions, file))
     return done
 
 
-def _score_one(
-    evaluator: Evaluator, predictions: Any, file: str
-) -> tuple[Scored, tuple[Problem, ...]]:
-    from dataclasses import replace
-    from functools import partial
-
-    evaluated = _remembered(evaluator).score(predictions, file=file)
+def _score_file(evaluator: Evaluator, predictions: Any, file: str) -> _ScoredFile:
+    evaluated = evaluator.score(predictions, file=file)
     scored = evaluated.scored
-    counted = partial(_same, scored.count_types()) if scored.type_measures else scored.count_types
-    return replace(scored, count_types=counted), evaluated.checked.warnings
-
-
-_EVALUATORS: list[Evaluator] = []
-"""The evaluator of this process, with its gold data prepared."""
-
-
-def _remembered(evaluator: Evaluator) -> Evaluator:
-    if not _EVALUATORS:
-        _EVALUATORS.append(evaluator)
-    return _EVALUATORS[0]
+    if scored.type_measures:
+        scored = replace(scored, count_types=partial(_same, scored.count_types()))
+    return scored, evaluated.checked.warnings
 
 
 def _same(value: Any) -> Any:
     return value
+
+
+_of_worker: list[Evaluator] = []
+"""The evaluator of a worker process, which prepares its gold data once."""
+
+
+def _start_worker(evaluator: Evaluator) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process tells when to stop
+    _of_worker.append(evaluator)
+
+
+def _score_in_worker(predictions: Any, file: str) -> _ScoredFile:
+    return _score_file(_of_worker[0], predictions, file)
 
 
 def system_names(files: Sequence[str]) -> list[str]:
@@ -229,30 +239,53 @@ def _check_states(systems: dict[str, Scored]) -> None:
 
 
 @contextmanager
-def _workers(jobs: int | None) -> Iterator[Executor | None]:
-    """Yield processes to share the work; none when one is enough."""
+def _workers(evaluator: Evaluator, jobs: int | None) -> Iterator[Executor | None]:
+    """Yield processes to share the work; None when one is enough."""
     import multiprocessing
-    import os
-    import signal
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    count = jobs or (
-        len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    )
+    count = jobs or _processors()
     if count == 1:
         yield None
         return
-    # A fork has everything imported already; elsewhere than on Linux it is not safe.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    executor = ProcessPoolExecutor(
-        count, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    )
+    with _one_thread_each():
+        executor = ProcessPoolExecutor(
+            count,
+            # Not forked: NumPy has threads already, and how many is settled when it is imported.
+            multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(evaluator,),
+        )
+        try:
+            yield executor
+        except BrokenProcessPool:
+            raise MwzevalError(
+                "a process was killed, maybe for lack of memory: try --jobs 1"
+            ) from None
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+def _processors() -> int:
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let processes that are started now do linear algebra in one thread.
+
+    Threads of several processes that wait for each other take longer than the work does.
+    """
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
-        yield executor
-    except BrokenProcessPool:
-        raise MwzevalError(
-            "a process was killed while scoring, maybe for lack of memory: try --jobs 1"
-        ) from None
+        yield
     finally:
-        executor.shutdown(cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -210,4 +210,4 @@ def _stem(file: str) -> str:
 
 
 def _end(path: PurePath, length: int) -> str:
-    return "/".join(path.parts[-length:])
+    return str(PurePath(*path.parts[-length:]))

@@ -4,7 +4,6 @@
 difference of each system to the first one, how sure it is, and which systems are ahead of which.
 """
 
-from mwzeval.comparison.compare import compare
 from mwzeval.comparison.model import (
     ComparedMeasure,
     ComparedSystem,
@@ -12,5 +11,6 @@ from mwzeval.comparison.model import (
     Difference,
     Place,
 )
+from mwzeval.comparison.systems import compare
 
 __all__ = ["ComparedMeasure", "ComparedSystem", "Comparison", "Difference", "Place", "compare"]

@@ -36,6 +36,8 @@ from mwzeval.type_counts import TypeCounts, randomization_tests
 Key: TypeAlias = tuple[str, str]
 """Name and scope of a measure."""
 
+AnyMeasure: TypeAlias = Measure | TypeMeasure
+
 ROUNDING = 1e-9
 """Scores of one unit that are this close are level but for the order of arithmetic."""
 
@@ -71,10 +73,15 @@ class Tested:
     counts: WinsTiesLosses | None = None
 
 
-def test_pair(pair: Pair) -> dict[Key, Tested]:
+def key_of(measure: AnyMeasure) -> Key:
+    """Return what tells a measure from the others of its system."""
+    return measure.name, measure.scope
+
+
+def compare_pair(pair: Pair) -> dict[Key, Tested]:
     """Return the tests of all scores."""
     drawn = _Drawn(pair)
-    tested = {(m.name, m.scope): _tested(m, pair, drawn) for m in pair.measures}
+    tested = {key_of(m): _tested(m, pair, drawn) for m in pair.measures}
     if pair.type_measures:
         how = pair.resampling
         results = randomization_tests(
@@ -85,9 +92,7 @@ def test_pair(pair: Pair) -> dict[Key, Tested]:
             seed=how.seed,
         )
         for measure, result in zip(pair.type_measures, results, strict=True):
-            tested[measure.name, measure.scope] = Tested(
-                RANDOMIZATION, result.difference, result.p_value
-            )
+            tested[key_of(measure)] = Tested(RANDOMIZATION, result.difference, result.p_value)
     return tested
 
 

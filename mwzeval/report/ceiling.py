@@ -38,7 +38,9 @@ def with_ceiling(report: Report, ceiling: Report) -> Report:
 def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None) -> Document:
     """Return the summary with the ceiling beside each score: a column, or a row below domains."""
     document = summary(report, places=places)
-    rows = {row[0].text: row for sheet in summary(ceiling, places=places).sheets for row in sheet.rows}
+    rows = {
+        row[0].text: row for sheet in summary(ceiling, places=places).sheets for row in sheet.rows
+    }
     values = {(score.name, score.scope): score.value for score in ceiling.scores}
     return replace(
         document,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from mwzeval.cli import main
 from mwzeval.commands.report import names_of
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.page import page_system
-from tests.places import ROOT, sample_predictions
+from tests.places import ROOT, sample_predictions, shared
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
@@ -56,12 +55,13 @@ def test_a_page_has_the_scores_with_intervals_and_all_dialogues(
     assert f"wrote {tmp_path / 'page.html'} ({size:.1f} MB)" in shown.err
     assert "<title>sample-good, sample-weak-tracker · sample test</title>" in page
     assert "these are not MultiWOZ scores" in page
+    plain = unescape(page.replace("<wbr>", ""))
     scores = Evaluator(True, True, True, True, confidence=0.95).report(sample_predictions("good"))
     for score in scores.scores:
         assert score.label in page
         assert f"{score.value:.{score.places}f}" in page
         assert score.interval is not None
-        assert str(score.signature) in page
+        assert str(score.signature) in plain
         assert f"{score.interval.low:.{score.places}f} – " in page
     strings = set(data_of(page)["strings"])
     assert "missing-constraint:area" in strings
@@ -121,12 +121,14 @@ def test_the_problems_of_all_files_come_together(
 def test_systems_of_different_corpora_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The sample, laid out as MultiWOZ 2.2 would be, under ids of its kind.
-    root = tmp_path / "root"
-    shutil.copytree(ROOT / "data" / "sample", root)
-    if not (root / "data").exists():
-        pytest.skip("the sample is laid out in another way than a data root")
-    monkeypatch.setenv("MWZEVAL_DATA", os.fspath(root))
+    monkeypatch.setenv("MWZEVAL_DATA", str(shared("data", "multiwoz")))
+    real = str(shared("data", "multiwoz", "predictions", "damd.json"))
+    page = tmp_path / "page.html"
+    assert main(["report", GOOD, real, "-o", str(page)]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: systems of different corpora do not compare")
+    assert f"{GOOD} is of sample, {real} is of multiwoz-2.2" in shown
+    assert not page.exists()
 
 
 def test_a_page_can_be_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

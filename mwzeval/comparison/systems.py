@@ -10,31 +10,37 @@ from typing import TypeVar
 
 import numpy as np
 
+from mwzeval.comparison.alignment import (
+    aligned_rows,
+    check_signatures,
+    common_signature,
+    common_units,
+    free_choices,
+    keys_of,
+    labels_of,
+    lacking_measures,
+    measures_of,
+)
 from mwzeval.comparison.model import ComparedMeasure, ComparedSystem, Comparison, Difference, Place
 from mwzeval.comparison.pairs import (
+    AnyMeasure,
     Key,
     Pair,
     Rows,
     Tested,
+    compare_pair,
     difference_interval,
     jackknives,
-    test_pair,
+    key_of,
 )
 from mwzeval.errors import UsageError
 from mwzeval.measure import Measure, Resampling, Scored, TypeMeasure, observed
-from mwzeval.score import WHOLE, Signature
+from mwzeval.score import WHOLE
 from mwzeval.statistics import holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import evaluate
-from mwzeval.table import Table
 
 LEVEL = 0.05
 """Adjusted p values up to this are called significant, unless said otherwise."""
-
-COUNTED = ("n", "turns")
-"""Keys of a signature that say how much was scored; only common units are compared."""
-
-FREE = ("state", "domains")
-"""Keys that may differ between systems: one predicts states, another does without. It is shown."""
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -65,33 +71,30 @@ def compare(
         raise UsageError("a comparison needs at least two systems, the baseline first")
     if not 0 < level < 1:
         raise UsageError(f"a level of significance is between 0 and 1, such as 0.05, not {level}")
-    _check_signatures(systems)
-    units = _common_units(systems, unit)
-    rows = _aligned(systems, units)
+    check_signatures(systems)
+    units = common_units(systems, unit)
+    rows = aligned_rows(systems, units)
     first = next(iter(systems.values()))
-    known = {name: _keys(scored) for name, scored in systems.items()}
-    shared = [key for key in _keys(first) if all(key in keys for keys in known.values())]
+    known = {name: keys_of(scored) for name, scored in systems.items()}
+    shared = [key for key in keys_of(first) if all(key in keys for keys in known.values())]
     asked = [key for key in shared if scopes or key[1] == WHOLE]
-    values = {name: _values(systems[name], rows[name], asked) for name in systems}
     if not asked:
         raise UsageError("the systems have no score in common")
+    values = {name: _values(systems[name], rows[name], asked) for name in systems}
     defined = [key for key in asked if all(np.isfinite(of[key]) for of in values.values())]
-    measures = tuple(m for m in first.measures if (m.name, m.scope) in defined)
-    type_measures = tuple(m for m in first.type_measures if (m.name, m.scope) in defined)
+    measures = tuple(m for m in first.measures if key_of(m) in defined)
+    type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
     tested = _test(rows, measures, type_measures, how, executor)
-    order = {key: place for place, key in enumerate(defined)}
-    compared = [
-        _compared(measure, rows, values, tested, level)
-        for measure in sorted([*measures, *type_measures], key=lambda m: order[m.name, m.scope])
-    ]
+    by_key = {key_of(m): m for m in measures_of(first)}
+    compared = [_compared(by_key[key], rows, values, tested, level) for key in defined]
     return Comparison(
         systems=tuple(systems),
         units=units,
         left_out={name: len(s.table.units) - len(units) for name, s in systems.items()},
         measures=tuple(compared),
-        lacking=_lacking(systems, known, shared),
-        undefined=tuple(label for label in _labels(first, set(asked) - set(defined))),
-        choices={name: _free_choices(scored) for name, scored in systems.items()},
+        lacking=lacking_measures(systems, known, shared),
+        undefined=tuple(labels_of(first, set(asked) - set(defined))),
+        choices={name: free_choices(scored) for name, scored in systems.items()},
         level=level,
         confidence=how.confidence,
         samples=how.samples,
@@ -100,90 +103,18 @@ def compare(
     )
 
 
-def _keys(scored: Scored) -> list[Key]:
-    return [(m.name, m.scope) for m in (*scored.measures, *scored.type_measures)]
-
-
-def _labels(scored: Scored, keys: Iterable[Key]) -> list[str]:
-    chosen = set(keys)
-    return [
-        m.label if m.scope == WHOLE else f"{m.label}, {m.scope}"
-        for m in (*scored.measures, *scored.type_measures)
-        if (m.name, m.scope) in chosen
-    ]
-
-
-def _check_signatures(systems: Mapping[str, Scored]) -> None:
-    baseline, *others = systems
-    signed = {name: _signatures(scored) for name, scored in systems.items()}
-    for other in others:
-        differing: dict[str, str] = {}
-        for key, mine in signed[baseline].items():
-            theirs = signed[other].get(key, mine)
-            here, there = dict(mine.choices), dict(theirs.choices)
-            for choice in mine.differences(theirs, ignoring=(*COUNTED, *FREE)):
-                differing[choice] = f"{here.get(choice, 'none')} and {there.get(choice, 'none')}"
-        if differing:
-            what = ", ".join(f"{choice} ({values})" for choice, values in differing.items())
-            raise UsageError(f'"{baseline}" and "{other}" cannot be compared: they differ in {what}')
-
-
-def _signatures(scored: Scored) -> dict[Key, Signature]:
-    return {(m.name, m.scope): m.signature for m in (*scored.measures, *scored.type_measures)}
-
-
-def _free_choices(scored: Scored) -> dict[str, str]:
-    """Return what may differ between systems, of all metrics together."""
-    return {
-        choice: value
-        for signature in _signatures(scored).values()
-        for choice, value in signature.choices
-        if choice in (*FREE, "turns")
-    }
-
-
-def _common_units(systems: Mapping[str, Scored], unit: str) -> tuple[str, ...]:
-    """Return the units of all systems, in the order of the first one."""
-    baseline, *others = systems
-    common = set(systems[baseline].table.units)
-    for other in others:
-        common &= set(systems[other].table.units)
-        if not common:
-            raise UsageError(f'"{other}" has no {unit} in common with the systems before it')
-    return tuple(name for name in systems[baseline].table.units if name in common)
-
-
-def _aligned(systems: Mapping[str, Scored], units: Sequence[str]) -> dict[str, Rows]:
-    """Return the common units and columns of each system.
-
-    Tables keep the order of the first system, where neighbours belong together; types are sorted by
-    unit, so that it does not matter.
-    """
-    tables = [scored.table for scored in systems.values()]
-    columns = tuple(c for c in tables[0].columns if all(c in table.columns for table in tables))
-    by_name = sorted(units)
-    rows = {}
-    for name, scored in systems.items():
-        chosen = scored.table.select(units)
-        values = [chosen.columns.index(column) for column in columns]
-        table = Table(chosen.units, columns, chosen.values[:, values])
-        types = scored.count_types()
-        rows[name] = Rows(table, types.select(by_name) if scored.type_measures else types)
-    return rows
-
-
 def _values(scored: Scored, rows: Rows, keys: Sequence[Key]) -> dict[Key, float]:
     """Return the scores on the common units; NaN for one that has none."""
     complete = len(rows.table.units) == len(scored.table.units)
     sums = observed(rows.table)
     values = {}
     for measure in scored.measures:
-        key = (measure.name, measure.scope)
+        key = key_of(measure)
         if key in keys:
             value = float(evaluate(measure.of, sums)[0])
             values[key] = measure.value(sums) if complete and np.isfinite(value) else value
     for types in scored.type_measures:
-        key = (types.name, types.scope)
+        key = key_of(types)
         if key in keys:
             with np.errstate(divide="ignore", invalid="ignore"):
                 value = rows.types.value(types.of)
@@ -214,7 +145,7 @@ def _test(
         for system, other in pairs
     ]
     # Both are handed out before either is waited for.
-    results = _run(executor, test_pair, work)
+    results = _run(executor, compare_pair, work)
     if type_measures and len(rows[baseline].table.units) > 1:
         left_out = _run(executor, jackknives, [(rows[name], type_measures) for name in rows])
         of_types = dict(zip(rows, left_out, strict=True))
@@ -224,7 +155,7 @@ def _test(
     for (system, other), tests in tested.items():
         if other == baseline and of_types:
             for index, measure in enumerate(type_measures):
-                key = (measure.name, measure.scope)
+                key = key_of(measure)
                 interval = difference_interval(
                     of_types[system][index], of_types[baseline][index], how.confidence
                 )
@@ -239,13 +170,13 @@ def _run(
 
 
 def _compared(
-    measure: Measure | TypeMeasure,
+    measure: AnyMeasure,
     rows: Mapping[str, Rows],
     values: Mapping[str, Mapping[Key, float]],
     tested: Mapping[tuple[str, str], Mapping[Key, Tested]],
     level: float,
 ) -> ComparedMeasure:
-    key = (measure.name, measure.scope)
+    key = key_of(measure)
     baseline, *others = rows
     against = [tested[system, baseline][key] for system in others]
     adjusted = holm([test.p_value for test in against])
@@ -266,7 +197,7 @@ def _compared(
         name=measure.name,
         label=measure.label,
         n=len(table.units) if cases is None else int(table.column(cases).sum()),
-        signature=_common_signature(measure.signature, len(table.units)),
+        signature=common_signature(measure.signature, len(table.units)),
         test=against[0].test,
         systems=tuple(
             ComparedSystem(system, scores[system], differences[system], places.get(system))
@@ -275,22 +206,3 @@ def _compared(
         places=measure.places,
         scope=measure.scope,
     )
-
-
-def _common_signature(signature: Signature, n: int) -> Signature:
-    """Return a signature with the number of common units, without what may differ."""
-    kept = tuple(c for c in signature.choices if c[0] not in (*COUNTED, *FREE))
-    return Signature(signature.metric, kept).extended({"common": n})
-
-
-def _lacking(
-    systems: Mapping[str, Scored], known: Mapping[str, Sequence[Key]], shared: Sequence[Key]
-) -> dict[str, tuple[str, ...]]:
-    """Return the systems without a score that others have, by its label."""
-    lacking = {}
-    for scored in systems.values():
-        for measure in (*scored.measures, *scored.type_measures):
-            key = (measure.name, measure.scope)
-            if key not in shared and measure.scope == WHOLE:
-                lacking[measure.label] = tuple(n for n, keys in known.items() if key not in keys)
-    return lacking

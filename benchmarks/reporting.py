@@ -1,0 +1,68 @@
+"""What intervals, comparison, explanation and the page cost, on real predictions."""
+
+from __future__ import annotations
+
+import functools
+import json
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.measure import REPETITIONS, Row, run_process, seconds
+from mwzeval import Evaluator
+from mwzeval.measure import Resampling
+from mwzeval.multiwoz.explanation import explain
+from mwzeval.multiwoz.page import WORDS, page_system
+from mwzeval.multiwoz.scoring import Sources
+from mwzeval.report.html import to_html
+
+SYSTEM = "augpt"
+
+
+def rows(folder: Path, yardstick: Callable[[], object]) -> Iterator[Row]:
+    """Yield the lines of the table, one measurement after the other."""
+    predictions = json.loads((folder / f"{SYSTEM}.json").read_bytes())
+    evaluator = Evaluator(True, True, True, True, corpus="multiwoz-2.2", confidence=0.95)
+    evaluated = evaluator.score(predictions)
+    ratios = []
+    for _ in range(REPETITIONS):
+        took = seconds(functools.partial(evaluated.scored.scores, Resampling()))
+        ratios.append(took / seconds(yardstick))
+    ratio = statistics.median(ratios)
+    what = f"{SYSTEM}: `--ci`, intervals of all metrics"
+    yield Row(what, f"{took:.2f} s", ratio, "0.3 ×", ratio <= 0.3)
+    yield _comparison(folder, yardstick)
+
+    checked = evaluated.checked
+    sources = Sources.of(checked.dialogues.values())
+    times = []
+    for name, turns in checked.dialogues.items():
+        dialogue = checked.scorer.normalize(name, turns, sources)
+        times.append(1000 * seconds(functools.partial(explain, checked.scorer, dialogue)))
+    slowest = max(times)
+    what = f"explaining one dialogue: median {statistics.median(times):.1f} ms, slowest"
+    yield Row(what, f"{slowest:.1f} ms", None, "50 ms", slowest <= 50)
+
+    report = evaluator.report(predictions)
+
+    def page() -> None:
+        system = page_system(SYSTEM, report, checked.dialogues, checked.scorer)
+        sizes.append(len(to_html([system, system], title="benchmark", words=WORDS).encode()))
+
+    sizes: list[int] = []
+    took = seconds(page)
+    yield Row("the page of 1,000 dialogues × 2 systems", f"{took:.1f} s", None, "5 s", took <= 5)
+    megabytes = sizes[0] / 1e6
+    yield Row("… its size", f"{megabytes:.1f} MB", None, "12 MB", megabytes <= 12)
+
+
+def _comparison(folder: Path, yardstick: Callable[[], object]) -> Row:
+    files = sorted(str(path) for path in folder.glob("*.json"))
+    with tempfile.TemporaryDirectory() as scratch:
+        arguments = ["-m", "mwzeval", "compare", *files, "-o", str(Path(scratch) / "out.txt")]
+        run_process(arguments)
+        took = run_process(arguments).wall_seconds
+    ratio = took / statistics.median(seconds(yardstick) for _ in range(REPETITIONS))
+    what = f"`mwzeval compare` of {len(files)} systems, all tests, as a process"
+    return Row(what, f"{took:.1f} s", ratio, "25 ×", ratio <= 25)

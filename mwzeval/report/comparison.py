@@ -1,0 +1,196 @@
+"""A comparison of systems as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
+from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
+from mwzeval.report.sheet import Cell, Document, Sheet, sheet
+from mwzeval.score import WHOLE
+
+SCHEMA = 1
+SIGNIFICANT = "†"
+NOTHING = "—"
+TESTS = {
+    MCNEMAR: "McNemar's exact test",
+    RANDOMIZATION: "approximate randomisation",
+}
+
+
+def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
+    """Return a table per score, a row per system; `places` overrides the customary decimals."""
+    heading = tuple(_heading(comparison))
+    notes = tuple(_notes(comparison))
+    records = tuple(_records(comparison))
+    return Document(
+        heading=heading,
+        sheets=tuple(_sheet(comparison, measure, places) for measure in comparison.measures),
+        notes=notes,
+        records=records,
+        plain={
+            "schema": SCHEMA,
+            "baseline": comparison.baseline,
+            "systems": comparison.systems,
+            "common": len(comparison.units),
+            "left_out": comparison.left_out,
+            "choices": comparison.choices,
+            "level": comparison.level,
+            "confidence": comparison.confidence,
+            "samples": comparison.samples,
+            "seed": comparison.seed,
+            "not_compared": {
+                **comparison.lacking,
+                **dict.fromkeys(comparison.undefined, comparison.systems),
+            },
+            "comparisons": records,
+            "notes": notes,
+        },
+    )
+
+
+def _heading(comparison: Comparison) -> Iterator[str]:
+    n, unit = len(comparison.units), comparison.unit
+    systems = len(comparison.systems)
+    others = "the other one" if systems == 2 else f"{systems - 1} others"
+    yield f"{comparison.baseline} (the baseline) and {others}, on {_count(n, unit)} that all have"
+    left_out = [f"{count} of {name}" for name, count in comparison.left_out.items() if count]
+    if left_out:
+        yield f"left out, because not all systems have them: {', '.join(left_out)}"
+    else:
+        yield f"no {unit} is left out"
+    labels: dict[tuple[str, ...], list[str]] = {}
+    for label, names in comparison.lacking.items():
+        labels.setdefault(names, []).append(label)
+    for names, lacking in labels.items():
+        yield f"not compared, because there is none of {', '.join(names)}: {', '.join(lacking)}"
+    for label in comparison.undefined:
+        yield f"not compared, because it has no value on these {unit}s: {label}"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None) -> Sheet:
+    decimals = measure.places if places is None else places
+    best = max(entry.value for entry in measure.systems)
+    scope = "" if measure.scope == WHOLE else f", {measure.scope}"
+    title = f"{measure.label}{scope} (n = {measure.n}; {TESTS[measure.test]})"
+    header = ["", "score", "difference", f"{100 * comparison.confidence:g} % interval", "p (Holm)"]
+    header.append("win/tie/loss")
+    ranked = any(entry.place for entry in measure.systems)
+    if ranked:
+        header.append("rank")
+    rows: list[list[Cell | str]] = [
+        [
+            entry.system,
+            Cell(f"{entry.value:.{decimals}f}", best=entry.value == best),
+            *_difference_cells(entry, decimals, comparison.level),
+            *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
+        ]
+        for entry in measure.systems
+    ]
+    return sheet(title, header, rows)
+
+
+def _difference_cells(entry: ComparedSystem, decimals: int, level: float) -> list[Cell]:
+    difference = entry.difference
+    if difference is None:
+        return [Cell("baseline"), Cell(""), Cell(""), Cell("")]
+    interval, counts = difference.interval, difference.counts
+    ends = (interval.low, interval.high) if interval else ()
+    return [
+        Cell(
+            _signed(difference.value, decimals),
+            mark=SIGNIFICANT if difference.adjusted <= level else "",
+        ),
+        Cell(f"[{', '.join(_signed(end, decimals) for end in ends)}]" if ends else NOTHING),
+        Cell(shown_p(difference.adjusted)),
+        Cell(f"{counts.wins}/{counts.ties}/{counts.losses}" if counts else NOTHING),
+    ]
+
+
+def _signed(value: float, decimals: int) -> str:
+    text = f"{value:+.{decimals}f}"
+    # Nothing after rounding has no sign.
+    return text[1:] if float(text) == 0 else text
+
+
+def shown_p(p_value: float) -> str:
+    """Return three decimals; only what rounds to nothing is `<0.001`."""
+    return f"{p_value:.3f}" if p_value >= 0.0005 else "<0.001"
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    unit, samples = comparison.unit, comparison.samples
+    others = len(comparison.systems) - 1
+    over = f"Holm's correction over {_count(others, 'system')}"
+    yield f"p: two-sided, after {over}; {SIGNIFICANT} at most {comparison.level:g}"
+    if any(measure.test == RANDOMIZATION for measure in comparison.measures):
+        yield (
+            f"approximate randomisation: {unit}s swapped at random in {samples} samples, seed "
+            f"{comparison.seed}; p is at least {1 / (1 + samples):.2g} before correction"
+        )
+        if comparison.pairs / (1 + samples) > comparison.level:
+            least = int(comparison.pairs / comparison.level)
+            yield (
+                f"with {samples} samples no rank can differ by randomisation, because "
+                f"{_count(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
+            )
+    yield (
+        f"interval: of the difference on other {unit}s like these, by a paired bootstrap of "
+        f"{samples} samples, seed {comparison.seed}; for entropies and distinct n-grams by a "
+        "jackknife"
+    )
+    yield (
+        f"win/tie/loss: {unit}s on which the system alone scores higher, the same, or lower than "
+        "the baseline"
+    )
+    yield (
+        f"rank: systems that do not differ significantly share one (all "
+        f"{_count(comparison.pairs, 'pair')}, Holm's correction)"
+    )
+    yield from _choices(comparison)
+    yield from dict.fromkeys(str(measure.signature) for measure in comparison.measures)
+
+
+def _choices(comparison: Comparison) -> Iterator[str]:
+    """Yield the systems' choices where these differ."""
+    keys = dict.fromkeys(key for chosen in comparison.choices.values() for key in chosen)
+    differing = [
+        key for key in keys if len({chosen.get(key) for chosen in comparison.choices.values()}) > 1
+    ]
+    if differing:
+        for system, chosen in comparison.choices.items():
+            yield f"{system}: " + ", ".join(f"{key} {chosen.get(key, '?')}" for key in differing)
+
+
+def _records(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
+    for measure in comparison.measures:
+        for entry in measure.systems:
+            difference, place = entry.difference, entry.place
+            interval = difference.interval if difference else None
+            counts = difference.counts if difference else None
+            yield {
+                "score": measure.name,
+                "scope": measure.scope,
+                "system": entry.system,
+                "value": entry.value,
+                "n": measure.n,
+                "difference": difference.value if difference else None,
+                "low": interval.low if interval else None,
+                "high": interval.high if interval else None,
+                "interval": interval.method if interval else None,
+                "p": difference.p_value if difference else None,
+                "p_holm": difference.adjusted if difference else None,
+                "test": measure.test if difference else None,
+                "wins": counts.wins if counts else None,
+                "ties": counts.ties if counts else None,
+                "losses": counts.losses if counts else None,
+                "rank": place.rank if place else None,
+                "rank_best": place.best if place else None,
+                "rank_worst": place.worst if place else None,
+                "signature": str(measure.signature),
+            }

@@ -1,0 +1,139 @@
+"""Published systems against each other: exact tests from the golden outcomes, a slow twin."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import random
+from collections import defaultdict
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mwzeval.comparison import Comparison, compare
+from mwzeval.evaluator import Evaluator
+from mwzeval.measure import Scored
+from mwzeval.table import Table
+from tests.places import read_json, shared
+
+SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
+scipy_stats: Any = importlib.import_module("scipy.stats")
+
+
+@cache
+def scored(system: str) -> Scored:
+    return (
+        evaluator()
+        .score(read_json(shared("data", "multiwoz", "predictions", f"{system}.json")))
+        .scored
+    )
+
+
+@cache
+def evaluator() -> Evaluator:
+    data = shared("data", "multiwoz")
+    return Evaluator(bleu=True, success=True, corpus="multiwoz-2.2", data=data)
+
+
+@cache
+def comparison() -> Comparison:
+    return compare({system: scored(system) for system in SYSTEMS})
+
+
+@cache
+def golden_outcomes() -> dict[str, dict[str, dict[str, bool]]]:
+    outcomes: dict[str, dict[str, dict[str, bool]]] = defaultdict(dict)
+    path = shared("golden", "multiwoz", "vectors", "dialogues.jsonl")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = json.loads(line)
+        # Where Inform failed, success is not looked at.
+        outcomes[fields["system"]][fields["dialogue"]] = {
+            what: bool(fields[what].get("total")) for what in ("inform", "success")
+        }
+    return outcomes
+
+
+@pytest.mark.parametrize("what", ["inform", "success"])
+@pytest.mark.parametrize("system", SYSTEMS[1:])
+def test_exact_tests_are_those_of_the_golden_outcomes(system: str, what: str) -> None:
+    outcomes = golden_outcomes()
+    common = set.intersection(*(set(of) for of in outcomes.values()))
+    assert len(common) == 999
+    assert set(comparison().units) == common
+    pairs = [(outcomes[system][name][what], outcomes["augpt"][name][what]) for name in common]
+    wins, losses = pairs.count((True, False)), pairs.count((False, True))
+    difference = comparison().measure(what).of(system).difference
+    assert difference is not None
+    assert difference.counts is not None
+    found = (difference.counts.wins, difference.counts.ties, difference.counts.losses)
+    assert found == (wins, len(common) - wins - losses, losses)
+    assert difference.value == pytest.approx(100 * (wins - losses) / len(common))
+    expected = scipy_stats.binomtest(wins, wins + losses).pvalue
+    assert difference.p_value == pytest.approx(expected, rel=1e-9)
+
+
+def bleu_by_hand(sums: dict[str, float]) -> float:
+    """Return BLEU (Papineni et al., 2002) of a corpus in which every order has a match."""
+    fields = {column.rpartition(".")[2]: value for column, value in sums.items()}
+    logs = [
+        math.log(fields[f"correct_{order}"] / fields[f"total_{order}"]) for order in range(1, 5)
+    ]
+    brevity = min(0.0, 1 - fields["reference_length"] / fields["system_length"])
+    return 100 * math.exp(brevity + sum(logs) / 4)
+
+
+def some_rows(system: str, units: list[str]) -> tuple[Table, Scored]:
+    whole = scored(system)
+    table = whole.table.select(units)
+    chosen = [index for index, column in enumerate(table.columns) if column.startswith("bleu.")]
+    columns = tuple(table.columns[index] for index in chosen)
+    bleu = Table(table.units, columns, table.values[:, chosen])
+    measures = tuple(measure for measure in whole.measures if measure.name.startswith("bleu."))
+    return bleu, Scored(bleu, measures)
+
+
+@pytest.mark.parametrize(("system", "baseline"), [("damd", "augpt"), ("marco", "ubar")])
+def test_swapping_dialogues_one_by_one_gives_the_same_p_value_for_bleu(
+    system: str, baseline: str
+) -> None:
+    units = sorted(comparison().units)[::8]
+    (mine, scored_mine), (theirs, scored_theirs) = (
+        some_rows(name, units) for name in (system, baseline)
+    )
+    found = compare({baseline: scored_theirs, system: scored_mine}).measures[0].of(system)
+    assert found.difference is not None
+
+    def difference(swapped: list[bool]) -> float:
+        swap = np.array(swapped)[:, np.newaxis]
+        first = np.where(swap, theirs.values, mine.values).sum(axis=0).tolist()
+        second = np.where(swap, mine.values, theirs.values).sum(axis=0).tolist()
+        columns = mine.columns
+        return bleu_by_hand(dict(zip(columns, first, strict=True))) - bleu_by_hand(
+            dict(zip(columns, second, strict=True))
+        )
+
+    observed = difference([False] * len(units))
+    assert found.difference.value == pytest.approx(observed, abs=1e-9)
+    coin, trials = random.Random(3), 3000
+    far = sum(
+        abs(difference([coin.random() < 0.5 for _ in units])) >= abs(observed)
+        for _ in range(trials)
+    )
+    expected = (1 + far) / (1 + trials)
+    error = math.sqrt(max(expected * (1 - expected), 1e-4) * (1 / 1000 + 1 / trials))
+    assert found.difference.p_value == pytest.approx(expected, abs=4 * error)
+
+
+def test_the_published_systems_have_a_known_order() -> None:
+    combined = comparison().measure("combined")
+    by_rank = sorted(combined.systems, key=lambda entry: -entry.value)
+    assert [entry.system for entry in by_rank] == [
+        *("marco", "lava", "hdsa", "galaxy-e2e", "pptod", "ubar", "augpt", "damd")
+    ]
+    ranks = [entry.place.rank for entry in by_rank if entry.place]
+    assert ranks[0] == 1
+    assert ranks == sorted(ranks)
+    assert ranks[-1] == max(ranks) > 4

@@ -1,0 +1,211 @@
+"""Figures: files are what their ending says, always the same, with all that should be read."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import UsageError
+from mwzeval.report.page_model import PageSystem, Words
+from mwzeval.report.plots import FORMATS, plot_parts, plot_reasons, plot_scores
+from mwzeval.score import Interval
+from tests.places import ROOT
+from tests.report.systems import SCOPES, large_systems
+
+pytest.importorskip("matplotlib", reason="install the extra mwzeval[plot]")
+
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
+MAGIC = {"pdf": b"%PDF-1.", "png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml "}
+WORDS = Words("talk", "talks", "place")
+TWO = large_systems(40)
+FOUR = large_systems(40, ("first", "second", "third", "fourth"))
+
+Draw = Callable[[str], bytes]
+FIGURES: dict[str, Draw] = {
+    "scores": lambda ending: plot_scores(TWO, ["found", "words"], format_name=ending),
+    "parts": lambda ending: plot_parts(TWO, format_name=ending, words=WORDS),
+    "marked reasons": lambda ending: plot_reasons(TWO, format_name=ending, words=WORDS),
+    "counted reasons": lambda ending: plot_reasons(FOUR, format_name=ending, words=WORDS),
+}
+
+
+def texts(svg: bytes) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg.decode())
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_is_what_its_ending_says_and_always_the_same(figure: str, ending: str) -> None:
+    drawn = FIGURES[figure](ending)
+    assert drawn.startswith(MAGIC[ending])
+    assert drawn == FIGURES[figure](ending)
+    assert b"Date" not in drawn
+    assert not re.search(rb"\b20[0-9]{2}-[01][0-9]-", drawn)
+
+
+def test_configured_styles_change_nothing_and_are_left_alone() -> None:
+    import matplotlib
+
+    usual = FIGURES["scores"]("svg")
+    with matplotlib.rc_context({"font.size": 30, "axes.grid": True, "figure.dpi": 33}):
+        assert FIGURES["scores"]("svg") == usual
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_figure_is_a_column_wide(figure: str) -> None:
+    width = re.search(rb'<svg [^>]*width="([\d.]+)pt"', FIGURES[figure]("svg"))
+    assert width
+    assert float(width[1]) == pytest.approx(3.3 * 72)
+
+
+def test_scores_are_named_and_their_numbers_written() -> None:
+    shown = texts(FIGURES["scores"]("svg"))
+    for system in TWO:
+        assert shown.count(system.name) == 1
+    (found,) = (s for s in TWO[0].scores if (s.name, s.scope) == ("found", "total"))
+    assert {"Found", "Words", "11.25", f"{found.value:.1f}"} <= set(shown)
+
+
+def test_parts_come_with_their_numbers_and_counts() -> None:
+    shown = texts(FIGURES["parts"]("svg"))
+    for score in TWO[1].scores:
+        if score.scope in SCOPES:
+            assert f"{score.value:.1f}" in shown
+            assert f"{score.scope} ({score.n})" in shown
+    assert {"Found", "Solved"} <= set(shown)
+    assert "Words" not in shown
+
+
+@pytest.mark.parametrize(
+    ("figure", "systems"), [("marked reasons", TWO), ("counted reasons", FOUR)]
+)
+def test_reasons_come_with_all_systems(figure: str, systems: tuple[PageSystem, ...]) -> None:
+    shown = texts(FIGURES[figure]("svg"))
+    assert {system.name for system in systems} <= set(shown)
+    assert {"never-gave", "wrong", "missing", "nothing-offered"} <= set(shown)
+    assert any("talks" in text for text in shown)
+
+
+def test_more_than_three_systems_have_their_reasons_counted() -> None:
+    counts = [
+        sum(any(r.code.startswith("never-gave") for r in e.reasons) for e in system.explanations)
+        for system in FOUR
+    ]
+    shown = texts(FIGURES["counted reasons"]("svg"))
+    assert {str(count) for count in counts} <= set(shown)
+
+
+def test_what_is_missing_is_a_dash_and_no_interval_no_whisker() -> None:
+    bare = replace(
+        TWO[0].scores[0], value=float("nan"), interval=Interval(1.0, float("inf"), 0.95, "x")
+    )
+    systems = [replace(TWO[0], scores=(bare,)), replace(TWO[1], scores=TWO[1].scores[1:])]
+    assert texts(plot_scores(systems, ["found"], format_name="svg")).count("–") == 2
+    parts = texts(plot_parts([TWO[0], replace(TWO[1], scores=())], format_name="svg", words=WORDS))
+    assert parts.count("–") == 2 * (1 + len(SCOPES))
+
+
+def test_names_are_drawn_as_they_are_but_short() -> None:
+    names = ("$x_1$ & <y>", "n" * 99)
+    systems = [replace(system, name=name) for system, name in zip(TWO, names, strict=True)]
+    shown = texts(plot_scores(systems, ["found"], format_name="svg"))
+    assert {"$x_1$ &amp; &lt;y&gt;", "n" * 24 + "…"} <= set(shown)
+
+
+def test_what_cannot_be_drawn_is_said() -> None:
+    nothing = [replace(TWO[0], scores=TWO[0].scores[-1:], explanations=())]
+    with pytest.raises(UsageError, match="by place"):
+        plot_parts(nothing, format_name="svg", words=WORDS)
+    with pytest.raises(UsageError, match="nothing was lost"):
+        plot_reasons(nothing, format_name="svg", words=WORDS)
+    with pytest.raises(UsageError, match='"foud" — did you mean "found"'):
+        plot_scores(TWO, ["foud"], format_name="svg")
+
+
+@pytest.mark.parametrize("kind", ["scores", "domains", "reasons"])
+def test_the_command_draws_the_sample(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = tmp_path / "figure.SVG"
+    assert main(["plot", GOOD, WEAK, "--kind", kind, "-o", str(figure)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"wrote {figure} (" in shown.err
+    assert {"sample-good", "sample-weak-tracker"} <= set(texts(figure.read_bytes()))
+
+
+def test_the_command_draws_the_scores_asked_for(tmp_path: Path) -> None:
+    figure = tmp_path / "figure.svg"
+    chosen = ["--scores", "dst.slot_f1,bleu.sample", "--width", "6.9"]
+    assert main(["plot", GOOD, *chosen, "-o", str(figure)]) == 0
+    shown = texts(figure.read_bytes())
+    assert {"Slot F1", "BLEU (sample)"} <= set(shown)
+    assert "Inform" not in shown
+
+
+@pytest.mark.parametrize("name", ["figure.jpg", "figure", "svg"])
+def test_another_ending_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plot", GOOD, "-o", str(tmp_path / name)]) == 2
+    assert "ends in one of .pdf, .png, .svg" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([GOOD], "-o"),
+        ([GOOD, "-o", "x.svg", "--width", "0.1"], "2 to 20 inches"),
+        ([GOOD, "-o", "x.svg", "--width", "wide"], "--width"),
+        ([GOOD, "-o", "x.svg", "--kind", "domains", "--scores", "inform"], "--kind scores"),
+    ],
+)
+def test_bad_use_is_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["plot", *arguments])
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+WITHOUT_MATPLOTLIB = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "matplotlib":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from mwzeval.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_without_matplotlib_it_is_said_what_to_install(tmp_path: Path) -> None:
+    figure = tmp_path / "figure.pdf"
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MATPLOTLIB, "plot", GOOD, "-o", str(figure)],
+        capture_output=True,
+        encoding="utf-8",
+        env=dict(os.environ),
+        check=False,
+    )
+    assert run.returncode == 2
+    assert run.stdout == ""
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("error: drawing needs matplotlib")
+    assert "pip install 'mwzeval[plot]'" in line
+    assert not figure.exists()

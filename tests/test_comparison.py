@@ -1,0 +1,389 @@
+"""Systems compared on common dialogues: what must hold for any of them, and slow twins."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mwzeval.comparison import Comparison, compare
+from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
+from mwzeval.errors import UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.measure import Resampling, Scored
+from mwzeval.report.comparison import comparison_document, shown_p
+from mwzeval.report.formats import FORMATS, render
+from mwzeval.report.json import to_json
+from mwzeval.score import WHOLE
+from mwzeval.statistics import (
+    WinsTiesLosses,
+    holm,
+    randomization_test_of_units,
+    rank_clusters,
+    significant_pairs,
+)
+from mwzeval.type_counts import Type, TypeCounts, randomization_tests
+from tests.places import SAMPLE_SYSTEMS, sample_predictions
+
+FEW = Resampling(samples=200, seed=7)
+PREDICTING = ("good", "weak-tracker", "no-phone")
+
+
+@cache
+def sample_evaluator() -> Evaluator:
+    return Evaluator(True, True, True, True, corpus="sample")
+
+
+@cache
+def scored(system: str) -> Scored:
+    return sample_evaluator().score(sample_predictions(system)).scored
+
+
+def systems(*names: str) -> dict[str, Scored]:
+    return {name: scored(name) for name in names}
+
+
+def plain(comparison: Comparison) -> str:
+    return to_json(comparison_document(comparison).plain)
+
+
+@cache
+def of_all() -> Comparison:
+    return compare(systems(*SAMPLE_SYSTEMS), resampling=FEW, scopes=True)
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    comparison = compare({"a": scored("good"), "b": scored("good")}, resampling=FEW, scopes=True)
+    assert {measure.scope for measure in comparison.measures} > {WHOLE, "hotel"}
+    for measure in comparison.measures:
+        first, second = measure.systems
+        assert first.value == second.value
+        assert first.difference is None
+        difference = second.difference
+        assert difference is not None
+        assert (difference.value, difference.p_value, difference.adjusted) == (0, 1, 1)
+        assert difference.interval is not None
+        assert (difference.interval.low, difference.interval.high) == (0, 0)
+        if difference.counts is not None:
+            assert difference.counts == WinsTiesLosses(0, difference.counts.ties, 0)
+            assert difference.counts.ties > 0
+        if measure.scope == WHOLE:
+            assert first.place == second.place
+            assert first.place is not None
+            assert first.place.rank == 1
+
+
+def test_exchanging_two_systems_changes_the_signs_and_nothing_else() -> None:
+    there = compare(systems("good", "weak-tracker"), resampling=FEW, scopes=True)
+    back = compare(systems("weak-tracker", "good"), resampling=FEW, scopes=True)
+    assert len(there.measures) == len(back.measures) > 20
+    for measure in there.measures:
+        mine = measure.of("weak-tracker").difference
+        theirs = back.measure(measure.name, measure.scope).of("good").difference
+        assert mine is not None
+        assert theirs is not None
+        assert theirs.value == pytest.approx(-mine.value, abs=1e-12)
+        assert theirs.p_value == mine.p_value
+        if mine.counts is not None:
+            counts = mine.counts
+            assert theirs.counts == WinsTiesLosses(counts.losses, counts.ties, counts.wins)
+        assert mine.interval is not None
+        assert theirs.interval is not None
+        assert (-theirs.interval.high, -theirs.interval.low) == pytest.approx(
+            (mine.interval.low, mine.interval.high), abs=1e-9
+        )
+        for system in there.systems:
+            place = back.measure(measure.name, measure.scope).of(system).place
+            assert measure.of(system).place == place
+
+
+def test_the_order_of_dialogues_matters_only_to_msttr_whose_windows_follow_it() -> None:
+    def shuffled(system: str, seed: int) -> Scored:
+        predictions = sample_predictions(system)
+        order = list(predictions)
+        np.random.default_rng(seed).shuffle(order)
+        return sample_evaluator().score({name: predictions[name] for name in order}).scored
+
+    expected = compare(systems("good", "no-phone"), resampling=FEW)
+    found = compare(
+        {"good": shuffled("good", 1), "no-phone": shuffled("no-phone", 2)}, resampling=FEW
+    )
+    for measure in expected.measures:
+        if measure.name == "richness.msttr":
+            continue
+        mine, other = measure.of("no-phone"), found.measure(measure.name).of("no-phone")
+        assert mine.difference is not None
+        assert other.difference is not None
+        assert other.value == pytest.approx(mine.value, abs=1e-12)
+        assert other.difference.p_value == mine.difference.p_value
+        assert other.difference.counts == mine.difference.counts
+        assert other.place == mine.place
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    one, other = (
+        plain(compare(systems(*PREDICTING), resampling=FEW, scopes=True)) for _ in range(2)
+    )
+    assert one == other
+    assert one != plain(compare(systems(*PREDICTING), resampling=replace(FEW, seed=8), scopes=True))
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_what_was_scored_can_be_sent_to_another_process(system: str) -> None:
+    here = scored(system)
+    there = pickle.loads(pickle.dumps(here))
+    assert there.scores(FEW) == here.scores(FEW)
+
+
+def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others() -> None:
+    first, second = sample_predictions("good"), sample_predictions("weak-tracker")
+    names = list(first)
+    mine = {name: first[name] for name in names[3:]}
+    theirs = {name: second[name] for name in names[:-2]}
+    common = names[3:-2]
+    evaluator = sample_evaluator()
+    comparison = compare(
+        {
+            "good": evaluator.score(mine).scored,
+            "weak-tracker": evaluator.score(theirs).scored,
+        },
+        resampling=FEW,
+        scopes=True,
+    )
+    assert comparison.units == tuple(common)
+    assert comparison.left_out == {"good": 2, "weak-tracker": 3}
+    alone = evaluator.score({name: second[name] for name in common}).scored
+    expected = {(score.name, score.scope): score for score in alone.scores()}
+    for measure in comparison.measures:
+        score = expected[measure.name, measure.scope]
+        assert measure.n == score.n
+        # The windows of MSTTR are those of the whole input.
+        close = 0.02 if measure.name == "richness.msttr" else 1e-9
+        assert measure.of("weak-tracker").value == pytest.approx(score.value, abs=close)
+    heading = comparison_document(comparison).heading
+    assert f"{len(common)} dialogues that all have" in heading[0]
+    assert heading[1].endswith("2 of good, 3 of weak-tracker")
+
+
+def test_outcomes_are_tested_by_mcnemar_and_everything_else_by_swapping() -> None:
+    for measure in of_all().measures:
+        outcome = measure.name in ("inform", "success")
+        assert measure.test == (MCNEMAR if outcome else RANDOMIZATION)
+
+
+def test_the_combined_score_is_made_of_the_others_and_is_compared_like_them() -> None:
+    comparison = of_all()
+    for system in comparison.systems:
+        inform, success, bleu, combined = (
+            comparison.measure(name).of(system)
+            for name in ("inform", "success", "bleu.sample", "combined")
+        )
+        assert combined.value == pytest.approx((inform.value + success.value) / 2 + bleu.value)
+        if system != comparison.baseline:
+            parts = [entry.difference for entry in (inform, success, bleu)]
+            assert combined.difference is not None
+            values = [part.value for part in parts if part is not None]
+            assert combined.difference.value == pytest.approx(
+                (values[0] + values[1]) / 2 + values[2]
+            )
+
+
+def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs() -> None:
+    comparison = of_all()
+    names = comparison.systems
+    rows = {name: scored(name) for name in names}
+    for measure in comparison.measures:
+        differences = [d for entry in measure.systems if (d := entry.difference) is not None]
+        assert [d.adjusted for d in differences] == list(holm([d.p_value for d in differences]))
+    for name in ("success", "bleu.sample", "richness.num_unigrams"):
+        p_values: dict[tuple[str, str], float] = {}
+        for index, earlier in enumerate(names):
+            for later in names[index + 1 :]:
+                pair = compare({earlier: rows[earlier], later: rows[later]}, resampling=FEW)
+                difference = pair.measure(name).of(later).difference
+                assert difference is not None
+                p_values[later, earlier] = difference.p_value
+        scores = {entry.system: entry.value for entry in comparison.measure(name).systems}
+        ranks = rank_clusters(scores, significant_pairs(p_values, comparison.level))
+        places = {rank.system: (rank.cluster, rank.rank, rank.lowest) for rank in ranks}
+        for entry in comparison.measure(name).systems:
+            assert entry.place is not None
+            place = (entry.place.rank, entry.place.best, entry.place.worst)
+            assert place == places[entry.system]
+        assert len({place[0] for place in places.values()}) > 1
+
+
+def test_scores_that_some_system_lacks_are_not_compared_and_named() -> None:
+    comparison = of_all()
+    without = comparison.lacking["Joint accuracy"]
+    assert without
+    assert not any(measure.name.startswith("dst.") for measure in comparison.measures)
+    assert any(
+        "Joint accuracy" in line and without[0] in line
+        for line in comparison_document(comparison).heading
+    )
+    predicting = compare(
+        systems(*(name for name in SAMPLE_SYSTEMS if name not in without)), resampling=FEW
+    )
+    assert predicting.measure("dst.joint_accuracy")
+    assert not predicting.lacking
+
+
+def test_where_states_come_from_may_differ_and_is_shown() -> None:
+    comparison = of_all()
+    assert len({chosen["state"] for chosen in comparison.choices.values()}) == 2
+    notes = comparison_document(comparison).notes
+    assert any(note.startswith("policy-only: ") and "state gold" in note for note in notes)
+    assert all("state" not in dict(m.signature.choices) for m in comparison.measures)
+
+
+def test_other_rules_are_refused_by_name() -> None:
+    other = Evaluator(success=True, corpus="sample", rules="2023")
+    with pytest.raises(UsageError, match=r'"good" and "new" .* differ in rules \(2021 and 2023\)'):
+        compare(
+            {"good": scored("good"), "new": other.score(sample_predictions("good")).scored},
+            resampling=FEW,
+        )
+
+
+def test_systems_without_a_common_dialogue_are_refused() -> None:
+    predictions = sample_predictions("good")
+    names = list(predictions)
+    halves = {
+        half: sample_evaluator().score({name: predictions[name] for name in chosen}).scored
+        for half, chosen in (("first", names[:30]), ("second", names[30:]))
+    }
+    with pytest.raises(UsageError, match='"second" has no dialogue in common'):
+        compare(halves)
+    with pytest.raises(UsageError, match="at least two"):
+        compare({"first": halves["first"]})
+
+
+def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compare() -> None:
+    predictions = sample_predictions("good")
+    name = next(iter(predictions))
+    one = sample_evaluator().score({name: predictions[name]}).scored
+    comparison = compare({"a": one, "b": scored("weak-tracker")}, resampling=FEW)
+    assert comparison.units == (name,)
+    for format_name in FORMATS:
+        assert render(comparison_document(comparison), format_name)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_every_format_has_every_system(format_name: str) -> None:
+    text = render(comparison_document(of_all()), format_name)
+    assert all(system in text for system in SAMPLE_SYSTEMS)
+
+
+def test_tables_begin_with_the_baseline_and_mark_what_is_significant() -> None:
+    comparison = of_all()
+    document = comparison_document(comparison)
+    assert len(document.sheets) == len(comparison.measures)
+    for sheet, measure in zip(document.sheets, comparison.measures, strict=True):
+        assert [row[0].text for row in sheet.rows] == list(comparison.systems)
+        assert sheet.rows[0][2].text == "baseline"
+        best = max(entry.value for entry in measure.systems)
+        for row, entry in zip(sheet.rows, measure.systems, strict=True):
+            assert row[1].best is (entry.value == best)
+            difference = entry.difference
+            significant = difference is not None and difference.adjusted <= comparison.level
+            assert bool(row[2].mark) is significant
+
+
+@pytest.mark.parametrize(
+    ("p_value", "expected"),
+    [(1.0, "1.000"), (0.0499, "0.050"), (1 / 1001, "0.001"), (0.0004, "<0.001"), (0.0, "<0.001")],
+)
+def test_p_values_are_shown_with_three_decimals(p_value: float, expected: str) -> None:
+    assert shown_p(p_value) == expected
+
+
+def test_too_few_samples_for_ranks_are_pointed_out() -> None:
+    few = compare(systems(*SAMPLE_SYSTEMS), resampling=Resampling(samples=50))
+    assert any("use --samples 200 or more" in note for note in comparison_document(few).notes)
+    enough = compare(systems(*SAMPLE_SYSTEMS), resampling=Resampling(samples=200))
+    assert not any("or more" in note for note in comparison_document(enough).notes)
+
+
+def words_of(random: np.random.Generator, units: int, vocabulary: int) -> dict[str, list[Type]]:
+    return {
+        f"u{unit:02}": [(f"w{word}",) for word in random.zipf(1.6, 30) % vocabulary]
+        for unit in range(units)
+    }
+
+
+def surprise(counts: NDArray[np.int64], types: Any) -> NDArray[np.float64]:
+    total = counts.sum(axis=1, keepdims=True)
+    share = np.where(counts, counts / total, 1)
+    return np.asarray(-(share * np.log2(share)).sum(axis=1), dtype=np.float64)
+
+
+def distinct(counts: NDArray[np.int64], types: Any) -> NDArray[np.float64]:
+    return np.asarray(np.count_nonzero(counts, axis=1), dtype=np.float64)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_swapping_type_counts_equals_counting_the_swapped_words(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(seed)
+    # Blocks of a few samples only.
+    monkeypatch.setattr("mwzeval.type_counts.DENSE_CELLS", 500)
+    mine, theirs = words_of(random, 12, 60), words_of(random, 12, 70)
+    results = randomization_tests(
+        TypeCounts.of(mine.items()),
+        TypeCounts.of(theirs.items()),
+        [distinct, surprise],
+        samples=100,
+        seed=seed,
+    )
+    texts = [*mine.values(), *theirs.values()]
+
+    def counted(which: NDArray[np.float64]) -> Mapping[Type, int]:
+        return Counter(
+            word for text, used in zip(texts, which, strict=True) if used for word in text
+        )
+
+    def distinct_words(which: NDArray[np.float64]) -> float:
+        return len(counted(which))
+
+    def entropy(which: NDArray[np.float64]) -> float:
+        counts = np.array(sorted(counted(which).values()))
+        share = counts / counts.sum()
+        return float(-(share * np.log2(share)).sum())
+
+    for result, statistic in zip(results, (distinct_words, entropy), strict=True):
+        expected = randomization_test_of_units(statistic, 12, samples=100, seed=seed)
+        assert result.p_value == expected.p_value
+        assert result.difference == pytest.approx(expected.difference)
+
+
+def test_type_counts_of_some_units_are_those_of_these_units() -> None:
+    words = words_of(np.random.default_rng(5), 9, 40)
+    words["u03"] = []
+    chosen = ["u07", "u03", "u00"]
+    found = TypeCounts.of(words.items()).select(chosen)
+    expected = TypeCounts.of((unit, words[unit]) for unit in chosen)
+    assert found.units == expected.units == tuple(chosen)
+    assert Counter(dict(zip(found.types, found.totals().tolist(), strict=True))) == Counter(
+        dict(zip(expected.types, expected.totals().tolist(), strict=True))
+    )
+    assert found.jackknife(distinct).left_out.tolist() == (
+        expected.jackknife(distinct).left_out.tolist()
+    )
+    with pytest.raises(KeyError):
+        found.select(["u01"])
+
+
+def test_type_counts_of_other_units_are_not_paired() -> None:
+    words = words_of(np.random.default_rng(5), 4, 40)
+    counts = TypeCounts.of(words.items())
+    with pytest.raises(ValueError, match="same units"):
+        randomization_tests(counts, counts.select(list(reversed(counts.units))), [distinct])

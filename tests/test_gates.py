@@ -1,0 +1,207 @@
+"""Gates: which scores fail, what is refused, and what the command writes and exits with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.gates import Gate, failures, parse_gates, resolve_gates, worse_than
+from mwzeval.measure import Resampling
+from mwzeval.statistics import holm, mcnemar, randomization_test, swapped_sums
+from tests.places import ROOT, read_json, sample_predictions
+
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
+KNOWN = ("inform", "inform.hotel", "success", "bleu.sample", "dst.joint_accuracy")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return tmp_path
+
+
+def resolved(text: str) -> tuple[Gate, ...]:
+    return resolve_gates(parse_gates(text), KNOWN, {"bleu": "bleu.sample"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("inform=85", [("inform", 85)]),
+        (" inform = 85.5 ,success=70", [("inform", 85.5), ("success", 70)]),
+        ("inform.total=85", [("inform", 85)]),
+        ("inform.hotel=80,bleu=17", [("inform.hotel", 80), ("bleu.sample", 17)]),
+        ("dst.joint_accuracy=-1", [("dst.joint_accuracy", -1)]),
+    ],
+)
+def test_gates_are_scores_with_the_least_they_may_be(
+    text: str, expected: list[tuple[str, float]]
+) -> None:
+    assert [(gate.name, gate.least) for gate in resolved(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "score=number"),
+        ("inform", "score=number"),
+        ("inform=", "score=number"),
+        ("=5", "score=number"),
+        ("inform=high", '"inform=high"'),
+        ("inform=nan", "score=number"),
+        ("inform=inf", "score=number"),
+        ("inform=85,", "score=number"),
+        ("infrom=85", 'did you mean "inform"?'),
+        ("joint_accuracy=85", 'did you mean "dst.joint_accuracy"?'),
+        ("inform.hotels=85", 'did you mean "inform.hotel"?'),
+        ("combined=85", "ask for their metric"),
+    ],
+)
+def test_gates_that_make_no_sense_are_refused_in_one_line(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolved(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "fails"), [(84.999, True), (85.0, False), (90.0, False), (float("nan"), True)]
+)
+def test_a_score_fails_when_it_is_under_its_gate_unrounded(value: float, fails: bool) -> None:
+    assert bool(list(failures([Gate("inform", 85)], {"inform": value}))) is fails
+
+
+def test_all_failing_gates_are_told_and_the_report_is_written(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gates = "inform=99,success=10,inform.hotel=98,bleu=90"
+    assert main(["evaluate", "-bs", "-i", GOOD, "--fail-under", gates]) == 1
+    printed = capsys.readouterr()
+    told = [line for line in printed.err.splitlines() if line.startswith("failed: ")]
+    assert [line.split()[1] for line in told] == ["inform", "inform.hotel", "bleu.sample"]
+    report = read_json(elsewhere / "evaluation_results.json")
+    assert report == Evaluator(bleu=True, success=True).evaluate(sample_predictions("good"))
+    assert printed.out.startswith("sample, test fold")
+
+
+def test_gates_that_hold_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "-s", "-i", GOOD]) == 0
+    expected = capsys.readouterr()
+    gated = ["--fail-under", "inform=90,success=80", "--fail-below", WEAK]
+    assert main(["evaluate", "-s", "-i", GOOD, *gated]) == 0
+    assert capsys.readouterr() == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--fail-under", "infrom=85"], 'error: --fail-under: there is no score "infrom" — did'),
+        (["--fail-under", "bleu=85"], 'there is no score "bleu" (scored: inform, success; '),
+        (["--fail-below", "missing.json"], "missing.json: cannot be read"),
+        (["--fail-below", "short.json"], "1 only in the input"),
+    ],
+)
+def test_bad_gates_end_in_one_line_and_nothing_is_written(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    short = sample_predictions("good")
+    short.popitem()
+    (elsewhere / "short.json").write_text(json.dumps(short))
+    assert main(["evaluate", "-s", "-i", GOOD, *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert len(printed.err.splitlines()) == 1
+    assert [path.name for path in elsewhere.iterdir()] == ["short.json"]
+
+
+def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
+    system = evaluator.score(sample_predictions("weak-tracker")).scored
+    baseline = evaluator.score(sample_predictions("good")).scored
+    ours, theirs = system.table, baseline.table.select(system.table.units)
+    sums = swapped_sums(ours, theirs)
+    p_values: dict[str, float] = {}
+    for measure in system.measures:
+        if measure.scope != "total" or measure.name.startswith("richness"):
+            continue
+        if measure.outcome:
+            outcomes = (table.column(measure.outcome) for table in (ours, theirs))
+            p_values[measure.name] = mcnemar(*outcomes).p_value
+        else:
+            p_values[measure.name] = randomization_test(measure.of, sums).p_value
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    worse = {w.name: w for w in worse_than(system, baseline, Resampling())}
+    assert worse
+    assert set(worse) <= {name for name, p_value in adjusted.items() if p_value <= 0.05}
+    for name, found in worse.items():
+        assert found.value < found.baseline
+        assert found.p_value == pytest.approx(adjusted[name])
+    assert not worse_than(baseline, system, Resampling())
+    assert not worse_than(system, system, Resampling())
+
+
+def test_significantly_worse_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "-sd", "-q", "-i", WEAK, "--fail-below", GOOD]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "failed: dst.joint_accuracy is " in printed.err
+    assert "significantly worse than the baseline's 96" in printed.err
+    assert main(["evaluate", "-sd", "-q", "-i", GOOD, "--fail-below", WEAK]) == 0
+
+
+def test_what_only_one_of_them_has_cannot_pass_unseen(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stateless: dict[str, list[dict[str, Any]]] = deepcopy(sample_predictions("good"))
+    for turns in stateless.values():
+        for turn in turns:
+            turn.pop("state")
+    (elsewhere / "stateless.json").write_text(json.dumps(stateless))
+    assert main(["evaluate", "-sd", "-i", "stateless.json", "--fail-below", GOOD]) == 2
+    assert "only one of input and baseline has dst.joint_accuracy" in capsys.readouterr().err
+    assert main(["evaluate", "-r", "-i", GOOD, "--fail-below", GOOD]) == 2
+    assert "ask for other metrics than richness" in capsys.readouterr().err
+
+
+def test_the_step_summary_gets_the_tables_and_the_failures(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = elsewhere / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert main(["evaluate", "-s", "-q", "-i", GOOD, "--fail-under", "inform=99"]) == 1
+    written = summary.read_text()
+    assert written.startswith("before\n")
+    assert "| Inform | 93.5 |" in written
+    assert "- failed: inform is 93.5484, under 99\n" in written
+
+
+@pytest.mark.parametrize("place", ["missing/summary.md", ".", "nul\x00"])
+def test_a_step_summary_that_cannot_be_written_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    if "\x00" not in place:
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", place)
+    else:
+        monkeypatch.setattr("os.environ", {"GITHUB_STEP_SUMMARY": place})
+    assert main(["evaluate", "-s", "-i", GOOD]) == 0
+    assert capsys.readouterr().err.startswith("warning: GITHUB_STEP_SUMMARY was not written: ")
+
+
+def test_the_program_exits_with_1(elsewhere: Path) -> None:
+    command = [sys.executable, str(ROOT / "evaluate.py"), "-s", "-i", GOOD]
+    done = subprocess.run(
+        [*command, "--fail-under", "inform=99"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "failed: inform is 93.5484, under 99\n")

@@ -1,0 +1,267 @@
+"""The published tables, and a system's place among them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import DataError, UsageError
+from mwzeval.leaderboard import (
+    COMPARED,
+    Leaderboard,
+    candidate,
+    cautions,
+    combined,
+    read_leaderboard,
+    rounded,
+    standings,
+)
+from mwzeval.resources import embedded
+from tests.places import ROOT, read_json, shared
+
+TABLES = ("end_to_end", "policy_optimization")
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def board() -> Leaderboard:
+    return read_leaderboard(embedded("leaderboard.json"))
+
+
+def records(
+    inform: float = 85.0,
+    success: float = 75.0,
+    bleu: float = 19.0,
+    *,
+    width: float | None = 1.0,
+    n: int = 1000,
+    state: str = "predicted",
+    **choices: str,
+) -> list[dict[str, Any]]:
+    chosen = {
+        "corpus": "multiwoz-2.2@0123abcd",
+        "fold": "test",
+        "n": str(n),
+        "turns": "7372",
+        "state": state,
+        "rules": "2021",
+        "references": "mwz22@0123abcd",
+    } | choices
+    signature = "|".join(["x", *(f"{key}:{value}" for key, value in chosen.items())])
+    total = (inform + success) / 2 + bleu
+    values = {"inform": inform, "success": success, "bleu.mwz22": bleu, "combined": total}
+    return [
+        {
+            "score": name,
+            "scope": "total",
+            "value": value,
+            "low": None if width is None else value - width,
+            "high": None if width is None else value + width,
+            "n": n,
+            "signature": signature if width is None else f"{signature}|ci:95%-bootstrap",
+        }
+        for name, value in values.items()
+    ]
+
+
+def test_the_figures_are_those_published_and_combined_is_not_copied() -> None:
+    published = read_json(shared("data", "multiwoz", "leaderboard.json"))
+    ours = read_json(ROOT / "data" / "leaderboard.json")
+    assert ours["source"]
+    assert ours["reference_corpus"] == published["reference_corpus"]
+    for table in TABLES:
+        without = [{k: v for k, v in row.items() if k != "combined"} for row in published[table]]
+        assert ours[table] == without
+
+
+def test_combined_scores_are_computed_and_rows_sorted_by_them(board: Leaderboard) -> None:
+    found = {row.system: row.figures["combined"] for row in board.tables["end_to_end"]}
+    assert rounded(found["DAMD"]) == "69.2"
+    assert rounded(found["GALAXY"]) == "100.2"
+    for table in board.tables.values():
+        scores = [row.figures["combined"] for row in table]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("figures", "exact", "shown"),
+    [
+        ((57.9, 47.6, 16.4), "69.15", "69.2"),
+        ((83.4, 70.3, 17.6), "94.45", "94.5"),
+        ((85.4, 75.7, 19.64), "100.19", "100.2"),
+    ],
+)
+def test_combined_is_exact_and_rounds_halves_up(
+    figures: tuple[float, float, float], exact: str, shown: str
+) -> None:
+    assert combined(*figures) == pytest.approx(type(combined(*figures))(exact))
+    assert rounded(float(combined(*figures))) == shown
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"source": 1}', '{"states": {"a": "gold"}}'])
+def test_a_damaged_file_of_tables_is_an_error(elsewhere: Path, text: str) -> None:
+    (elsewhere / "tables.json").write_text(text)
+    with pytest.raises(DataError, match="published tables"):
+        read_leaderboard(elsewhere / "tables.json")
+
+
+@pytest.mark.parametrize(
+    ("figures", "above"), [((100, 100, 30), 0), ((85.9, 76.5, 19.1), 5), ((1, 1, 1), 17)]
+)
+def test_a_system_stands_where_its_combined_score_puts_it(
+    board: Leaderboard, figures: tuple[float, float, float], above: int
+) -> None:
+    system = candidate("mine", records(*figures), board)
+    end_to_end, policy = standings(board, system)
+    assert (end_to_end.above, policy.above) == (above, None)
+
+
+def test_a_system_with_gold_states_stands_among_those(board: Leaderboard) -> None:
+    system = candidate("mine", records(state="gold"), board)
+    assert [standing.above is None for standing in standings(board, system)] == [True, False]
+    forced = standings(board, system, "end_to_end")
+    assert [standing.table for standing in forced] == ["end_to_end"]
+    assert forced[0].above is not None
+    assert any("states are gold" in line for line in cautions(board, system, forced))
+    assert not cautions(board, system, standings(board, system))
+
+
+def test_similar_is_what_an_interval_of_the_difference_does_not_exclude(
+    board: Leaderboard,
+) -> None:
+    width = 1.0
+    system = candidate("mine", records(85.0, 75.0, 19.0, width=width), board)
+    (standing,) = standings(board, system, "end_to_end")
+    for neighbour in standing.neighbours:
+        for name in COMPARED:
+            theirs = neighbour.published.figures[name]
+            apart = abs(system.figures[name].value - theirs)
+            other = width
+            if name in ("inform", "success"):  # the normal approximation of Wilson's interval
+                other = 1.96 * 100 * math.sqrt(theirs / 100 * (1 - theirs / 100) / 1000)
+            reach = math.hypot(width, other)
+            if abs(apart - reach) > 0.1:
+                assert (name in neighbour.similar) is (apart < reach), (neighbour, name)
+        assert neighbour.indistinguishable is (neighbour.similar == set(COMPARED))
+
+
+def test_the_published_system_itself_is_indistinguishable(board: Leaderboard) -> None:
+    system = candidate("again", records(83.4, 70.3, 17.6), board)
+    (standing,) = standings(board, system, "end_to_end")
+    (same,) = (n for n in standing.neighbours if n.published.system == "UBAR")
+    assert same.indistinguishable
+
+
+def test_without_intervals_rates_get_one_and_nothing_else_is_called_similar(
+    board: Leaderboard,
+) -> None:
+    system = candidate("mine", records(85.0, 75.0, 19.0, width=None), board)
+    interval = system.figures["inform"].interval
+    assert interval is not None
+    assert (round(interval.low, 1), round(interval.high, 1)) == (82.7, 87.1)
+    shown = standings(board, system)
+    assert all(n.similar <= {"inform", "success"} for n in shown[0].neighbours)
+    assert any(
+        "no interval is known of bleu, combined" in c for c in cautions(board, system, shown)
+    )
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"corpus": "sample@0"},
+        {"corpus": "multiwoz-2.1@0"},
+        {"fold": "dev"},
+        {"rules": "2023"},
+    ],
+)
+def test_what_was_scored_otherwise_is_refused(board: Leaderboard, choices: dict[str, str]) -> None:
+    (key,) = choices
+    with pytest.raises(UsageError, match=f"{key} is .*, there "):
+        candidate("mine", records(**choices), board)  # type: ignore[arg-type]
+
+
+def test_missing_dialogues_or_turns_are_cautioned(board: Leaderboard) -> None:
+    system = candidate("mine", records(n=999, turns="7371"), board)
+    assert len(cautions(board, system, ())) == 2
+    assert "dialogues scored are 999" in cautions(board, system, ())[0]
+
+
+@pytest.mark.parametrize(
+    "scores", [None, 5, "x", [1], [{}], [{"score": "inform", "scope": "total"}], {"a": 1}]
+)
+def test_what_is_no_list_of_scores_is_refused(board: Leaderboard, scores: Any) -> None:
+    with pytest.raises(UsageError, match="mine: not a report"):
+        candidate("mine", scores, board)
+
+
+def test_scores_that_are_missing_are_named(board: Leaderboard) -> None:
+    for scores, message in (([], "inform, success, bleu, combined"), (records()[:2], "bleu, comb")):
+        with pytest.raises(UsageError, match=message):
+            candidate("mine", scores, board)
+
+
+def test_the_tables_are_printed_without_any_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leaderboard"]) == 0
+    shown = capsys.readouterr().out
+    for text in ("end to end", "policy optimization", "DAMD", "69.2", "source: ", "rules 2021"):
+        assert text in shown
+    assert "≈" not in shown
+    assert main(["leaderboard", "--table", "end-to-end", "-f", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["table"] for row in rows} == {"end_to_end"}
+    (damd,) = (r for r in rows if (r["system"], r["figure"]) == ("DAMD", "combined"))
+    assert float(damd["value"]) == 69.15
+
+
+@pytest.mark.parametrize("format_name", ["text", "json", "jsonl", "csv", "markdown", "latex"])
+def test_a_report_is_placed_in_every_format(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str], format_name: str
+) -> None:
+    (elsewhere / "mine.json").write_text(json.dumps({"meta": {"scores": records()}}))
+    assert main(["leaderboard", "--report", "mine.json", "-f", format_name]) == 0
+    assert "mine" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-i", GOOD], "corpus is sample, there multiwoz-2.2"),
+        (["--table", "end_to_emd"], 'did you mean "end_to_end"?'),
+        (["--report", "missing.json"], "cannot be read"),
+        (["--report", GOOD], "not a report of `mwzeval evaluate`"),
+    ],
+)
+def test_bad_use_is_told(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["leaderboard", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+
+
+def test_a_published_system_finds_itself_on_real_data(capsys: pytest.CaptureFixture[str]) -> None:
+    data = shared("data", "multiwoz")
+    arguments = ["leaderboard", "-i", str(data / "predictions" / "ubar.json"), "--data", str(data)]
+    assert main([*arguments, "-f", "json", "--samples", "200"]) == 0
+    rows = json.loads(capsys.readouterr().out)["tables"]["end_to_end"]
+    names = [row["system"] for row in rows]
+    assert abs(names.index("ubar") - names.index("UBAR")) == 1
+    (published,) = (row for row in rows if row["system"] == "UBAR")
+    assert published["indistinguishable"]
+    (damd,) = (row for row in rows if row["system"] == "DAMD")
+    assert damd["similar"] == []

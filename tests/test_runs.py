@@ -1,0 +1,185 @@
+"""Many runs of one system: means, spread, and where the variance comes from."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import InputError, UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.runs import across
+from mwzeval.statistics import variance_components
+from tests.places import ROOT, read_json, sample_predictions
+
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+Predictions = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def mixture(seed: int) -> Predictions:
+    """Return a run: each dialogue is of one of two systems, in an order of its own."""
+    good, weak = sample_predictions("good"), sample_predictions("weak-tracker")
+    chosen = random.Random(seed)
+    names = sorted(good)
+    chosen.shuffle(names)
+    return {name: (good if chosen.random() < 0.6 else weak)[name] for name in names}
+
+
+@pytest.fixture
+def files(elsewhere: Path) -> list[str]:
+    for seed in range(4):
+        (elsewhere / f"{seed}.json").write_text(json.dumps(mixture(seed)))
+    return [f"{seed}.json" for seed in range(4)]
+
+
+def test_every_score_has_mean_spread_and_range(files: list[str], evaluator: Evaluator) -> None:
+    assert main(["evaluate", "-bsrd", "-q", "--runs", *files]) == 0
+    report = read_json(Path("evaluation_results.json"))
+    runs = [evaluator.report(mixture(seed)) for seed in range(4)]
+    assert [run["run"] for run in report["runs"]] == files
+    for run, expected in zip(report["runs"], runs, strict=True):
+        assert run["success"] == expected.metrics["success"]
+    assert len(report["scores"]) == len(runs[0].scores)
+    for found in report["scores"]:
+        values = [
+            score.value
+            for run in runs
+            for score in run.scores
+            if (score.name, score.scope) == (found["score"], found["scope"])
+        ]
+        assert found["values"] == pytest.approx(values)
+        assert found["mean"] == pytest.approx(mean(values))
+        assert found["sd"] == pytest.approx(stdev(values))
+        assert (found["min"], found["max"]) == (min(found["values"]), max(found["values"]))
+
+
+def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) -> None:
+    runs = {str(seed): evaluator.score(mixture(seed)).scored for seed in range(4)}
+    units = runs["0"].table.units
+    for found in across(runs):
+        if found.name not in ("inform", "success"):
+            continue
+        tables = [scored.table.select(units) for scored in runs.values()]
+        asked = tables[0].column(f"goals.{found.scope}") == 1
+        outcomes = [100 * t.column(f"{found.name}.{found.scope}")[asked] for t in tables]
+        expected = variance_components(np.array(outcomes))
+        assert found.components is not None
+        for part in ("run", "unit", "residual"):
+            part_found = getattr(found.components, part)
+            assert part_found == pytest.approx(getattr(expected, part), abs=1e-8)
+        assert found.n == asked.sum()
+        if found.shares:
+            assert sum(found.shares) == pytest.approx(1)
+
+
+def test_scores_that_are_no_means_over_dialogues_have_no_components(evaluator: Evaluator) -> None:
+    runs = {str(seed): evaluator.score(mixture(seed)).scored for seed in range(2)}
+    without = {score.name for score in across(runs) if score.components is None}
+    assert "richness.msttr" in without
+    assert "richness.num_unigrams" in without
+    assert not without & {"inform", "success", "bleu.sample", "combined", "dst.joint_accuracy"}
+
+
+def test_runs_that_are_equal_have_no_variance_between_them(evaluator: Evaluator) -> None:
+    scored = evaluator.score(mixture(1)).scored
+    for score in across({"a": scored, "b": scored}):
+        assert score.over.standard_deviation == 0
+        if score.components and score.shares:
+            assert score.shares == pytest.approx((0, 1, 0), abs=1e-9)
+
+
+def test_the_tables_say_what_varies_and_what_would_help(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "-s", "-i", *files, "--runs"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("sample, test fold, rules 2021: 4 runs × 62 dialogues\n")
+    assert "not MultiWOZ scores" in shown
+    assert " ± " in shown
+    assert "dialogues %" in shown
+    assert main(["evaluate", "-s", *files, "--runs", "-f", "csv", "-o", "again.json"]) == 0
+    header = capsys.readouterr().out.splitlines()[0]
+    assert header.startswith("score,scope,mean,sd,min,max,runs,n,run_share,dialogue_share")
+
+
+def test_gates_are_about_the_mean(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "-sq", *files, "--runs", "--fail-under", "inform=99"]) == 1
+    assert capsys.readouterr().err.startswith("failed: inform is ")
+    assert Path("evaluation_results.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (["0.json", "1.json"], ["--runs", "mwzeval compare"]),
+        (["-i", "0.json", "-i", "1.json"], ["--runs", "mwzeval compare"]),
+        (["0.json", "0.json", "--runs"], ["given twice"]),
+        (["0.json", "--runs"], ["at least two"]),
+        (["0.json", "1.json", "--runs", "--ceiling"], ["--ceiling"]),
+        (["0.json", "1.json", "--runs", "--per-dialogue"], ["--per-dialogue"]),
+        (["0.json", "1.json", "--runs", "--ci"], ["--ci"]),
+        (["0.json", "1.json", "--runs", "--fail-below", "2.json"], ["--fail-below"]),
+        (["0.json", "1.json", "--runs", "--fail-under", "infrom=1"], ['did you mean "inform"']),
+        (["0.json", "missing.json", "--runs"], ["missing.json: cannot be read"]),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    files: list[str],
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    messages: list[str],
+) -> None:
+    assert files
+    try:
+        code = main(["evaluate", "-s", *arguments])
+    except SystemExit as error:
+        code = int(error.code or 0)
+    assert code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    for message in messages:
+        assert message in printed.err
+    assert not Path("evaluation_results.json").exists()
+
+
+def test_runs_of_different_dialogues_are_refused_with_what_lacks(evaluator: Evaluator) -> None:
+    whole, lacking = mixture(0), mixture(1)
+    first, *_ = whole
+    del lacking[first]
+    runs = {"a.json": evaluator.score(whole).scored, "b.json": evaluator.score(lacking).scored}
+    with pytest.raises(InputError) as caught:
+        across(runs)
+    (problem,) = caught.value.problems
+    assert problem.file == "b.json"
+    assert f'lacks 1 of the 62 dialogues that other runs have ("{first}")' in problem.message
+
+
+def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) -> None:
+    whole, stateless, shorter = mixture(0), mixture(1), mixture(2)
+    stateless = {
+        name: [{key: turn[key] for key in turn if key != "state"} for turn in turns]
+        for name, turns in stateless.items()
+    }
+    first = next(iter(shorter))
+    shorter[first] = shorter[first][:-1]
+    for other, message in ((stateless, "dst.joint_accuracy"), (shorter, "turns is 452")):
+        runs = {"a.json": evaluator.score(whole).scored, "b.json": evaluator.score(other).scored}
+        with pytest.raises(UsageError, match="not alike") as caught:
+            across(runs)
+        assert message in str(caught.value)
+    successes = Evaluator(success=True)
+    runs = {"a": successes.score(whole).scored, "b": successes.score(stateless).scored}
+    with pytest.raises(UsageError, match="state is predicted in a and gold in b"):
+        across(runs)
