@@ -139,11 +139,17 @@ def _notes(comparison: Comparison) -> Iterator[str]:
                 f"with {samples} samples no rank can differ by randomisation, because "
                 f"{_count(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
             )
-    yield (
-        f"interval: of the difference on other {unit}s like these, by a paired bootstrap of "
-        f"{samples} samples, seed {comparison.seed}; for entropies and distinct n-grams by a "
-        "jackknife"
+    resampled, left_out = (
+        [measure.label for measure in comparison.measures if method in _interval_methods(measure)]
+        for method in ("paired-bootstrap", "jackknife")
     )
+    if resampled:
+        yield (
+            f"interval: of the difference on other {unit}s like these, by a paired bootstrap of "
+            f"{samples} samples, seed {comparison.seed}"
+        )
+    if left_out:
+        yield f"interval, by leaving one {unit} out: {', '.join(left_out)}"
     yield (
         f"win/tie/loss: {unit}s on which the system alone scores higher, the same, or lower than "
         "the baseline"
@@ -154,6 +160,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     )
     yield from _choices(comparison)
     yield from dict.fromkeys(str(measure.signature) for measure in comparison.measures)
+
+
+def _interval_methods(measure: ComparedMeasure) -> set[str]:
+    differences = [entry.difference for entry in measure.systems]
+    return {d.interval.method for d in differences if d is not None and d.interval is not None}
 
 
 def _choices(comparison: Comparison) -> Iterator[str]:
