@@ -123,11 +123,11 @@ class Scored:
 
     def _type_scores(self, resampling: Resampling | None) -> Iterable[Score]:
         units = len(self.table.units)
-        types = self.count_types() if self.type_measures and resampling and units > 1 else None
-        for measure in self.type_measures:
-            interval = None
-            if types is not None and resampling is not None:
-                interval = types.jackknife(measure.of).interval(resampling.confidence)
+        intervals: list[Interval | None] = [None] * len(self.type_measures)
+        if self.type_measures and resampling and units > 1:
+            jackknives = self.count_types().jackknives([m.of for m in self.type_measures])
+            intervals = [jackknife.interval(resampling.confidence) for jackknife in jackknives]
+        for measure, interval in zip(self.type_measures, intervals, strict=True):
             yield Score(
                 name=measure.name,
                 label=measure.label,

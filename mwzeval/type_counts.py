@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -28,8 +29,28 @@ from mwzeval.statistics import (
 Type: TypeAlias = tuple[str, ...]
 """An n-gram; a single word is one of length 1."""
 
+
+class Types(tuple[Type, ...]):
+    """Distinct types in a fixed order; what is worked out about them is kept."""
+
+    @cached_property
+    def orders(self) -> NDArray[np.int64]:
+        """The length of each type: 1 for words, 2 for bigrams …"""
+        return np.array([len(kind) for kind in self], dtype=np.int64)
+
+    @cached_property
+    def first_words(self) -> NDArray[np.int64]:
+        """Where the first word of each bigram stands, in the order of the bigrams."""
+        column = {kind: index for index, kind in enumerate(self)}
+        return np.array([column[kind[:1]] for kind in self if len(kind) == 2], dtype=np.int64)
+
+    def of_order(self, order: int) -> NDArray[np.int64]:
+        """Return where the types of this length stand."""
+        return np.flatnonzero(self.orders == order)
+
+
 Counts: TypeAlias = NDArray[np.int64]
-TypeFunction: TypeAlias = Callable[[Counts, Sequence[Type]], NDArray[np.float64]]
+TypeFunction: TypeAlias = Callable[[Counts, Types], NDArray[np.float64]]
 """A score of type counts, shape (samples, types), and the types themselves: shape (samples,)."""
 
 DENSE_CELLS = 2**22
@@ -45,7 +66,7 @@ class TypeCounts:
     `starts[i]` up to `starts[i + 1]`."""
 
     units: tuple[str, ...]
-    types: tuple[Type, ...]
+    types: Types
     starts: NDArray[np.int64]
     indices: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -65,7 +86,7 @@ class TypeCounts:
             starts.append(len(indices))
         return cls(
             tuple(units),
-            tuple(position),
+            Types(position),
             np.array(starts, dtype=np.int64),
             np.array(indices, dtype=np.int64),
             np.array(counts, dtype=np.int64),
@@ -143,7 +164,7 @@ def randomization_tests(
     """
     if system.units != baseline.units:
         raise ValueError("a paired comparison needs the same units in the same order")
-    types = tuple(dict.fromkeys((*system.types, *baseline.types)))
+    types = Types(dict.fromkeys((*system.types, *baseline.types)))
     swaps = _Swaps.of(system, baseline, types)
     observed_mine, observed_theirs = swaps.observed()
     mine: list[list[NDArray[np.float64]]] = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.richness import Richness, trigrams
-from mwzeval.type_counts import Counts, Type, TypeCounts, TypeFunction
+from mwzeval.type_counts import Counts, Type, TypeCounts, Types
 
 
 def count_ngrams(richness: Richness, units: Sequence[str]) -> TypeCounts:
@@ -22,40 +22,29 @@ def _ngrams(dialogue: Iterable[tuple[str, ...]]) -> Iterable[Type]:
         yield from chain(((word,) for word in turn), pairwise(turn), trigrams(turn))
 
 
-def distinct(order: int) -> TypeFunction:
-    """Return the function that counts distinct n-grams of an order."""
-
-    def score(counts: Counts, types: Sequence[Type]) -> NDArray[np.float64]:
-        present = np.count_nonzero(counts[:, _of_order(order, types)], axis=1)
-        return np.asarray(present, dtype=np.float64)
-
-    return score
+def distinct(order: int, counts: Counts, types: Types) -> NDArray[np.float64]:
+    """Return how many distinct n-grams of an order there are."""
+    present = np.count_nonzero(counts[:, types.of_order(order)], axis=1)
+    return np.asarray(present, dtype=np.float64)
 
 
-def entropy(counts: Counts, types: Sequence[Type]) -> NDArray[np.float64]:
+def entropy(counts: Counts, types: Types) -> NDArray[np.float64]:
     """Return the entropy of words, in bits."""
-    words = counts[:, _of_order(1, types)]
+    words = counts[:, types.of_order(1)]
     total = words.sum(axis=1)
     bits = np.log2(total) - _n_log_n(words).sum(axis=1) / total
     return np.asarray(bits, dtype=np.float64)
 
 
-def conditional_entropy(counts: Counts, types: Sequence[Type]) -> NDArray[np.float64]:
+def conditional_entropy(counts: Counts, types: Types) -> NDArray[np.float64]:
     """Return the entropy of a word given the one before it, in bits.
 
     As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
     """
-    column = {kind: index for index, kind in enumerate(types)}
-    bigrams = _of_order(2, types)
-    firsts = np.array([column[types[index][:1]] for index in bigrams], dtype=np.int64)
-    pairs, first_words = counts[:, bigrams], counts[:, firsts]
-    total = counts[:, _of_order(1, types)].sum(axis=1)
+    pairs, first_words = counts[:, types.of_order(2)], counts[:, types.first_words]
+    total = counts[:, types.of_order(1)].sum(axis=1)
     surprise = pairs * _log_table(counts)[first_words] - _n_log_n(pairs)
     return np.asarray(surprise.sum(axis=1) / total, dtype=np.float64)
-
-
-def _of_order(order: int, types: Sequence[Type]) -> NDArray[np.int64]:
-    return np.array([i for i, kind in enumerate(types) if len(kind) == order], dtype=np.int64)
 
 
 def _n_log_n(counts: Counts) -> NDArray[np.float64]:

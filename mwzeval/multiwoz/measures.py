@@ -22,7 +22,6 @@ from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
 from mwzeval.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise
-from mwzeval.type_counts import Counts, Type
 from mwzeval.version import SCORING_REVISION, __version__, library_version
 
 MSTTR_BLOCK = 10
@@ -201,12 +200,8 @@ def _word_types(evaluation: Evaluation) -> Iterator[TypeMeasure]:
     for name, label, of, places in (
         ("entropy", "Entropy (bits)", entropy, 2),
         ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2),
-        ("num_unigrams", "Distinct unigrams", partial(_distinct, 1), 0),
-        ("num_bigrams", "Distinct bigrams", partial(_distinct, 2), 0),
-        ("num_trigrams", "Distinct trigrams", partial(_distinct, 3), 0),
+        ("num_unigrams", "Distinct unigrams", partial(distinct, 1), 0),
+        ("num_bigrams", "Distinct bigrams", partial(distinct, 2), 0),
+        ("num_trigrams", "Distinct trigrams", partial(distinct, 3), 0),
     ):
         yield TypeMeasure(f"richness.{name}", label, signed, float(scores[name]), of, places)
-
-
-def _distinct(order: int, counts: Counts, types: Sequence[Type]) -> NDArray[np.float64]:
-    return distinct(order)(counts, types)
