@@ -135,7 +135,8 @@ class Evaluator:
 
         Keys `bleu`, `success`, `richness`, `dst` (None when not asked for) and `meta`.
         """
-        return to_plain(self.report(predictions))
+        with _no_garbage_collection():
+            return to_plain(self.report(predictions))
 
     def report(
         self, predictions: Mapping[str, Any], *, file: str | None = None, progress: bool = False
@@ -144,7 +145,11 @@ class Evaluator:
 
         `file` names the input in messages; `progress` shows a bar on a terminal's standard error.
         """
-        evaluated = self.score(predictions, file=file, progress=progress)
+        # In a call of its own, so that what was scored is gone when the collector is back.
+        with _no_garbage_collection():
+            return self._report(self.score(predictions, file=file, progress=progress))
+
+    def _report(self, evaluated: Evaluated) -> Report:
         checked, scorer = evaluated.checked, evaluated.checked.scorer
         return Report(
             metrics=evaluated.evaluation.plain(),
