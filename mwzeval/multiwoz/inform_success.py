@@ -64,13 +64,12 @@ def dialogue_acts(
     for turn, booked_domains in zip(turns, booked, strict=False):
         provided = provided_slots(turn.response)
         early = provided - {"REFERENCE"} if "REFERENCE" in provided else provided
-        yield {
-            domain: DomainTurn(
-                _found(domain, turn, database), provided if domain in booked_domains else early
-            )
-            for domain in turn.active_domains
-            if domain in goal
-        }
+        acts = {}
+        for domain in turn.active_domains:
+            if domain in goal:
+                given = provided if domain in booked_domains else early
+                acts[domain] = DomainTurn(_found(domain, turn, database), given)
+        yield acts
 
 
 @lru_cache(maxsize=2**14)
