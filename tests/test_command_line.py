@@ -315,3 +315,14 @@ def test_examples_are_copied_and_score(elsewhere: Path) -> None:
     assert {f"sample-{system}.json" for system in SAMPLE_SYSTEMS} <= set(copied)
     assert names(elsewhere / "here") == sorted(copied)
     assert run(MWZEVAL, "evaluate", "-s", "-i", "here/sample-good.json").returncode == 0
+
+
+def test_the_page_of_one_system_goes_to_standard_output(elsewhere: Path) -> None:
+    done = run(EVALUATE, "-s", "-f", "html", "-i", GOOD, "-o", "report.json")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"<!doctype html>")
+    assert b"smp0021" in done.stdout
+    assert read_json(elsewhere / "report.json")["success"]
+    done = run(EVALUATE, "-s", "-f", "html", "-i", GOOD, "-i", "other.json", "--runs")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"mwzeval report" in done.stderr

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, RULES
 from mwzeval.statistics import CONFIDENCE, SAMPLES, SEED
 
+FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
+"""Formats of tables; some verbs have more."""
+
 
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Add `-i`, the predictions file."""
@@ -57,6 +60,16 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_references(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of reference sets for BLEU."""
+    parser.add_argument(
+        "--references",
+        metavar="NAMES",
+        help="reference sets for BLEU, with commas between (default: the corpus' own and every "
+        "references/*.json in the data folder)",
+    )
+
+
 def add_intervals(parser: argparse.ArgumentParser) -> None:
     """Add intervals: their confidence, and how resamples are drawn."""
     parser.add_argument(
@@ -87,7 +100,7 @@ def _confidence(text: str) -> float:
 
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
     """Add `-f`, the format of what is printed, and the number of decimals."""
-    choices = formats or ("text", "json", "jsonl", "csv", "markdown", "latex")
+    choices = formats or FORMATS
     parser.add_argument(
         "-f",
         "--format",

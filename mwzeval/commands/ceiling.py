@@ -8,18 +8,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from mwzeval.commands.arguments import add_corpus, add_format, add_intervals
+from mwzeval.commands.arguments import add_corpus, add_format, add_intervals, add_references
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_corpus(parser)
-    parser.add_argument(
-        "--references",
-        metavar="NAMES",
-        help="reference sets for BLEU, with commas between (default: the corpus' own and every "
-        "references/*.json in the data folder)",
-    )
+    add_references(parser)
     add_intervals(parser)
     add_format(parser)
     parser.add_argument(

@@ -9,19 +9,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import add_corpus, add_format, add_intervals
+from mwzeval.commands.arguments import FORMATS as TABLE_FORMATS
+from mwzeval.commands.arguments import add_corpus, add_format, add_intervals, add_references
 from mwzeval.errors import InputError
 
 if TYPE_CHECKING:
-    from mwzeval.evaluator import Evaluator
+    from mwzeval.evaluator import Checked, Evaluator
     from mwzeval.gates import Gate
     from mwzeval.report.model import Report
     from mwzeval.report.sheet import Document
 
+PAGE = "html"
+FORMATS = (*TABLE_FORMATS, PAGE)
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable with the file that GitHub shows on the page of a workflow's run."""
@@ -61,14 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the table)",
     )
     add_corpus(parser)
-    parser.add_argument(
-        "--references",
-        metavar="NAMES",
-        help="reference sets for BLEU, with commas between (default: the corpus' own and every "
-        "references/*.json in the data folder)",
-    )
+    add_references(parser)
     add_intervals(parser)
-    add_format(parser)
+    add_format(parser, FORMATS)
     parser.add_argument(
         "--per-dialogue", action="store_true", help="print the counts of each dialogue instead"
     )
@@ -129,12 +128,15 @@ def _files(arguments: argparse.Namespace) -> list[str]:
         if getattr(arguments, option):
             name = option.replace("_", "-")
             arguments.parser.error(f"--{name} is about one input: leave it out, or --runs")
+    if arguments.runs and arguments.format == PAGE:
+        arguments.parser.error("the page shows single systems: `mwzeval report` of all runs")
     return files
 
 
 def _score_one(arguments: argparse.Namespace, file: str, gates: Sequence[Gate]) -> int:
     from mwzeval.multiwoz.predictions import read_predictions
     from mwzeval.report.ceiling import beside_ceiling, with_ceiling
+    from mwzeval.report.formats import render
     from mwzeval.report.json import to_plain
     from mwzeval.report.summary import per_dialogue, summary
 
@@ -152,14 +154,28 @@ def _score_one(arguments: argparse.Namespace, file: str, gates: Sequence[Gate]) 
         ceiling = _ceiling(arguments, evaluator, predictions)
         report = with_ceiling(report, ceiling)
         document = beside_ceiling(report, ceiling, places=arguments.places)
-    shown = per_dialogue(report) if arguments.per_dialogue else document
-    return _finish(arguments, to_plain(report), document, shown, failed)
+    if arguments.format == PAGE:
+        show = partial(_page, report, evaluator.checked(predictions, file=file), file)
+    else:
+        shown = per_dialogue(report) if arguments.per_dialogue else document
+        show = partial(render, shown, arguments.format)
+    return _finish(arguments, to_plain(report), document, show, failed)
+
+
+def _page(report: Report, checked: Checked, file: str) -> str:
+    from mwzeval.commands.report import names_of
+    from mwzeval.multiwoz.page import WORDS, page_system, title_of
+    from mwzeval.report.html import to_html
+
+    system = page_system(names_of([file])[0], report, checked.dialogues, checked.scorer)
+    return to_html([system], title=title_of([system]), words=WORDS)
 
 
 def _score_runs(arguments: argparse.Namespace, files: Sequence[str], gates: Sequence[Gate]) -> int:
     from mwzeval.evaluator import SAMPLE_NOTE
     from mwzeval.multiwoz.choices import SAMPLE
     from mwzeval.multiwoz.predictions import read_predictions
+    from mwzeval.report.formats import render
     from mwzeval.report.json import plain_problem
     from mwzeval.report.runs import runs_document
     from mwzeval.runs import across, means
@@ -190,7 +206,8 @@ def _score_runs(arguments: argparse.Namespace, files: Sequence[str], gates: Sequ
         },
         places=arguments.places,
     )
-    return _finish(arguments, document.plain, document, document, failed)
+    show = partial(render, document, arguments.format)
+    return _finish(arguments, document.plain, document, show, failed)
 
 
 def _evaluator(arguments: argparse.Namespace, of_gold: str | None = None) -> Evaluator:
@@ -266,12 +283,11 @@ def _finish(
     arguments: argparse.Namespace,
     plain: Mapping[str, Any],
     document: Document,
-    shown: Document,
+    show: Callable[[], str],
     failed: Sequence[str],
 ) -> int:
     """Write the report, print it, and tell which gates failed."""
     from mwzeval.files import write_atomically
-    from mwzeval.report.formats import render
     from mwzeval.report.json import to_json
 
     if arguments.output in STANDARD_OUTPUT:
@@ -279,7 +295,7 @@ def _finish(
     else:
         write_atomically(arguments.output, to_json(plain))
         if not arguments.quiet:
-            sys.stdout.write(render(shown, arguments.format))
+            sys.stdout.write(show())
     _append_step_summary(document, failed, quiet=arguments.quiet)
     for line in failed:
         print(f"failed: {line}", file=sys.stderr)
