@@ -132,7 +132,7 @@ class Venues:
     """One domain's table."""
 
     def __init__(self, domain: str, rows: Sequence[Row]) -> None:
-        self._ids = tuple(str(row[id_column(domain)]) for row in rows)
+        self._ids = np.array([str(row[id_column(domain)]) for row in rows], dtype=object)
         self._all = (1 << len(rows)) - 1
         first = rows[0] if rows else {}
         self._columns: dict[str, Column] = {}
@@ -157,8 +157,8 @@ class Venues:
     def ids(self, rows: int) -> tuple[str, ...]:
         """Return the ids of a bit set of rows, in table order."""
         packed = np.frombuffer(rows.to_bytes(len(self._ids) // 8 + 1, "little"), dtype=np.uint8)
-        chosen = np.flatnonzero(np.unpackbits(packed, bitorder="little")).tolist()
-        return tuple([self._ids[row] for row in chosen])
+        chosen = np.unpackbits(packed, count=len(self._ids), bitorder="little").view(np.bool_)
+        return tuple(self._ids[chosen].tolist())
 
 
 def id_column(domain: str) -> str:
