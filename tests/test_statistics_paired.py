@@ -16,7 +16,6 @@ from sacrebleu.significance import PairedTest
 
 from mwzeval.metrics.bleu import Bleu, prepare
 from mwzeval.statistics import (
-    Sums,
     elementwise,
     paired_bootstrap,
     randomization_test,
@@ -25,18 +24,9 @@ from mwzeval.statistics import (
     swapped_sums,
 )
 from mwzeval.table import Table
+from tests.tables import ratio, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")
-
-
-def table_of(**columns: NDArray[np.float64]) -> Table:
-    values = np.column_stack(list(columns.values()))
-    units = tuple(f"unit{index:06d}" for index in range(len(values)))
-    return Table(units, tuple(columns), values)
-
-
-def ratio(sums: Sums) -> NDArray[np.float64]:
-    return sums["right"] / sums["all"]
 
 
 def systems(gain: float = 0.05, units: int = 300, seed: int = 0) -> tuple[Table, Table]:

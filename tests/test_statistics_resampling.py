@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 
 from mwzeval.metrics.bleu import Bleu, prepare
 from mwzeval.statistics import (
-    Sums,
     bootstrap_interval,
     elementwise,
     in_blocks,
@@ -25,18 +23,9 @@ from mwzeval.statistics import (
     resampling,
 )
 from mwzeval.table import Table
+from tests.tables import ratio, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")
-
-
-def table_of(**columns: NDArray[np.float64]) -> Table:
-    values = np.column_stack(list(columns.values()))
-    units = tuple(f"unit{index:06d}" for index in range(len(values)))
-    return Table(units, tuple(columns), values)
-
-
-def ratio(sums: Sums) -> NDArray[np.float64]:
-    return sums["right"] / sums["all"]
 
 
 def turns(seed: int = 0, units: int = 300) -> Table:
