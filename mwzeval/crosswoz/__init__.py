@@ -1,0 +1,1 @@
+"""CrossWOZ: Chinese cross-domain dialogues (Zhu et al., TACL 2020)."""

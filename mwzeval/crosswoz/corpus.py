@@ -1,0 +1,141 @@
+"""The corpus files: two revisions, their folds and their databases."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.crosswoz.dialogues import Dialogue, dialogue_from_json
+from mwzeval.crosswoz.names import ATTRACTION, HOTEL, METRO, RESTAURANT
+from mwzeval.derived import combined_fingerprint
+from mwzeval.errors import DataError, UsageError, did_you_mean
+from mwzeval.resources import DataRoot
+
+FOLDS = ("test", "val", "train")
+TABLES = {
+    ATTRACTION: "attraction",
+    RESTAURANT: "restaurant",
+    HOTEL: "hotel",
+    METRO: "metro",
+}
+RELEASE, CONVLAB2, SAMPLE = "release", "convlab2", "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """Where a revision lies in a data root: alternatives, the first that is there counts.
+
+    `{fold}` and `{table}` stand for the fold and the database table.
+    """
+
+    dialogues: tuple[str, ...]
+    tables: tuple[str, ...]
+
+
+_RELEASE_TABLES = ("crosswoz/database/{table}_db.json", "database/{table}_db.json")
+REVISIONS = {
+    RELEASE: Revision(
+        ("crosswoz/{fold}.json.zip", "crosswoz/{fold}.json", "{fold}.json.zip", "{fold}.json"),
+        _RELEASE_TABLES,
+    ),
+    CONVLAB2: Revision(
+        ("convlab2_revision/{fold}.json.zip", "convlab2_revision/{fold}.json"),
+        (
+            "convlab2_revision/database/{table}_db.json",
+            "convlab2_revision/{table}_db.json",
+            *_RELEASE_TABLES,
+        ),
+    ),
+    SAMPLE: Revision(("{fold}.json",), ("database/{table}_db.json",)),
+}
+"""`release` reproduces the paper; `convlab2` is corrected, and recommended for new work."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """One fold of a revision, with its database's tables as they stand in the files.
+
+    `checksum` are 8 hexadecimal digits over all files that it comes from.
+    """
+
+    revision: str
+    name: str
+    checksum: str
+    dialogues: Mapping[str, Dialogue]
+    tables: Mapping[str, Any]
+
+
+def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fold:
+    """Return a fold, typed.
+
+    Raises `UsageError` for an unknown fold or revision, `DataError` when files are missing or not
+    what they should be.
+    """
+    _check("revision", revision, tuple(REVISIONS))
+    _check("fold", fold, FOLDS)
+    layout = REVISIONS[revision]
+    dialogues = root.require(*(place.format(fold=fold) for place in layout.dialogues))
+    tables = {
+        domain: root.require(*(place.format(table=table) for place in layout.tables))
+        for domain, table in TABLES.items()
+    }
+    paths = [dialogues, *tables.values()]
+    fingerprint = combined_fingerprint({str(path.relative_to(root.path)): path for path in paths})
+    return Fold(
+        revision=revision,
+        name=fold,
+        checksum=fingerprint[:8],
+        dialogues=read_dialogues(dialogues),
+        tables={domain: _read_table(path) for domain, path in tables.items()},
+    )
+
+
+def read_dialogues(path: Path) -> dict[str, Dialogue]:
+    """Return the dialogues of a `.json` or `.json.zip` file, in its order. Raises `DataError`."""
+    plain = _read_json(path)
+    if not isinstance(plain, dict) or not plain:
+        raise DataError(f"{path}: expected an object of dialogues")
+    return {name: _dialogue(path, name, dialogue) for name, dialogue in plain.items()}
+
+
+def _dialogue(path: Path, name: str, plain: Any) -> Dialogue:
+    try:
+        return dialogue_from_json(name, plain)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            f'{path}: dialogue "{name}" is not in the format of CrossWOZ '
+            f"({type(error).__name__}: {error})"
+        ) from error
+
+
+def _read_table(path: Path) -> Any:
+    rows = _read_json(path)
+    if not (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) for row in rows)
+        and all(isinstance(record, dict) for _, record in rows)
+    ):
+        raise DataError(f"{path}: expected a list of [name, record]")
+    return rows
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        if path.suffix != ".zip":
+            return json.loads(path.read_bytes())
+        with zipfile.ZipFile(path) as archive:
+            return json.loads(archive.read(path.name.removesuffix(".zip")))
+    except (OSError, ValueError, LookupError, RecursionError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+
+
+def _check(what: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise UsageError(
+            f'unknown {what} "{name}"{did_you_mean(name, known)} (known: {", ".join(known)})'
+        )

@@ -1,0 +1,80 @@
+"""The Chinese names that CrossWOZ's files are written in, each glossed once.
+
+They are data: whoever compares, stores or prints them uses them as they stand.
+"""
+
+from __future__ import annotations
+
+ATTRACTION = "景点"
+RESTAURANT = "餐馆"
+HOTEL = "酒店"
+METRO = "地铁"
+TAXI = "出租"
+
+DOMAINS = (ATTRACTION, RESTAURANT, HOTEL, METRO, TAXI)
+VENUE_DOMAINS = (HOTEL, ATTRACTION, RESTAURANT)
+"""The domains with venues, in the order in which goals are expanded ("HAR" in the paper)."""
+TRAFFIC_DOMAINS = (METRO, TAXI)
+
+NAME = "名称"
+RATING = "评分"
+ADDRESS = "地址"
+PHONE = "电话"
+STATION = "地铁"
+"""The slot with the nearest metro station; written like the domain."""
+TICKET = "门票"
+"""Entrance fee of an attraction, in yuan."""
+DURATION = "游玩时间"
+"""How long a visit of an attraction takes."""
+DISHES = "推荐菜"
+"""Recommended dishes of a restaurant."""
+COST = "人均消费"
+"""Cost of a meal for one, in yuan."""
+OPEN_HOURS = "营业时间"
+HOTEL_TYPE = "酒店类型"
+SERVICES = "酒店设施"
+"""Services of a hotel; one service X is also the slot `酒店设施-X`."""
+PRICE = "价格"
+"""Price of a hotel, in yuan a night."""
+DEPARTURE = "出发地"
+DESTINATION = "目的地"
+DEPARTURE_STATION = "出发地附近地铁站"
+DESTINATION_STATION = "目的地附近地铁站"
+CAR_TYPE = "车型"
+CAR_PLATE = "车牌"
+SOURCE_DOMAIN = "源领域"
+"""The slot of a Select act whose value is the domain of the venue that was chosen before."""
+
+NEARBY = {ATTRACTION: "周边景点", RESTAURANT: "周边餐馆", HOTEL: "周边酒店"}
+"""Domain → the slot with the venues of that domain nearby."""
+_NEARBY = (NEARBY[ATTRACTION], NEARBY[RESTAURANT], NEARBY[HOTEL])
+
+STATE_SLOTS = {
+    ATTRACTION: (NAME, TICKET, DURATION, RATING, *_NEARBY),
+    RESTAURANT: (NAME, DISHES, COST, RATING, *_NEARBY),
+    HOTEL: (NAME, HOTEL_TYPE, SERVICES, PRICE, RATING, *_NEARBY),
+    METRO: (DEPARTURE, DESTINATION),
+    TAXI: (DEPARTURE, DESTINATION),
+}
+"""Domain → the slots of a system state, in the order of the policy's state vector."""
+LIST_SLOTS = frozenset({DISHES, *_NEARBY})
+"""Slots whose value in a user state is a list."""
+
+YES = "是"
+NO = "否"
+NOTHING = "无"
+"""There is no such thing."""
+
+GOAL_TYPES = {
+    "S": "单领域",
+    "M": "独立多领域",
+    "M+T": "独立多领域+交通",
+    "CM": "不独立多领域",
+    "CM+T": "不独立多领域+交通",
+}
+"""The paper's code of a goal type → its name in the files.
+
+Single domain; several independent domains, without and with traffic; several domains of which
+some depend on others (a hotel near the restaurant), without and with traffic.
+"""
+CODE_OF_GOAL_TYPE = {name: code for code, name in GOAL_TYPES.items()}

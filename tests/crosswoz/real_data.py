@@ -1,0 +1,35 @@
+"""The real CrossWOZ data and golden vectors, read once."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from mwzeval.crosswoz.corpus import Fold, load_fold
+from mwzeval.crosswoz.database import Database
+from mwzeval.resources import DataRoot
+from tests.places import shared
+
+
+@cache
+def fold(name: str = "test", revision: str = "release") -> Fold:
+    """Return a fold of the real corpus."""
+    return load_fold(DataRoot(shared("data", "crosswoz"), "--data"), name, revision)
+
+
+@cache
+def database() -> Database:
+    """Return the real database."""
+    return Database(fold().tables)
+
+
+def vectors(name: str) -> list[dict[str, Any]]:
+    """Return the records of a golden vector file."""
+    path = shared("golden", "crosswoz", f"{name}.jsonl")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def figures() -> Any:
+    """Return the golden figures."""
+    return json.loads(shared("golden", "crosswoz", "figures.json").read_text(encoding="utf-8"))
