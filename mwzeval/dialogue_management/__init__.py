@@ -1,0 +1,5 @@
+"""Dialogue management as reinforcement learning: the tasks of the PyDial benchmark.
+
+Source: Casanueva et al., "A Benchmarking Environment for Reinforcement Learning Based Task Oriented
+Dialogue Management", 2017, arXiv:1711.11023.
+"""

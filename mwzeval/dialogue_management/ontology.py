@@ -1,0 +1,106 @@
+"""What a domain can be talked about: slots, their values, and who may ask for which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mwzeval.dialogue_management.acts import DONTCARE
+from mwzeval.errors import InputError, Problem
+
+NAME = "name"
+METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
+DISCOURSE_ACTS = ("ack", "hello", "none", "repeat", "silence", "thankyou")
+BINARY = frozenset({"0", "1"})
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """A domain's slots.
+
+    `constraint_slots` are those that the system may request ("system-requestable"), in alphabetical
+    order; `informable` maps each slot that has values to them, in the order of the file;
+    `entity_type` is the word for an entity ("restaurant").
+    """
+
+    domain: str
+    entity_type: str
+    requestable: tuple[str, ...]
+    constraint_slots: tuple[str, ...]
+    informable: Mapping[str, tuple[str, ...]]
+    methods: tuple[str, ...] = METHODS
+    discourse_acts: tuple[str, ...] = DISCOURSE_ACTS
+
+    @cached_property
+    def only_requestable(self) -> tuple[str, ...]:
+        """The slots that only the user asks for: all requestable ones but the constraints."""
+        return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
+
+    @cached_property
+    def binary_slots(self) -> frozenset[str]:
+        """The constraint slots whose values are "0" and "1"."""
+        return frozenset(
+            slot for slot in self.constraint_slots if set(self.informable[slot]) == BINARY
+        )
+
+    @cached_property
+    def values_and_dontcare(self) -> Mapping[str, tuple[str, ...]]:
+        """Slot → its values and "dontcare"."""
+        return {slot: (*values, DONTCARE) for slot, values in self.informable.items()}
+
+
+def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> Ontology:
+    """Return the ontology of a public `…-rules.json`. Raises `InputError` with every problem."""
+    problems: list[Problem] = []
+
+    def wrong(message: str, key: str | None = None) -> None:
+        problems.append(Problem("ontology", message, file=file, key=key))
+
+    def texts(value: Any, key: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            wrong("expected a list of texts", key)
+            return ()
+        if not value:
+            wrong("the list is empty", key)
+        repeated = sorted({text for text in value if value.count(text) > 1})
+        if repeated:
+            wrong(f"given more than once: {', '.join(repeated)}", key)
+        if any(not text.strip() for text in value):
+            wrong("one of the texts is empty", key)
+        return tuple(value)
+
+    if not isinstance(plain, Mapping):
+        raise InputError([Problem("ontology", "expected an object", file=file)])
+    for key in ("type", "requestable", "system_requestable", "informable"):
+        if key not in plain:
+            wrong("the key is missing", key)
+    requestable = texts(plain.get("requestable", []), "requestable")
+    constraints = texts(plain.get("system_requestable", []), "system_requestable")
+    slots = plain.get("informable", {})
+    if not isinstance(slots, Mapping):
+        wrong("expected an object of slots", "informable")
+        slots = {}
+    informable = {slot: texts(values, f"informable.{slot}") for slot, values in slots.items()}
+    for slot in constraints:
+        if slot not in informable:
+            wrong("a slot that the system may request has no values", f"informable.{slot}")
+        if slot not in requestable:
+            wrong(f'"{slot}" is not among the requestable slots', "requestable")
+    if NAME not in informable or NAME not in requestable:
+        wrong('entities are found by "name": it must be informable and requestable')
+    entity_type = plain.get("type", "")
+    if not isinstance(entity_type, str) or not entity_type:
+        wrong("expected the word for an entity", "type")
+    if problems:
+        raise InputError(problems)
+    return Ontology(
+        domain=domain,
+        entity_type=entity_type,
+        requestable=requestable,
+        constraint_slots=tuple(sorted(constraints)),
+        informable=informable,
+        methods=tuple(plain.get("method", METHODS)),
+        discourse_acts=tuple(plain.get("discourseAct", DISCOURSE_ACTS)),
+    )
