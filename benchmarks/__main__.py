@@ -9,7 +9,7 @@ from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import multiwoz, reporting
+from benchmarks import delexicalization, multiwoz, reporting, sharding
 from benchmarks.measure import Row
 from mwzeval.version import __version__
 
@@ -26,7 +26,12 @@ def main() -> int:
     os.environ.setdefault("MWZEVAL_DATA", str(folder.parent.resolve()))
     lines = []
     yardstick = multiwoz.yardstick(folder / f"{reporting.SYSTEM}.json")
-    for row in chain(multiwoz.rows(folder), reporting.rows(folder, yardstick)):
+    for row in chain(
+        multiwoz.rows(folder),
+        reporting.rows(folder, yardstick),
+        delexicalization.rows(folder),
+        sharding.rows(folder),
+    ):
         lines.append(_line(row))
         print(lines[-1], flush=True)
     RESULTS.write_text(_page(lines), encoding="utf-8")

@@ -11,7 +11,7 @@ import json
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def rows(folder: Path) -> Iterator[Row]:
     warm_up = _read(folder / f"{WARM_UP}.json")
     for system in SYSTEMS:
         predictions = _read(folder / f"{system}.json")
-        corpus_bleu = _yardstick(predictions)
+        corpus_bleu = yardstick_of(predictions)
         base = statistics.median(seconds(corpus_bleu) for _ in range(REPETITIONS))
         yield Row(
             f"{system}: sacreBLEU `corpus_bleu` (the yardstick)", f"{base:.2f} s", 1.0, "", None
@@ -67,10 +67,11 @@ def _read(path: Path) -> Predictions:
 
 def yardstick(path: Path) -> Callable[[], object]:
     """Return the yardstick for a predictions file: `corpus_bleu` on its turns."""
-    return _yardstick(_read(path))
+    return yardstick_of(_read(path))
 
 
-def _yardstick(predictions: Predictions) -> Callable[[], object]:
+def yardstick_of(predictions: Mapping[str, Sequence[Mapping[str, Any]]]) -> Callable[[], object]:
+    """Return `corpus_bleu` on the turns of predictions."""
     fold = load_fold("multiwoz-2.2", "test", corpus_root("multiwoz-2.2", None, offline=None))
     hypotheses, references = [], []
     for name, turns in predictions.items():

@@ -16,6 +16,7 @@ from mwzeval.version import __version__
 
 if TYPE_CHECKING:
     from mwzeval.evaluator import Evaluator
+    from mwzeval.metrics.reward import Reward, RewardWeights
 
 __all__ = [
     "DataError",
@@ -24,6 +25,8 @@ __all__ = [
     "InputError",
     "MwzevalError",
     "Problem",
+    "Reward",
+    "RewardWeights",
     "UsageError",
     "__version__",
 ]
@@ -35,4 +38,8 @@ def __getattr__(name: str) -> Any:
         from mwzeval.evaluator import Evaluator
 
         return Evaluator
+    if name in ("Reward", "RewardWeights"):
+        from mwzeval.metrics import reward
+
+        return getattr(reward, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,11 +11,19 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
-from mwzeval.errors import MwzevalError
+from mwzeval.errors import InputError, MwzevalError
 from mwzeval.version import __version__
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
+
+MULTIWOZ = "multiwoz"
+"""The benchmark that is meant when none is named."""
 
 VERBS = {
     "evaluate": "score a predictions file",
@@ -27,9 +35,17 @@ VERBS = {
     "ceiling": "score the gold responses and states: how high scores can be",
     "leaderboard": "print the published tables, with your system in its place",
     "add-slot-domains": "fill active_domains from the domains of placeholders",
+    "delexicalize": "put placeholders for what responses say in words, by the database",
+    "tools-schema": "print the JSON tool schema for systems that call tools",
+    "baseline": "run a baseline system over a fold and write its predictions",
+    "dstc7": "baselines, synthetic data and conversions for DSTC7 sentence selection",
     "data": "show, download or verify corpus files; copy example predictions",
 }
 """Each verb is a module of `mwzeval.commands` with `add_arguments(parser)` and `run(arguments)`."""
+
+OF_BENCHMARK = ("evaluate", "validate", "explain", "report", "compare", "leaderboard")
+"""Verbs that all benchmarks have; the modules of `mwzeval.commands.of_benchmark` take one more
+argument, the benchmark."""
 
 BAD_USE = 2
 INTERRUPTED = 130
@@ -43,9 +59,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        benchmark = _asked_benchmark(given)
+    except MwzevalError as error:
+        return _failed(f"error: {error}")
     for verb, summary in VERBS.items():
-        _add_arguments(verbs.add_parser(verb, help=summary), verb)
-    return _run(parser.parse_args(arguments))
+        _add_arguments(verbs.add_parser(verb, help=summary), verb, benchmark)
+    return _run(parser.parse_args(given))
 
 
 def run_verb(verb: str, program: str) -> int:
@@ -53,22 +74,59 @@ def run_verb(verb: str, program: str) -> int:
     _prepare_streams()
     parser = argparse.ArgumentParser(prog=program)
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    _add_arguments(parser, verb)
+    try:
+        benchmark = _asked_benchmark(sys.argv[1:])
+    except MwzevalError as error:
+        return _failed(f"error: {error}")
+    _add_arguments(parser, verb, benchmark)
     return _run(parser.parse_args())
 
 
-def _add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
-    command = import_module(f"mwzeval.commands.{verb.replace('-', '_')}")
-    parser.description = command.__doc__
+def _asked_benchmark(arguments: Sequence[str]) -> Benchmark | None:
+    """Return the benchmark that `--benchmark` names, None for MultiWOZ.
+
+    It is looked for before anything else, because each benchmark has options of its own.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--benchmark", nargs="?", default=MULTIWOZ)
+    name = parser.parse_known_args(arguments)[0].benchmark
+    if name in (None, MULTIWOZ):
+        return None
+    from mwzeval.benchmark import benchmark_named
+
+    return benchmark_named(name)
+
+
+def _add_arguments(parser: argparse.ArgumentParser, verb: str, benchmark: Benchmark | None) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.set_defaults(run=command.run, parser=parser)
-    command.add_arguments(parser)
+    module = verb.replace("-", "_")
+    if verb in OF_BENCHMARK:
+        parser.add_argument(
+            "--benchmark",
+            default=MULTIWOZ,
+            metavar="NAME",
+            help="multiwoz (default), or another benchmark, which has options of its own: "
+            f"{verb} --benchmark dstc7-ubuntu-1 --help",
+        )
+    if verb in OF_BENCHMARK and benchmark is not None:
+        command = import_module(f"mwzeval.commands.of_benchmark.{module}")
+        run = partial(command.run, benchmark=benchmark)
+        parser.set_defaults(run=run, parser=parser, bad_input=benchmark.bad_input)
+        command.add_arguments(parser, benchmark)
+    else:
+        command = import_module(f"mwzeval.commands.{module}")
+        parser.set_defaults(run=command.run, parser=parser)
+        command.add_arguments(parser)
+    parser.description = command.__doc__
 
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
+    except InputError as error:
+        _failed(f"error: {error}")
+        return getattr(arguments, "bad_input", BAD_USE)
     except MwzevalError as error:
         return _failed(f"error: {error}")
     except MemoryError:

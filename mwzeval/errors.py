@@ -18,8 +18,8 @@ SHOWN_PROBLEMS = 20
 class Problem:
     """One finding about an input, with its place.
 
-    `turn` counts from 0, as in the JSON list; `count` is how many times the same finding was made
-    (the place is then that of the first).
+    `turn` counts from 0, as in the JSON list; `position` in a ranking counts from 1, as ranks do;
+    `count` is how many times the same finding was made (the place is then that of the first).
     """
 
     kind: str
@@ -30,13 +30,19 @@ class Problem:
     turn: int | None = None
     key: str | None = None
     count: int = 1
+    example: str | None = None
+    position: int | None = None
 
     def __str__(self) -> str:
         place = []
         if self.dialogue is not None:
             place.append(f'dialogue "{shorten(self.dialogue)}"')
+        if self.example is not None:
+            place.append(f'example "{shorten(self.example)}"')
         if self.turn is not None:
             place.append(f"turn {self.turn}")
+        if self.position is not None:
+            place.append(f"position {self.position}")
         if self.key is not None:
             place.append(f'key "{shorten(self.key)}"')
         parts = [part for part in (self.file, ", ".join(place)) if part]

@@ -42,14 +42,14 @@ def read_bytes(path: str | Path) -> bytes:
     try:
         raw = _standard_input() if name == STANDARD_INPUT else Path(path).read_bytes()
     except OSError as error:
-        raise _unreadable(name, error.strerror or str(error)) from None
+        raise unreadable(name, error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name
-        raise _unreadable(name, str(error)) from None
+        raise unreadable(name, str(error)) from None
     if name.endswith(".gz") or raw.startswith(GZIP_MAGIC):
         try:
             return gzip.decompress(raw)
         except (OSError, EOFError, zlib.error) as error:
-            raise _unreadable(name, f"not a complete gzip file ({error})") from None
+            raise unreadable(name, f"not a complete gzip file ({error})") from None
     if name.endswith(".zst") or raw.startswith(ZSTD_MAGIC):
         return _decompress_zstd(raw, name)
     return raw
@@ -71,10 +71,10 @@ def _decompress_zstd(raw: bytes, name: str) -> bytes:
             frame = zstandard.ZstdDecompressor().decompressobj()
             content.append(frame.decompress(raw))
             if not frame.eof:
-                raise _unreadable(name, "not a complete zstd file (it ends too early)")
+                raise unreadable(name, "not a complete zstd file (it ends too early)")
             raw = frame.unused_data
     except zstandard.ZstdError as error:
-        raise _unreadable(name, f"not a complete zstd file ({error})") from None
+        raise unreadable(name, f"not a complete zstd file ({error})") from None
     return b"".join(content)
 
 
@@ -93,7 +93,11 @@ def parse_json_lines(text: str, name: str) -> Iterator[tuple[int, Any]]:
 
 def read_text(path: str | Path) -> str:
     """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
-    raw = read_bytes(path)
+    return decoded(read_bytes(path), path)
+
+
+def decoded(raw: bytes, path: str | Path) -> str:
+    """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -153,7 +157,8 @@ def _not_json(path: str | Path, detail: str) -> Problem:
     return Problem("not-json", f"not valid JSON: {detail}", file=str(path))
 
 
-def _unreadable(name: str, reason: str) -> InputError:
+def unreadable(name: str, reason: str) -> InputError:
+    """Return the error for a file that cannot be read."""
     return InputError([Problem("unreadable", f"cannot be read: {reason}", file=shorten(name, 300))])
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mwzeval.comparison import compare
+from mwzeval.comparison import ComparedMeasure, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.measure import Resampling, Scored
 from mwzeval.score import WHOLE
@@ -22,7 +22,7 @@ LEVEL = 0.05
 BASELINE, INPUT = "baseline", "input"
 
 WITHOUT_DIRECTION = ("richness.",)
-"""Scores that are not better when higher, so that no system is worse for having less."""
+"""Scores that are not better when higher or lower, so that no system is worse for having less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +125,21 @@ def worse_than(system: Scored, baseline: Scored, resampling: Resampling) -> tupl
     comparison = compare({BASELINE: theirs, INPUT: ours}, resampling=resampling, level=LEVEL)
     differences = [measure.of(INPUT).difference for measure in comparison.measures]
     adjusted = holm([difference.p_value for difference in differences if difference])
+    lower = {measure.name for measure in ours.measures if measure.lower_is_better}
     return tuple(
         Worse(measure.name, measure.of(INPUT).value, measure.of(BASELINE).value, p_value)
         for measure, p_value in zip(comparison.measures, adjusted, strict=True)
-        if measure.of(INPUT).value < measure.of(BASELINE).value and p_value <= LEVEL
+        if p_value <= LEVEL and _is_worse(measure, measure.name in lower)
     )
 
 
+def _is_worse(measure: ComparedMeasure, lower_is_better: bool) -> bool:
+    ours, theirs = measure.of(INPUT).value, measure.of(BASELINE).value
+    return ours > theirs if lower_is_better else ours < theirs
+
+
 def _directed(scored: Scored) -> Scored:
-    """Return the scores of the whole that are better when higher."""
+    """Return the scores of the whole that are better when higher, or when lower."""
     measures = (m for m in scored.measures if m.scope == WHOLE)
     return Scored(
         scored.table, tuple(m for m in measures if not m.name.startswith(WITHOUT_DIRECTION))

@@ -51,9 +51,11 @@ class Measure:
     """A function of column sums.
 
     `of` takes sums and returns the score; `cases` is the column with the number of units that the
-    score is about (None: all of them). A score that is the percentage of 0/1 outcomes among those
-    names their column in `outcome`. `block` is how many neighbouring units belong together when
-    resampling; `known` is the score of all units where `of` cannot tell it from small inputs.
+    score is about (None: all of them). A score that is the share of 0/1 outcomes among those names
+    their column in `outcome`; `scale` is what a share of 1 is called, 100 for percentages. Higher
+    is better unless `lower_is_better` (or it has no direction at all). `block` is how many
+    neighbouring units belong together when resampling; `known` is the score of all units where `of`
+    cannot tell it from small inputs.
     """
 
     name: str
@@ -66,6 +68,8 @@ class Measure:
     outcome: str | None = None
     block: int = 1
     known: float | None = None
+    scale: float = 100
+    lower_is_better: bool = False
 
     def value(self, sums: Sums) -> float:
         """Return the score of the observed sums."""
@@ -110,7 +114,7 @@ class Scored:
                 name=measure.name,
                 label=measure.label,
                 value=measure.value(sums),
-                n=len(self.table.units) if measure.cases is None else int(sums[measure.cases][0]),
+                n=self.table.count if measure.cases is None else int(sums[measure.cases][0]),
                 signature=measure.signature,
                 places=measure.places,
                 scope=measure.scope,
@@ -122,7 +126,7 @@ class Scored:
         return tuple(_signed(score, resampling) for score in scores)
 
     def _type_scores(self, resampling: Resampling | None) -> Iterable[Score]:
-        units = len(self.table.units)
+        units = self.table.count
         intervals: list[Interval | None] = [None] * len(self.type_measures)
         if self.type_measures and resampling and units > 1:
             jackknives = self.count_types().jackknives([m.of for m in self.type_measures])
@@ -151,7 +155,7 @@ class _Resampled:
     def interval(self, measure: Measure, sums: Sums) -> Interval | None:
         if measure.outcome is not None and measure.cases is not None:
             successes, cases = float(sums[measure.outcome][0]), int(sums[measure.cases][0])
-            return wilson(successes, cases, self._how.confidence).scaled(100)
+            return wilson(successes, cases, self._how.confidence).scaled(measure.scale)
         if measure.block not in self._sums:
             self._sums[measure.block] = resampled_sums(
                 in_blocks(self._table, measure.block),

@@ -211,7 +211,8 @@ def locate(
 ) -> DataRoot:
     """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
-    `table` lists the public files, `name` is the folder in the cache. `offline` None means what
+    `table` lists the public files, `name` is the folder in the cache. A folder that was named may
+    hold several benchmarks, this one in a subfolder called `name`. `offline` None means what
     `MWZEVAL_OFFLINE` says. Nothing is downloaded yet. Raises `DataError` when a folder that was
     named is not there.
     """
@@ -232,7 +233,19 @@ def locate(
             f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
             f"in the public layout, or leave it out to use {cache_directory() / name}"
         )
-    return DataRoot(folder, origin, published, offline)
+    return DataRoot(_layout_in(folder, name, published), origin, published, offline)
+
+
+def _layout_in(folder: Path, name: str, published: Iterable[PublicFile]) -> Path:
+    """Return the folder itself, or its subfolder for one of several benchmarks.
+
+    A folder that has any published file at its place is no shelf of benchmarks, even if it has a
+    subfolder of that name, as CrossWOZ's own has.
+    """
+    inner = folder / name
+    if not inner.is_dir() or any((folder / file.local).is_file() for file in published):
+        return folder
+    return inner
 
 
 def matches(local: str, pattern: str) -> bool:

@@ -20,6 +20,8 @@ class Table:
     units: tuple[str, ...]
     columns: tuple[str, ...]
     values: NDArray[np.float64]
+    folded: int = 0
+    """How many units more than there are rows are in the numbers (see `folded_into`)."""
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.units), len(self.columns)):
@@ -44,6 +46,24 @@ class Table:
     def sums(self) -> dict[str, float]:
         """Return the sum of each column over all units (exact: the columns hold counts)."""
         return dict(zip(self.columns, self.values.sum(axis=0).tolist(), strict=True))
+
+    @property
+    def count(self) -> int:
+        """How many units the numbers are of: one a row, and those folded into rows."""
+        return len(self.units) + self.folded
+
+    def folded_into(self, unit: str) -> Table:
+        """Return a single row with the sums of all: what is left of rows that would be too many.
+
+        Folded tables add up to the same sums in whatever order the parts came, and to the last bit,
+        because the columns hold whole numbers; raises `ValueError` when one does not.
+        """
+        if not np.array_equal(self.values, np.rint(self.values)):
+            odd = (self.values != np.rint(self.values)).any(axis=0)
+            names = [name for name, is_odd in zip(self.columns, odd, strict=True) if is_odd]
+            raise ValueError(f"columns that are folded must hold whole numbers: {', '.join(names)}")
+        sums = self.values.sum(axis=0)[np.newaxis, :]
+        return Table((unit,), self.columns, sums, self.count - 1)
 
     def column(self, name: str) -> NDArray[np.float64]:
         """Return one column, shape (units,). Raises `KeyError` for an unknown name."""
@@ -71,4 +91,5 @@ class Table:
         """Return the rows of both, one below the other; both need the same columns."""
         if self.columns != other.columns:
             raise ValueError("tables below each other need the same columns")
-        return Table(self.units + other.units, self.columns, np.vstack([self.values, other.values]))
+        values = np.vstack([self.values, other.values])
+        return Table(self.units + other.units, self.columns, values, self.folded + other.folded)

@@ -3,7 +3,7 @@
 from functools import cache
 
 __version__ = "0.1.0"
-SCORING_REVISION = 1
+SCORING_REVISION = 2
 """Raised whenever the same input gets another number; part of every signature."""
 
 

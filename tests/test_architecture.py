@@ -15,16 +15,17 @@ PACKAGE = ROOT / "mwzeval"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 BENCHMARKS = ("multiwoz", "crosswoz", "dstc7", "dialogue_management")
 LAYERS = {
-    **dict.fromkeys(("errors", "table", "score", "version"), 0),
+    **dict.fromkeys(("collector", "errors", "table", "score", "version"), 0),
     **dict.fromkeys(
-        ("files", "derived", "resources", "data_command", "explanation", "statistics"), 1
+        ("files", "streams", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),
     **dict.fromkeys(
         ("type_counts", "measure", "comparison", "gates", "runs", "leaderboard", "report"), 2
     ),
-    "metrics": 3,
+    **dict.fromkeys(("metrics", "benchmark"), 3),
     **dict.fromkeys(BENCHMARKS, 4),
-    "evaluator": 5,
+    **dict.fromkeys(("evaluator", "incremental", "shards", "distributed"), 5),
+    "training": 6,
     "commands": 6,
     "cli": 7,
     "__main__": 8,
@@ -32,7 +33,9 @@ LAYERS = {
 }
 """Part of the package → its layer; a part imports from its own layer or from layers below."""
 REPORTED = ("errors", "score", "table", "explanation", "comparison", "runs", "leaderboard")
-HEAVY = frozenset({"torch", "gymnasium", "dask", "matplotlib"})
+HEAVY = frozenset(
+    {"torch", "transformers", "gymnasium", "dask", "distributed", "fsspec", "matplotlib"}
+)
 LONGEST = 400
 
 
@@ -153,6 +156,8 @@ def test_the_public_names_are_these() -> None:
         "InputError",
         "MwzevalError",
         "Problem",
+        "Reward",
+        "RewardWeights",
         "UsageError",
         "__version__",
     ]

@@ -311,9 +311,10 @@ def test_data_status_tells_which_files_are_there(elsewhere: Path) -> None:
 def test_examples_are_copied_and_score(elsewhere: Path) -> None:
     done = run(MWZEVAL, "data", "examples", "here")
     assert (done.returncode, done.stderr) == (0, b"")
-    copied = [Path(line).name for line in done.stdout.decode().splitlines()]
-    assert {f"sample-{system}.json" for system in SAMPLE_SYSTEMS} <= set(copied)
-    assert names(elsewhere / "here") == sorted(copied)
+    copied = {Path(line).relative_to("here") for line in done.stdout.decode().splitlines()}
+    assert {Path(f"sample-{system}.json") for system in SAMPLE_SYSTEMS} <= copied
+    here = elsewhere / "here"
+    assert {path.relative_to(here) for path in here.rglob("*") if path.is_file()} == copied
     assert run(MWZEVAL, "evaluate", "-s", "-i", "here/sample-good.json").returncode == 0
 
 

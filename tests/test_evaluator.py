@@ -198,6 +198,7 @@ def test_the_sample_is_known_by_its_ids(evaluator: Evaluator) -> None:
     assert "not MultiWOZ" in found["meta"]["note"]
 
 
+RESPONSES = {"responses": "delexicalized"}
 LEVENSHTEIN = {"levenshtein": version("python-Levenshtein")}
 
 
@@ -207,16 +208,19 @@ LEVENSHTEIN = {"levenshtein": version("python-Levenshtein")}
         (
             "inform",
             {"state": "predicted", "domains": "predicted", "rules": "2023", "fuzzy": "90"}
+            | RESPONSES
             | LEVENSHTEIN,
         ),
         (
             "success",
             {"state": "predicted", "domains": "predicted", "rules": "2023", "fuzzy": "90"}
+            | RESPONSES
             | LEVENSHTEIN,
         ),
         (
             "bleu.sample",
             {
+                **RESPONSES,
                 "nrefs": "1",
                 "case": "mixed",
                 "eff": "no",
@@ -229,6 +233,7 @@ LEVENSHTEIN = {"levenshtein": version("python-Levenshtein")}
         (
             "richness.msttr",
             {
+                **RESPONSES,
                 "msttr": "50",
                 "lexdiv": version("lexical-diversity"),
                 "moses": version("sacremoses"),

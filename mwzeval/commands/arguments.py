@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
-from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, RULES
+from mwzeval.multiwoz.choices import (
+    AUTO,
+    CORPUS_NAMES,
+    FOLDS,
+    INPUT_FORMATS,
+    RESPONSES,
+    RULES,
+)
+from mwzeval.multiwoz.state_conventions import CHOICES, FUZZY95, PRESETS
 from mwzeval.statistics import CONFIDENCE, SAMPLES, SEED
 
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
@@ -21,6 +30,30 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT.json",
         help="predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
     )
+
+
+def add_input_format(parser: argparse.ArgumentParser) -> None:
+    """Add `--input-format`, how predictions are written."""
+    parser.add_argument(
+        "--input-format",
+        default=AUTO,
+        choices=INPUT_FORMATS,
+        help=f"how predictions are written: {', '.join(INPUT_FORMATS)} (default: auto, told by "
+        "their shape)",
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add how predictions are read, and what they are held against."""
+    add_input_format(parser)
+    add_responses(parser)
+    add_corpus(parser)
+
+
+def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what `add_reading` adds, as arguments of an `Evaluator`."""
+    names = ("corpus", "fold", "rules", "data", "offline", "input_format", "responses")
+    return {name: getattr(arguments, name) for name in names}
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +90,30 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="never use the network (also MWZEVAL_OFFLINE=1)",
+    )
+
+
+def add_dst_rules(parser: argparse._ActionsContainer) -> None:
+    """Add `--dst-rule`, further rules for state tracking."""
+    parser.add_argument(
+        "--dst-rule",
+        action="append",
+        default=[],
+        metavar="RULE,…",
+        help=f"state tracking as published elsewhere: {', '.join(PRESETS)}, or one with changed "
+        f"choices, such as exact+dontcare=absent ({', '.join(CHOICES)}; see docs/dst.md); "
+        f"{FUZZY95} is --dst",
+    )
+
+
+def add_responses(parser: argparse.ArgumentParser) -> None:
+    """Add whether responses are in words or have placeholders."""
+    parser.add_argument(
+        "--responses",
+        default=AUTO,
+        choices=RESPONSES,
+        help="lexicalized responses are delexicalised with the database before they are scored; "
+        "delexicalized ones have placeholders; auto (default): lexicalized when none has one",
     )
 
 

@@ -18,7 +18,13 @@ from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mwzeval.commands.arguments import add_corpus, add_format, add_resampling
+from mwzeval.commands.arguments import (
+    add_dst_rules,
+    add_format,
+    add_reading,
+    add_resampling,
+    reading,
+)
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -48,17 +54,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     metrics = parser.add_argument_group("metrics", "default: all that every system allows")
     for short, name, what in METRICS:
         metrics.add_argument(short, f"--{name}", action="store_true", help=what)
+    add_dst_rules(metrics)
+    metrics.add_argument(
+        "-g",
+        "--grounded",
+        action="store_true",
+        help="words held against the database, and bookings; only when asked for",
+    )
     parser.add_argument(
         "--scopes", action="store_true", help="also compare Inform and Success of each domain"
     )
-    parser.add_argument(
-        "--alpha",
-        type=_level,
-        default=0.05,
-        metavar="P",
-        help="corrected p values up to this are significant, and intervals have a confidence of "
-        "1 - P (default: %(default)s)",
-    )
+    add_level(parser)
     add_resampling(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where the result goes (default: standard output)"
@@ -70,13 +76,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes (default: one per processor); the result does not depend on it",
     )
-    add_corpus(parser)
+    add_reading(parser)
     parser.add_argument(
         "--references",
         metavar="NAMES",
         help="reference sets for BLEU, with commas between (default: all that there are)",
     )
     add_format(parser)
+
+
+def add_level(parser: argparse.ArgumentParser) -> None:
+    """Add `--alpha`, the level of significance."""
+    parser.add_argument(
+        "--alpha",
+        type=_level,
+        default=0.05,
+        metavar="P",
+        help="corrected p values up to this are significant, and intervals have a confidence of "
+        "1 - P (default: %(default)s)",
+    )
 
 
 def _level(text: str) -> float:
@@ -106,18 +124,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
     asked = [getattr(arguments, name) for _, name, _ in METRICS]
+    is_asked = any(asked) or arguments.dst_rule or arguments.grounded
     evaluator = Evaluator(
-        *(asked if any(asked) else [True] * len(asked)),
-        corpus=arguments.corpus,
-        fold=arguments.fold,
-        rules=arguments.rules,
-        data=arguments.data,
-        offline=arguments.offline,
+        *(asked if is_asked else [True] * len(asked)),
+        grounded=arguments.grounded,
+        dst_rules=arguments.dst_rule,
+        **reading(arguments),
         references=arguments.references,
     )
     with _workers(evaluator, arguments.jobs) as executor:
         systems, warnings = _score(evaluator, arguments.systems, executor)
-        if arguments.dst:
+        if arguments.dst or arguments.dst_rule:
             _check_states(systems)
         comparison = compare(
             systems,

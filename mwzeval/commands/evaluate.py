@@ -7,31 +7,32 @@ Prints a table and writes a JSON report. At least one metric must be asked for, 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.arguments import FORMATS as TABLE_FORMATS
-from mwzeval.commands.arguments import add_corpus, add_format, add_intervals, add_references
-from mwzeval.errors import InputError
+from mwzeval.commands.arguments import (
+    add_dst_rules,
+    add_format,
+    add_intervals,
+    add_reading,
+    add_references,
+    reading,
+)
+from mwzeval.commands.outcome import add_gates, add_output, add_strictness, finish, under, warn
+from mwzeval.commands.sharded import add_sharding, is_sharded, report_of_shards
+from mwzeval.multiwoz.choices import OWN_FORMAT
 
 if TYPE_CHECKING:
     from mwzeval.evaluator import Checked, Evaluator
     from mwzeval.gates import Gate
     from mwzeval.report.model import Report
-    from mwzeval.report.sheet import Document
 
 PAGE = "html"
 FORMATS = (*TABLE_FORMATS, PAGE)
-STANDARD_OUTPUT = ("-", "/dev/stdout")
-STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable with the file that GitHub shows on the page of a workflow's run."""
 
-FAILED = 1
-OF_ONE_FILE = ("ceiling", "per_dialogue", "fail_below", "ci")
+OF_ONE_FILE = ("ceiling", "per_dialogue", "dst_errors", "fail_below", "ci")
 """Options that say nothing about several runs."""
 
 
@@ -43,8 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("-s", "success", "Inform and Success rates"),
         ("-r", "richness", "lexical richness: distinct n-grams, entropies, lengths, MSTTR"),
         ("-d", "dst", "dialogue state tracking: joint accuracy, slot precision, recall, F1"),
+        ("-g", "grounded", "words held against the database; bookings (docs/metrics.md)"),
     ):
         metrics.add_argument(short, f"--{name}", action="store_true", help=what)
+    add_dst_rules(metrics)
     parser.add_argument(
         "more", nargs="*", metavar="INPUT.json", help="the same as -i; several with --runs"
     )
@@ -56,20 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT.json",
         help="predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="evaluation_results.json",
-        metavar="OUTPUT.json",
-        help="where the JSON report goes (default: %(default)s; - is standard output, instead of "
-        "the table)",
-    )
-    add_corpus(parser)
+    add_output(parser)
+    add_reading(parser)
     add_references(parser)
     add_intervals(parser)
     add_format(parser, FORMATS)
     parser.add_argument(
         "--per-dialogue", action="store_true", help="print the counts of each dialogue instead"
+    )
+    parser.add_argument(
+        "--dst-errors",
+        action="store_true",
+        help="print instead how often each slot was correct, missing, spurious or wrong under each "
+        "--dst-rule, and what it was taken for",
     )
     parser.add_argument(
         "--ceiling",
@@ -82,32 +84,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the inputs are runs of one system: print mean ± standard deviation of each score, "
         "and how much of the variance is between runs and between dialogues",
     )
-    gates = parser.add_argument_group("gates (exit code 1 when one fails)")
-    gates.add_argument(
-        "--fail-under",
-        metavar="SCORE=N,…",
-        help="fail when a score is under its number: inform=85,success=70,inform.hotel=80",
-    )
-    gates.add_argument(
-        "--fail-below",
-        metavar="BASELINE.json",
-        help="fail when a score is significantly worse than that of these predictions (paired "
-        "tests, 5 %% after Holm's correction)",
-    )
-    parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="print nothing but errors; only write the report"
-    )
+    add_gates(parser, "inform=85,success=70,inform.hotel=80")
+    add_sharding(parser)
+    add_strictness(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score, print and write; return the exit code."""
     files = _files(arguments)
-    if not (arguments.bleu or arguments.success or arguments.richness or arguments.dst):
-        arguments.parser.error("ask for at least one metric: --bleu --success --richness --dst")
+    with_ceiling = arguments.bleu or arguments.success or arguments.richness or arguments.dst
+    if not (with_ceiling or arguments.dst_rule or arguments.grounded):
+        arguments.parser.error(
+            "ask for at least one metric: --bleu --success --richness --dst --dst-rule --grounded"
+        )
+    if arguments.ceiling and not with_ceiling:
+        arguments.parser.error(
+            "--ceiling is of --bleu --success --richness --dst; under a --dst-rule it is 100"
+        )
+    if arguments.dst_errors and not arguments.dst_rule:
+        arguments.parser.error("--dst-errors needs a --dst-rule, such as --dst-rule exact")
     from mwzeval.gates import parse_gates
 
     gates = () if arguments.fail_under is None else parse_gates(arguments.fail_under)
+    if is_sharded(arguments, files):
+        return _score_shards(arguments, files, gates)
     if arguments.runs:
         return _score_runs(arguments, files, gates)
     return _score_one(arguments, files[0], gates)
@@ -117,10 +117,10 @@ def _files(arguments: argparse.Namespace) -> list[str]:
     files: list[str] = [*arguments.input, *arguments.more]
     if not files:
         arguments.parser.error("the following arguments are required: -i/--input")
-    if len(files) > 1 and not arguments.runs:
+    if len(files) > 1 and not (arguments.runs or is_sharded(arguments, files)):
         arguments.parser.error(
-            f"{len(files)} inputs: say --runs when they are runs of one system; "
-            "`mwzeval compare` compares several systems"
+            f"{len(files)} inputs: say --runs when they are runs of one system, --shards when they "
+            "are parts of one input; `mwzeval compare` compares several systems"
         )
     if len(set(files)) < len(files):
         arguments.parser.error("an input is given twice")
@@ -138,6 +138,7 @@ def _score_one(arguments: argparse.Namespace, file: str, gates: Sequence[Gate]) 
     from mwzeval.report.ceiling import beside_ceiling, with_ceiling
     from mwzeval.report.formats import render
     from mwzeval.report.json import to_plain
+    from mwzeval.report.state_errors import state_errors
     from mwzeval.report.summary import per_dialogue, summary
 
     evaluator = _evaluator(arguments)
@@ -145,8 +146,8 @@ def _score_one(arguments: argparse.Namespace, file: str, gates: Sequence[Gate]) 
     baseline = None if arguments.fail_below is None else read_predictions(arguments.fail_below)
     report = evaluator.report(predictions, file=file, progress=not arguments.quiet)
     values = {(score.name, score.scope): score.value for score in report.scores}
-    failed = _under(gates, values, report.meta["corpus"])
-    _warn(arguments, report.warnings)
+    failed = under(gates, values, _aliases(report.meta["corpus"]))
+    warn(arguments, report.warnings)
     if baseline is not None:
         failed += _worse(arguments, evaluator, predictions, baseline, file)
     document = summary(report, places=arguments.places)
@@ -157,9 +158,33 @@ def _score_one(arguments: argparse.Namespace, file: str, gates: Sequence[Gate]) 
     if arguments.format == PAGE:
         show = partial(_page, report, evaluator.checked(predictions, file=file), file)
     else:
-        shown = per_dialogue(report) if arguments.per_dialogue else document
+        shown = document
+        if arguments.per_dialogue:
+            shown = per_dialogue(report)
+        elif arguments.dst_errors:
+            shown = state_errors(report)
         show = partial(render, shown, arguments.format)
-    return _finish(arguments, to_plain(report), document, show, failed)
+    return finish(arguments, to_plain(report), document, show, failed)
+
+
+def _score_shards(
+    arguments: argparse.Namespace, files: Sequence[str], gates: Sequence[Gate]
+) -> int:
+    from mwzeval.report.formats import render
+    from mwzeval.report.json import to_plain
+    from mwzeval.report.state_errors import state_errors
+    from mwzeval.report.summary import summary
+
+    if arguments.format == PAGE:
+        arguments.parser.error("the page shows single dialogues, and of shards there are sums")
+    report = report_of_shards(arguments, _evaluator(arguments), files)
+    values = {(score.name, score.scope): score.value for score in report.scores}
+    failed = under(gates, values, _aliases(report.meta["corpus"]))
+    warn(arguments, report.warnings)
+    document = summary(report, places=arguments.places)
+    shown = state_errors(report) if arguments.dst_errors else document
+    show = partial(render, shown, arguments.format)
+    return finish(arguments, to_plain(report), document, show, failed)
 
 
 def _page(report: Report, checked: Checked, file: str) -> str:
@@ -190,8 +215,8 @@ def _score_runs(arguments: argparse.Namespace, files: Sequence[str], gates: Sequ
     first = runs[files[0]].checked
     gold = first.scorer.gold
     values = {(name, scope): mean for name, scope, mean in means(scores)}
-    failed = _under(gates, values, gold.corpus)
-    _warn(arguments, warnings)
+    failed = under(gates, values, _aliases(gold.corpus))
+    warn(arguments, warnings)
     document = runs_document(
         scores,
         runs={file: run.evaluation.plain() for file, run in runs.items()},
@@ -207,7 +232,7 @@ def _score_runs(arguments: argparse.Namespace, files: Sequence[str], gates: Sequ
         places=arguments.places,
     )
     show = partial(render, document, arguments.format)
-    return _finish(arguments, document.plain, document, show, failed)
+    return finish(arguments, document.plain, document, show, failed)
 
 
 def _evaluator(arguments: argparse.Namespace, of_gold: str | None = None) -> Evaluator:
@@ -219,25 +244,15 @@ def _evaluator(arguments: argparse.Namespace, of_gold: str | None = None) -> Eva
         arguments.success,
         arguments.richness,
         arguments.dst,
-        corpus=of_gold or arguments.corpus,
-        fold=arguments.fold,
-        rules=arguments.rules,
-        data=arguments.data,
-        offline=arguments.offline,
+        dst_rules=() if of_gold else arguments.dst_rule,
+        grounded=arguments.grounded and not of_gold,
+        **reading(arguments) | (_as_gold(of_gold) if of_gold else {}),
         references=arguments.references,
         confidence=None if of_gold else arguments.ci,
         samples=arguments.samples,
         seed=arguments.seed,
+        rollouts=arguments.rollouts,
     )
-
-
-def _warn(arguments: argparse.Namespace, warnings: Sequence[Any]) -> None:
-    from mwzeval.report.text import warnings_text
-
-    if arguments.strict and warnings:
-        raise InputError(warnings)
-    if not arguments.quiet:
-        sys.stderr.write(warnings_text(warnings))
 
 
 def _ceiling(arguments: argparse.Namespace, evaluator: Evaluator, predictions: Any) -> Report:
@@ -250,15 +265,15 @@ def _ceiling(arguments: argparse.Namespace, evaluator: Evaluator, predictions: A
     return scored_alike.report(gold_predictions(gold, checked.dialogues))
 
 
-def _under(
-    gates: Sequence[Gate], values: Mapping[tuple[str, str], float], corpus: str
-) -> list[str]:
-    from mwzeval.gates import failures, gate_name, resolve_gates
+def _as_gold(corpus: str) -> dict[str, str]:
+    return {"corpus": corpus, "input_format": OWN_FORMAT, "responses": "delexicalized"}
+
+
+def _aliases(corpus: str) -> dict[str, str]:
+    """Return the short names of scores for gates."""
     from mwzeval.multiwoz.corpus import CORPORA
 
-    named = {gate_name(name, scope): value for (name, scope), value in values.items()}
-    aliases = {"bleu": f"bleu.{CORPORA[corpus].reference_set}"}
-    return list(failures(resolve_gates(gates, named, aliases), named))
+    return {"bleu": f"bleu.{CORPORA[corpus].reference_set}"}
 
 
 def _worse(
@@ -277,42 +292,3 @@ def _worse(
     ]
     resampling = Resampling(samples=arguments.samples, seed=arguments.seed)
     return [str(worse) for worse in worse_than(systems[0], systems[1], resampling)]
-
-
-def _finish(
-    arguments: argparse.Namespace,
-    plain: Mapping[str, Any],
-    document: Document,
-    show: Callable[[], str],
-    failed: Sequence[str],
-) -> int:
-    """Write the report, print it, and tell which gates failed."""
-    from mwzeval.files import write_atomically
-    from mwzeval.report.json import to_json
-
-    if arguments.output in STANDARD_OUTPUT:
-        sys.stdout.write(to_json(plain))
-    else:
-        write_atomically(arguments.output, to_json(plain))
-        if not arguments.quiet:
-            sys.stdout.write(show())
-    _append_step_summary(document, failed, quiet=arguments.quiet)
-    for line in failed:
-        print(f"failed: {line}", file=sys.stderr)
-    return FAILED if failed else 0
-
-
-def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bool) -> None:
-    """Append the document to GitHub's step summary, if there is one; never fail for it."""
-    path = os.environ.get(STEP_SUMMARY)
-    if not path:
-        return
-    from mwzeval.report.markdown import to_markdown
-
-    text = to_markdown(document) + "\n" + "".join(f"- failed: {line}\n" for line in failed)
-    try:
-        with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(f"{text}\n")
-    except (OSError, ValueError) as error:
-        if not quiet:
-            print(f"warning: {STEP_SUMMARY} was not written: {error}", file=sys.stderr)

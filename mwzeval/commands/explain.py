@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import add_corpus
+from mwzeval.commands.arguments import add_reading, reading
 from mwzeval.errors import UsageError, did_you_mean, shorten
 
 if TYPE_CHECKING:
@@ -32,21 +32,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "dialogue", nargs="?", metavar="DIALOGUE", help="id of the dialogue to explain"
     )
+    add_choice(parser)
+    add_reading(parser)
+
+
+def add_choice(parser: argparse.ArgumentParser, units: str = "dialogues") -> None:
+    """Add which units are listed instead of the histogram, and the format."""
     parser.add_argument(
         "--worst",
         type=_positive,
         metavar="N",
-        help="list the N dialogues that lost most domains, with their reasons",
+        help=f"list the N {units} that lost most, with their reasons",
     )
     parser.add_argument(
         "--reason",
         metavar="CODE",
-        help="list the dialogues with this reason (wrong-constraint:area, or any wrong-constraint)",
+        help=f"list the {units} with this reason; a kind stands for all its details "
+        "(wrong-constraint for wrong-constraint:area)",
     )
     parser.add_argument(
         "-f", "--format", choices=("text", "json"), default="text", help="default: %(default)s"
     )
-    add_corpus(parser)
 
 
 def _positive(text: str) -> int:
@@ -55,7 +61,7 @@ def _positive(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of dialogues, 1 or more, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number, 1 or more, not {text!r}")
     return number
 
 
@@ -65,41 +71,54 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--worst and --reason choose dialogues: leave out DIALOGUE")
     from mwzeval.evaluator import Evaluator
     from mwzeval.multiwoz.explanation import explain, explain_all
+    from mwzeval.multiwoz.grounding_reasons import GROUNDED_KINDS
     from mwzeval.multiwoz.predictions import read_predictions
+    from mwzeval.multiwoz.reasons import KINDS
     from mwzeval.multiwoz.scoring import Sources
-    from mwzeval.report.explanation_text import explanation_text, histogram_text, listing_text
+    from mwzeval.report.explanation_text import explanation_text
     from mwzeval.report.text import warnings_text
 
     evaluator = Evaluator(
         success=True,
-        corpus=arguments.corpus,
-        fold=arguments.fold,
-        rules=arguments.rules,
-        data=arguments.data,
-        offline=arguments.offline,
+        **reading(arguments),
     )
     checked = evaluator.checked(read_predictions(arguments.predictions), file=arguments.predictions)
     sys.stderr.write(warnings_text(checked.warnings))
     scorer, dialogues = checked.scorer, checked.dialogues
     sources = Sources.of(dialogues.values())
-    as_json = arguments.format == "json"
     if arguments.dialogue is not None:
         name = _known_dialogue(arguments.dialogue, tuple(dialogues))
         explanation = explain(scorer, scorer.normalize(name, dialogues[name], sources))
+        as_json = arguments.format == "json"
         print(_json(asdict(explanation)) if as_json else explanation_text(explanation), end="")
         return 0
     explanations = list(explain_all(scorer, dialogues, sources))
-    if arguments.worst or arguments.reason:
-        chosen = [explanation for explanation in explanations if explanation.reasons]
-        if arguments.reason:
-            chosen = _having(arguments.reason, chosen)
-        if arguments.worst:
-            chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
-        plain = [_listed(explanation) for explanation in chosen]
-        print(_json(plain) if as_json else listing_text(chosen), end="")
-        return 0
-    print(_json(_histogram(explanations)) if as_json else histogram_text(explanations), end="")
+    print(listed(explanations, arguments, {**KINDS, **GROUNDED_KINDS}), end="")
     return 0
+
+
+def listed(
+    explanations: Sequence[Explanation],
+    arguments: argparse.Namespace,
+    kinds: Collection[str],
+    units: str = "dialogues",
+) -> str:
+    """Return the units that `--worst` and `--reason` choose, or how often which reason occurs.
+
+    Raises `UsageError` for a reason that is not among the `kinds` and that no unit has.
+    """
+    from mwzeval.report.explanation_text import histogram_text, listing_text
+
+    as_json = arguments.format == "json"
+    if not (arguments.worst or arguments.reason):
+        histogram = _histogram(explanations, units)
+        return _json(histogram) if as_json else histogram_text(explanations)
+    chosen = [explanation for explanation in explanations if explanation.reasons]
+    if arguments.reason:
+        chosen = _having(arguments.reason, chosen, kinds)
+    if arguments.worst:
+        chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
+    return _json([_listed(each) for each in chosen]) if as_json else listing_text(chosen)
 
 
 def _known_dialogue(name: str, known: Sequence[str]) -> str:
@@ -112,15 +131,15 @@ def _known_dialogue(name: str, known: Sequence[str]) -> str:
     )
 
 
-def _having(code: str, explanations: Sequence[Explanation]) -> list[Explanation]:
+def _having(
+    code: str, explanations: Sequence[Explanation], kinds: Collection[str]
+) -> list[Explanation]:
     """Return the units with a reason; a kind stands for all its details."""
-    from mwzeval.multiwoz.reasons import KINDS
-
     chosen = [e for e in explanations if any(_matches(reason.code, code) for reason in e.reasons)]
-    if not chosen and code not in KINDS:
+    if not chosen and code not in kinds:
         found = sorted({reason.code for e in explanations for reason in e.reasons})
         occurring = ", ".join(found) or "none"
-        close = did_you_mean(code, [*found, *KINDS])
+        close = did_you_mean(code, [*found, *kinds])
         raise UsageError(f'unknown reason "{shorten(code)}"{close} (in this file: {occurring})')
     return chosen
 
@@ -139,14 +158,14 @@ def _listed(explanation: Explanation) -> dict[str, Any]:
     return {key: plain[key] for key in ("unit", "outcomes", "reasons")}
 
 
-def _histogram(explanations: Sequence[Explanation]) -> dict[str, Any]:
+def _histogram(explanations: Sequence[Explanation], units: str) -> dict[str, Any]:
     from mwzeval.explanation import count_reasons
 
     return {
-        "dialogues": len(explanations),
+        units: len(explanations),
         "lost": sum(bool(explanation.reasons) for explanation in explanations),
         "reasons": [
-            {"code": code, "scope": scope, "dialogues": count}
+            {"code": code, "scope": scope, units: count}
             for (code, scope), count in count_reasons(explanations).items()
         ],
     }

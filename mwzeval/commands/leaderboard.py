@@ -10,7 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import add_corpus, add_resampling
+from mwzeval.commands.arguments import add_reading, add_resampling, reading
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print only this table: end_to_end or policy_optimization (default: all, your system "
         "in the one whose systems have states as it has, predicted or gold)",
     )
-    add_corpus(parser)
+    add_reading(parser)
     add_resampling(parser)
     formats = ("text", "json", "jsonl", "csv", "markdown", "latex")
     parser.add_argument(
@@ -92,11 +92,7 @@ def _scores(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         bleu=True,
         success=True,
         richness=True,
-        corpus=arguments.corpus,
-        fold=arguments.fold,
-        rules=arguments.rules,
-        data=arguments.data,
-        offline=arguments.offline,
+        **reading(arguments),
         confidence=CONFIDENCE,
         samples=arguments.samples,
         seed=arguments.seed,

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import add_corpus, add_resampling
+from mwzeval.commands.arguments import (
+    add_corpus,
+    add_input_format,
+    add_resampling,
+    add_responses,
+    reading,
+)
+from mwzeval.commands.outcome import STANDARD_OUTPUT
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem, UsageError
 from mwzeval.statistics import CONFIDENCE
 
@@ -24,7 +31,6 @@ if TYPE_CHECKING:
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json")
 STANDARD_INPUT = "-"
-STANDARD_OUTPUT = ("-", "/dev/stdout")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +57,8 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         help="predictions of a system: .json or .jsonl, also .gz or .zst; - reads JSON from "
         "standard input",
     )
+    add_input_format(parser)
+    add_responses(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,7 +87,7 @@ class System:
 
     name: str
     file: str
-    predictions: Mapping[str, Any]
+    predictions: Any
     checked: Checked
     evaluator: Evaluator
 
@@ -132,53 +140,58 @@ class _Evaluators:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
-        self._made: dict[tuple[bool, bool], Evaluator] = {}
+        self._made: dict[tuple[bool, bool, bool], Evaluator] = {}
 
     def system(self, name: str, file: str) -> System | InputError:
         """Return the system of a file, or what prevents scoring it."""
-        from mwzeval.multiwoz.predictions import read_predictions
+        from mwzeval.multiwoz.formats.adaptation import adapt
+        from mwzeval.multiwoz.predictions import Findings, read_predictions
 
         try:
             predictions = read_predictions(file)
-            evaluator = self._for(*_what_is_predicted(predictions))
+            adapted = adapt(predictions, self._arguments.input_format, Findings())
+            evaluator = self._for(*_what_is_predicted(adapted))
             checked = evaluator.checked(predictions, file=file)
         except InputError as error:
             return error
         return System(name, file, predictions, checked, evaluator)
 
-    def _for(self, responses: bool, states: bool) -> Evaluator:
+    def _for(self, responses: bool, states: bool, words: bool) -> Evaluator:
         from mwzeval.evaluator import Evaluator
 
-        if (responses, states) not in self._made:
+        if (responses, states, words) not in self._made:
             given = self._arguments
-            self._made[responses, states] = Evaluator(
+            self._made[responses, states, words] = Evaluator(
                 bleu=responses,
                 success=responses,
                 richness=responses,
                 dst=states,
-                corpus=given.corpus,
-                fold=given.fold,
-                rules=given.rules,
-                data=given.data,
-                offline=given.offline,
+                grounded=words,
+                **reading(given),
                 confidence=CONFIDENCE,
                 samples=given.samples,
                 seed=given.seed,
             )
-        return self._made[responses, states]
+        return self._made[responses, states, words]
 
 
-def _what_is_predicted(predictions: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Return whether there are responses, and states; responses when there is neither."""
+def _what_is_predicted(predictions: Any) -> tuple[bool, bool, bool]:
+    """Return whether there are responses, states, and responses in words.
+
+    Responses when there is neither; in words when none has a placeholder.
+    """
     keys: set[str] = set()
+    has_placeholder = False
     for turn in _turns(predictions):
         keys.update(turn)
+        has_placeholder = has_placeholder or "[" in str(turn.get("response", ""))
     states = "state" in keys
-    return "response" in keys or not states, states
+    responses = "response" in keys
+    return responses or not states, states, responses and not has_placeholder
 
 
-def _turns(predictions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for turns in predictions.values():
+def _turns(predictions: Any) -> Iterator[Mapping[str, Any]]:
+    for turns in predictions.values() if isinstance(predictions, Mapping) else ():
         if isinstance(turns, list):
             yield from (turn for turn in turns if isinstance(turn, Mapping))
 

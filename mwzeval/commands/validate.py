@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 
-from mwzeval.commands.arguments import add_corpus, add_input
+from mwzeval.commands.arguments import add_input, add_reading, reading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_input(parser)
-    add_corpus(parser)
+    add_reading(parser)
     parser.add_argument(
         "-d", "--dst", action="store_true", help="check for state tracking alone: without responses"
     )
@@ -30,11 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     evaluator = Evaluator(
         dst=arguments.dst,
-        corpus=arguments.corpus,
-        fold=arguments.fold,
-        rules=arguments.rules,
-        data=arguments.data,
-        offline=arguments.offline,
+        **reading(arguments),
     )
     try:
         predictions = read_predictions(arguments.input)

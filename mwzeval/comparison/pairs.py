@@ -153,7 +153,7 @@ def _tested(measure: Measure, pair: Pair, drawn: _Drawn) -> Tested:
         system_outcomes, baseline_outcomes = _outcomes(measure, pair)
         result = mcnemar(system_outcomes, baseline_outcomes)
         counts = wins_ties_losses(system_outcomes, baseline_outcomes)
-        difference = 100 * float(system_outcomes.mean() - baseline_outcomes.mean())
+        difference = measure.scale * float(system_outcomes.mean() - baseline_outcomes.mean())
         return Tested(MCNEMAR, difference, result.p_value, interval, counts)
     if pair.intervals and measure.block == 1:
         counts = _counts(measure, pair)

@@ -60,8 +60,9 @@ def compare(
     Scores of 0/1 outcomes are tested by McNemar's exact test, all others by approximate
     randomisation; intervals of differences are of a paired bootstrap, those of scores of types of a
     jackknife. P values are corrected by Holm's method, over the systems for each score, and over
-    all pairs for the ranks. Higher is better. `scopes` adds the scores of parts (domains), which
-    are only compared with the first system. `executor` shares the work; the result is the same.
+    all pairs for the ranks. Higher is better, unless a measure says otherwise. `scopes` adds the
+    scores of parts (domains), which are only compared with the first system. `executor` shares the
+    work; the result is the same.
 
     Raises `UsageError` for less than two systems, for signatures that differ, and for systems
     without a common unit.
@@ -189,7 +190,10 @@ def _compared(
     places: dict[str, Place] = {}
     if measure.scope == WHOLE:
         p_values = {pair: tests[key].p_value for pair, tests in tested.items()}
-        for rank in rank_clusters(scores, significant_pairs(p_values, level)):
+        goodness = scores
+        if isinstance(measure, Measure) and measure.lower_is_better:
+            goodness = {system: -score for system, score in scores.items()}
+        for rank in rank_clusters(goodness, significant_pairs(p_values, level)):
             places[rank.system] = Place(rank.cluster, rank.rank, rank.lowest)
     table = rows[baseline].table
     cases = measure.cases if isinstance(measure, Measure) else None

@@ -3,8 +3,8 @@
 Not additive (a word that two dialogues share counts once), so there is an accumulator instead of
 table columns. Accumulators merge in order, and the merged one equals that of a single pass.
 
-Source: lexical-diversity's `tokenize` and `msttr`; the definitions of the public MultiWOZ
-evaluator (Nekvinda and Dušek, "Shades of BLEU, Flavours of Success", GEM 2021, section 5).
+Source: lexical-diversity's `tokenize`, and what its `msttr` is; the definitions of the public
+MultiWOZ evaluator (Nekvinda and Dušek, "Shades of BLEU, Flavours of Success", GEM 2021, section 5).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from typing import TypedDict
+from itertools import chain, pairwise
+from typing import Any, TypedDict
 
 from mwzeval.errors import DependencyError
+from mwzeval.metrics.windows import WindowTypes
 
 try:
     with warnings.catch_warnings():
         # Its use of `pkg_resources` is none of the user's business.
         warnings.simplefilter("ignore")
-        from lexical_diversity.lex_div import msttr
         from lexical_diversity.lex_div import tokenize as _tokenize
 except ImportError as error:
     # lexical-diversity 0.1.1 finds its word list by setuptools' `pkg_resources`.
@@ -32,6 +32,7 @@ except ImportError as error:
     ) from None
 
 MSTTR_WINDOW = 50
+TURNS_AT_A_TIME = 2**12
 
 
 class RichnessScores(TypedDict):
@@ -56,70 +57,91 @@ def tokenize(text: str) -> tuple[str, ...]:
 
 
 class Richness:
-    """Accumulates dialogues in input order; `scores` may be asked at any time."""
+    """Accumulates dialogues in input order; `scores` may be asked at any time.
 
-    def __init__(self) -> None:
-        self.dialogues: list[list[tuple[str, ...]]] = []
-        """The words of each turn of each dialogue."""
-
-    def update(self, responses: Iterable[str]) -> None:
-        """Add a dialogue; n-grams do not cross from one turn into the next."""
-        self.dialogues.append([tokenize(response) for response in responses])
-
-    def merge(self, later: Richness) -> None:
-        """Add what `later` has seen, as if it had come after what this one has seen."""
-        self.dialogues.extend(later.dialogues)
+    Memory is bounded by the distinct n-grams, not by the number of dialogues.
+    """
 
     columns = ("richness.turns", "richness.words", "richness.window_types", "richness.windows")
 
-    def rows(self) -> list[dict[str, float]]:
-        """Return what is additive of each dialogue: turns, words, and windows of MSTTR.
+    def __init__(self) -> None:
+        self._turns = 0
+        self._unigrams: Counter[str] = Counter()
+        self._bigrams: Counter[tuple[str, str]] = Counter()
+        self._trigrams: set[tuple[str, str, str]] = set()
+        self._windows = WindowTypes(MSTTR_WINDOW)
+        self._waiting: list[tuple[str, ...]] = []
+        """Turns not counted yet: many at a time are counted faster."""
 
-        A window, and the number of distinct words in it, belong to the dialogue where it starts.
-        """
-        tokens = self.words()
-        rows = []
-        first = 0
-        for dialogue in self.dialogues:
-            end = first + sum(map(len, dialogue))
-            start = -(-first // MSTTR_WINDOW) * MSTTR_WINDOW
-            windows = [
-                tokens[at : at + MSTTR_WINDOW]
-                for at in range(start, end, MSTTR_WINDOW)
-                if at + MSTTR_WINDOW <= len(tokens)
-            ]
-            types = sum(len(set(window)) for window in windows)
-            numbers = map(float, (len(dialogue), end - first, types, len(windows)))
-            rows.append(dict(zip(self.columns, numbers, strict=True)))
-            first = end
-        return rows
+    def update(self, responses: Iterable[str]) -> None:
+        """Add a dialogue; n-grams do not cross from one turn into the next."""
+        self.update_all([[tokenize(response) for response in responses]])
 
-    def words(self) -> list[str]:
-        """Return all words in input order."""
-        return [word for dialogue in self.dialogues for turn in dialogue for word in turn]
+    def update_all(self, dialogues: Iterable[Iterable[tuple[str, ...]]]) -> None:
+        """Add dialogues, each as the words of its turns (see `tokenize`)."""
+        for turns in dialogues:
+            self._waiting.extend(turns)
+            if len(self._waiting) >= TURNS_AT_A_TIME:
+                self._count()
+
+    def merge(self, later: Richness) -> None:
+        """Add what `later` has seen, as if it had come after what this one has seen."""
+        self._count()
+        later._count()
+        self._turns += later._turns
+        self._unigrams.update(later._unigrams)
+        self._bigrams.update(later._bigrams)
+        self._trigrams |= later._trigrams
+        self._windows.merge(later._windows)
+
+    def totals(self) -> dict[str, float]:
+        """Return the sums of the additive columns (see `DialogueWords.rows`)."""
+        self._count()
+        windows = self._windows
+        numbers = (self._turns, windows.words, windows.types(), windows.windows())
+        return dict(zip(self.columns, map(float, numbers), strict=True))
 
     def scores(self) -> RichnessScores:
         """Return all measures; without any turn all are 0."""
-        tokens = self.words()
-        turns = [turn for dialogue in self.dialogues for turn in dialogue]
-        unigrams = Counter(tokens)
-        bigrams = Counter(ngram for turn in turns for ngram in pairwise(turn))
-        words = len(tokens)
+        self._count()
+        unigrams, words = self._unigrams, self._windows.words
         # Sorted, so that a sum of rounded terms does not depend on the order of the turns.
         probabilities = [count / words for count in sorted(unigrams.values())]
         conditional = sorted(
             (count / words) * math.log2(count / unigrams[first])
-            for (first, _), count in bigrams.items()
+            for (first, _), count in self._bigrams.items()
         )
         return RichnessScores(
             entropy=-math.fsum(p * math.log2(p) for p in probabilities) + 0.0,
             cond_entropy=-math.fsum(conditional) + 0.0,
-            avg_lengths=words / len(turns) if turns else 0.0,
-            msttr=float(msttr(tokens, MSTTR_WINDOW)) if words else 0.0,
+            avg_lengths=words / self._turns if self._turns else 0.0,
+            msttr=self._msttr(),
             num_unigrams=len(unigrams),
-            num_bigrams=len(bigrams),
-            num_trigrams=len({ngram for turn in turns for ngram in trigrams(turn)}),
+            num_bigrams=len(self._bigrams),
+            num_trigrams=len(self._trigrams),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._count()
+        return vars(self)
+
+    def _msttr(self) -> float:
+        words, windows = self._windows.words, self._windows.windows()
+        if words <= MSTTR_WINDOW:
+            # As the library does: the ratio of the whole text, however short.
+            return len(self._unigrams) / words if words else 0.0
+        return self._windows.types() / (MSTTR_WINDOW * windows)
+
+    def _count(self) -> None:
+        turns, self._waiting = self._waiting, []
+        if not turns:
+            return
+        words = list(chain.from_iterable(turns))
+        self._turns += len(turns)
+        self._unigrams.update(words)
+        self._bigrams.update(chain.from_iterable(map(pairwise, turns)))
+        self._trigrams.update(chain.from_iterable(map(trigrams, turns)))
+        self._windows.update(words)
 
 
 def trigrams(words: Sequence[str]) -> Iterable[tuple[str, str, str]]:

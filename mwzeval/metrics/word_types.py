@@ -8,13 +8,14 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.metrics.richness import Richness, trigrams
+from mwzeval.metrics.dialogue_words import DialogueWords
+from mwzeval.metrics.richness import trigrams
 from mwzeval.type_counts import Counts, Type, TypeCounts, Types
 
 
-def count_ngrams(richness: Richness, units: Sequence[str]) -> TypeCounts:
+def count_ngrams(words: DialogueWords, units: Sequence[str]) -> TypeCounts:
     """Return the unigrams, bigrams and trigrams of each dialogue, named by `units`."""
-    return TypeCounts.of(zip(units, map(_ngrams, richness.dialogues), strict=True))
+    return TypeCounts.of(zip(units, map(_ngrams, words.dialogues), strict=True))
 
 
 def _ngrams(dialogue: Iterable[tuple[str, ...]]) -> Iterable[Type]:

@@ -26,10 +26,11 @@ from mwzeval.multiwoz.gold import (
     dialogue_id,
     goal_from_json,
 )
+from mwzeval.multiwoz.rollouts import dialogue_of
 from mwzeval.resources import DataRoot, embedded, locate
 from mwzeval.version import library_version
 
-DERIVED_REVISION = 2
+DERIVED_REVISION = 4
 """Raised when the same files are read into other gold data."""
 
 
@@ -62,7 +63,8 @@ class GoldFold:
     """The gold data of one fold of a corpus.
 
     `checksum` are 8 hexadecimal digits over all files that the gold data and the database come
-    from; `tables` are the database's rows as they stand in its files.
+    from; `tables` are the database's rows as they stand in its files. With `rollouts`, predicted
+    dialogues may be numbered rollouts of those of the fold.
     """
 
     corpus: str
@@ -70,6 +72,11 @@ class GoldFold:
     checksum: str
     dialogues: Mapping[str, GoldDialogue]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    rollouts: bool = False
+
+    def name_of(self, dialogue: str) -> str:
+        """Return the id in this fold of a predicted dialogue."""
+        return dialogue_of(dialogue) if self.rollouts else dialogue
 
     @property
     def reference_set(self) -> str:
@@ -215,6 +222,7 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
             tuple(tokenize(reference) for reference in of_dialogue.references),
             of_dialogue.user_utterances,
             of_dialogue.states,
+            of_dialogue.alternatives,
         )
         for name, of_dialogue in annotated.items()
     }

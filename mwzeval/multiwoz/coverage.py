@@ -7,23 +7,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean
+from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold
 from mwzeval.multiwoz.gold import dialogue_id
 from mwzeval.multiwoz.predictions import Dialogues, Findings
+from mwzeval.multiwoz.rollouts import dialogue_of
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a fold was predicted: (there, in the fold), and the same per goal domain."""
+    """How much of a fold was predicted: (there, in the fold), and the same per goal domain.
+
+    With `rollouts`, so many of its dialogues in all, the turns are out of those that they have.
+    """
 
     dialogues: tuple[int, int]
     turns: tuple[int, int]
     domains: Mapping[str, tuple[int, int]]
+    rollouts: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the form of the report's `meta`."""
+        rollouts = {} if self.rollouts is None else {"rollouts": {"scored": self.rollouts}}
         return {
+            **rollouts,
             "dialogues": {"scored": self.dialogues[0], "of": self.dialogues[1]},
             "turns": {"scored": self.turns[0], "of": self.turns[1]},
             "domains": {
@@ -34,7 +42,9 @@ class Coverage:
 
 def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
     """Note dialogues that the fold does not have, and those with more turns than there are."""
-    strangers = len(dialogues) > 1 and not dialogues.keys() & gold.dialogues.keys()
+    strangers = len(dialogues) > 1 and not any(
+        gold.name_of(name) in gold.dialogues for name in dialogues
+    )
     if strangers:
         findings.error(
             "wrong-fold",
@@ -42,7 +52,7 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
             "choose another with --fold and --corpus",
         )
     for name, turns in dialogues.items():
-        annotated = gold.dialogues.get(name)
+        annotated = gold.dialogues.get(gold.name_of(name))
         if annotated is None:
             # Looking for the closest id is slow, and the file may be of another fold altogether.
             hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
@@ -58,6 +68,8 @@ def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
 
 
 def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
+    if not gold.rollouts and dialogue_of(name) in gold.dialogues:
+        return f'a rollout of "{dialogue_of(name)}": rollouts are scored with --rollouts'
     canonical = dialogue_id(name)
     if canonical != name and canonical in gold.dialogues:
         return f'ids are lower-case and without file ending: write "{canonical}"'
@@ -67,21 +79,23 @@ def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
     return f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
 
 
-def coverage(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Coverage:
+def coverage(census: Census, gold: GoldFold, findings: Findings) -> Coverage:
     """Return how much of the fold is there; warn when it is not all of it."""
     domains: dict[str, list[int]] = {}
+    turns = rollouts = 0
     for name, annotated in gold.dialogues.items():
+        times = census.seen.rollouts(name)
+        rollouts += times
+        turns += max(1, times) * len(annotated.states)
         for domain in annotated.goal:
             counts = domains.setdefault(domain, [0, 0])
-            counts[0] += name in dialogues
+            counts[0] += times > 0
             counts[1] += 1
     result = Coverage(
-        (len(dialogues), len(gold.dialogues)),
-        (
-            sum(len(turns) for turns in dialogues.values()),
-            sum(len(annotated.states) for annotated in gold.dialogues.values()),
-        ),
+        (len(census.seen), len(gold.dialogues)),
+        (census.turns, turns),
         {domain: (there, of) for domain, (there, of) in sorted(domains.items())},
+        rollouts if gold.rollouts else None,
     )
     for what, (there, of) in (("dialogues", result.dialogues), ("turns", result.turns)):
         if there < of:

@@ -26,7 +26,8 @@ SLOT_OF_ACT = {
 }
 """Slots that dialogue acts abbreviate; the others are placeholder names as they stand."""
 
-NO_VALUE = frozenset({"", "not mentioned", "none"})
+NONE = "none"
+NO_VALUE = frozenset({"", "not mentioned", NONE})
 _ALTERNATIVES = re.compile(r"[|<>]")
 
 
@@ -40,6 +41,7 @@ def annotations_of(log: Sequence[Mapping[str, Any]]) -> Annotations:
         references=tuple(delexicalize(turn["text"], _spans(turn)) for turn in systems),
         user_utterances=tuple(turn["text"] for turn in users[: len(systems)]),
         states=tuple(_state(turn["metadata"]) for turn in systems),
+        alternatives=tuple(_alternatives(turn["metadata"]) for turn in systems),
     )
 
 
@@ -54,12 +56,7 @@ def _spans(turn: Mapping[str, Any]) -> Iterator[Span]:
 
 def _state(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     state: dict[str, dict[str, str]] = {}
-    for domain, annotated in metadata.items():
-        slots = {
-            **annotated.get("semi", {}),
-            **{f"book{slot}": value for slot, value in annotated.get("book", {}).items()},
-        }
-        slots.pop("bookbooked", None)
+    for domain, slots in _slots(metadata):
         known = {slot: _first(value) for slot, value in slots.items()}
         known = {slot: value for slot, value in known.items() if value not in NO_VALUE}
         if known:
@@ -67,8 +64,35 @@ def _state(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return state
 
 
+def _alternatives(metadata: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """Return what a state does not say: all of several values, and "none" where it is written."""
+    several: dict[str, dict[str, list[str]]] = {}
+    for domain, slots in _slots(metadata):
+        for slot, value in slots.items():
+            values = [value for value in _values(value) if value not in NO_VALUE - {NONE}]
+            if len(values) > 1 or (values and _first(value) in NO_VALUE):
+                several.setdefault(domain, {})[slot] = values
+    return several
+
+
+def _slots(metadata: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str | list[str]]]]:
+    for domain, annotated in metadata.items():
+        slots = {
+            **annotated.get("semi", {}),
+            **{f"book{slot}": value for slot, value in annotated.get("book", {}).items()},
+        }
+        slots.pop("bookbooked", None)
+        yield domain, slots
+
+
 def _first(value: str | list[str]) -> str:
     """Return the first of several values that hold alike (2.4 lists them, others use signs)."""
     if isinstance(value, list):
         value = value[0] if value else ""
     return _ALTERNATIVES.split(value)[0].strip()
+
+
+def _values(value: str | list[str]) -> list[str]:
+    """Return all values that hold alike, each once."""
+    texts = value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(part.strip() for text in texts for part in _ALTERNATIVES.split(text)))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mwzeval.metrics.richness import Richness
+from mwzeval.metrics.dialogue_words import DialogueWords
+from mwzeval.metrics.joint_goal_accuracy import Confusion
+from mwzeval.metrics.richness import Richness, tokenize
+from mwzeval.multiwoz.grounded_scores import Computed, grounded_columns, grounded_plain
 from mwzeval.multiwoz.predictions import Dialogues
 from mwzeval.multiwoz.scoring import Scorer, Sources
+from mwzeval.multiwoz.state_conventions import Convention
 from mwzeval.table import Table
 
 
@@ -20,16 +25,32 @@ class Metrics:
     success: bool = False
     richness: bool = False
     dst: bool = False
+    dst_rules: tuple[Convention, ...] = ()
+    grounded: bool = False
+
+    @property
+    def need_normalizing(self) -> bool:
+        """Whether dialogues are looked at in normal form, which `dst_rules` do for themselves."""
+        return replace(self, dst_rules=()) != Metrics()
+
+    @property
+    def tracking(self) -> bool:
+        """Whether state tracking is asked for, under whichever rule."""
+        return self.dst or bool(self.dst_rules)
 
     @property
     def need_responses(self) -> bool:
         """Whether responses are looked at; only a run for state tracking alone does without."""
-        return self != Metrics(dst=True)
+        return not self.tracking or replace(self, dst=False, dst_rules=()) != Metrics()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """What scoring has found: additive rows, and richness, which is not additive."""
+    """What scoring has found: additive rows, and what is not additive, richness and confusions.
+
+    `confusions` are the wrong values of state tracking by rule, each with its number of turns.
+    `words` are those of each dialogue that has a row of its own.
+    """
 
     scorer: Scorer
     metrics: Metrics
@@ -37,6 +58,8 @@ class Evaluation:
     table: Table
     richness: Richness
     turns: int
+    words: DialogueWords = field(default_factory=DialogueWords)
+    confusions: Mapping[str, Counter[Confusion]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -46,41 +69,62 @@ class Evaluation:
         metrics: Metrics,
         *,
         names: Iterable[str] | None = None,
+        sources: Sources | None = None,
     ) -> Evaluation:
         """Score checked dialogues, in the order of `names` (default: as they come).
 
-        State tracking needs predicted states; without them it is not computed.
+        State tracking needs predicted states; without them it is not computed. With `sources`
+        these dialogues are a part of an input, which is where that is decided. The rows of a part
+        say nothing about windows of MSTTR, which begin where the parts before it end; its words
+        are for the accumulator of the input to take.
         """
-        sources = Sources.of(dialogues.values())
+        whole = sources is None
+        sources = sources or Sources.of(dialogues.values())
         columns: tuple[str, ...] = ()
         if metrics.success:
             columns += scorer.goal_success.columns
         if metrics.dst and sources.predicted_states:
             columns += scorer.state_tracking.columns
+        rules = scorer.joint_goals if sources.predicted_states else ()
+        columns += tuple(column for rule in rules for column in rule.accuracy.columns)
+        confusions = {rule.name: Counter[Confusion]() for rule in rules}
         if metrics.bleu:
             columns += tuple(column for bleu in scorer.bleus.values() for column in bleu.columns)
-        richness = Richness()
+        if metrics.grounded:
+            columns += grounded_columns(scorer.delexicalizes(sources))
+        words = DialogueWords()
         if metrics.richness:
-            columns += richness.columns
+            columns += Richness.columns
         rows: list[tuple[str, dict[str, float]]] = []
         for name in dialogues if names is None else names:
-            dialogue = scorer.normalize(name, dialogues[name], sources)
             row: dict[str, float] = {}
+            for rule in rules:
+                row.update(scorer.rule_row(rule, name, dialogues[name], confusions[rule.name]))
+            if not metrics.need_normalizing:
+                rows.append((name, row))
+                continue
+            dialogue = scorer.normalize(name, dialogues[name], sources)
             if metrics.success:
                 row.update(scorer.goal_success.row(scorer.outcome(dialogue)))
             if metrics.dst and sources.predicted_states:
                 row.update(scorer.state_row(dialogue))
+            if metrics.grounded:
+                row.update(scorer.grounded_row(dialogue, dialogues[name], sources))
             if metrics.bleu or metrics.richness:
                 responses = dialogue.responses
                 if metrics.richness:
-                    richness.update(responses)
+                    words.add(tokenize(response) for response in responses)
                 if metrics.bleu:
                     row.update(scorer.bleu_row(dialogue, responses))
             rows.append((name, row))
         turns = sum(len(dialogues[name]) for name, _ in rows)
-        for (_, row), of_words in zip(rows, richness.rows(), strict=False):
-            row.update(of_words)
-        return cls(scorer, metrics, sources, Table.from_rows(columns, rows), richness, turns)
+        richness = Richness()
+        if whole:
+            richness.update_all(words.dialogues)
+            for (_, row), of_words in zip(rows, words.rows(), strict=False):
+                row.update(of_words)
+        table = Table.from_rows(columns, rows)
+        return cls(scorer, metrics, sources, table, richness, turns, words, confusions)
 
     @property
     def has_dst(self) -> bool:
@@ -96,6 +140,27 @@ class Evaluation:
             "success": scorer.goal_success.scores(sums) if self.metrics.success else None,
             "richness": self.richness.scores() if self.metrics.richness else None,
             "dst": scorer.state_tracking.scores(sums) if self.has_dst else None,
+            **({"dst_rules": self._dst_rules(sums)} if self.metrics.dst_rules else {}),
+            **({"grounded": self._grounded(sums)} if self.metrics.grounded else {}),
+        }
+
+    def computed(self, sums: Mapping[str, float]) -> Computed:
+        """Return which grounded scores can be computed."""
+        return Computed.of(
+            sums,
+            lexicalized=self.scorer.delexicalizes(self.sources),
+            predicted_states=self.sources.predicted_states,
+        )
+
+    def _grounded(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        return grounded_plain(self.computed(sums), sums)
+
+    def _dst_rules(self, sums: Mapping[str, float]) -> dict[str, Any] | None:
+        if not self.sources.predicted_states:
+            return None
+        return {
+            rule.name: rule.plain(sums, self.confusions.get(rule.name, Counter()))
+            for rule in self.scorer.joint_goals
         }
 
     def _bleu(self, sums: Mapping[str, float]) -> dict[str, float]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
 from mwzeval.multiwoz.database import Row, id_column
 from mwzeval.multiwoz.gold import GoldDialogue
+from mwzeval.multiwoz.grounding_reasons import Words
 from mwzeval.multiwoz.moses import natural_spacing
 from mwzeval.multiwoz.predictions import Dialogues
 from mwzeval.multiwoz.reasons import losses, spelled
@@ -23,12 +25,38 @@ def explain(scorer: Scorer, dialogue: NormalizedDialogue) -> Explanation:
     """Return what became of a dialogue, turn by turn, and why what was lost was lost."""
     case = Case.of(scorer, dialogue)
     names = _Names(scorer.gold.tables)
-    return Explanation(
+    explanation = Explanation(
         unit=dialogue.name,
         outcomes=_outcomes(case.outcome()),
         goal=tuple(_goal_facts(case, names)),
         turns=tuple(_turn_views(case, scorer.gold.dialogues[dialogue.name], names)),
         reasons=reasons(case),
+    )
+    return explanation if dialogue.mentions is None else _with_words(explanation, scorer, dialogue)
+
+
+def _with_words(
+    explanation: Explanation, scorer: Scorer, dialogue: NormalizedDialogue
+) -> Explanation:
+    """Return an explanation with what became of the words, where responses are in words."""
+    words = Words(
+        scorer.grounded(dialogue),
+        scorer.named_and_said(dialogue),
+        scorer.gold.dialogues[dialogue.name].booked,
+        scorer.grounding.facts,
+    )
+    in_words = words.outcomes()
+    return replace(
+        explanation,
+        outcomes={
+            scope: {**kept, **in_words[None if scope == WHOLE else scope]}
+            for scope, kept in explanation.outcomes.items()
+        },
+        turns=tuple(
+            replace(view, facts=(*view.facts, *words.turn_facts(turn)))
+            for turn, view in enumerate(explanation.turns)
+        ),
+        reasons=(*explanation.reasons, *words.reasons()),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mwzeval.multiwoz.gold import ALL_DOMAINS, Goal
+from mwzeval.multiwoz.gold import ALL_DOMAINS, Goal, booking_of
 from mwzeval.multiwoz.normalization import normalize_slot
 
 REQUESTS = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
@@ -33,7 +33,8 @@ def _goal(domain: str, annotated: Mapping[str, Any]) -> Goal:
     informable = {
         normalize_slot(slot): str(value) for slot, value in annotated.get("info", {}).items()
     }
-    return Goal(informable, frozenset(requestable))
+    booking = booking_of(annotated.get("book"), annotated.get("fail_book"))
+    return Goal(informable, frozenset(requestable), booking)
 
 
 def booked_domains_of(log: list[Mapping[str, Any]]) -> tuple[frozenset[str], ...]:

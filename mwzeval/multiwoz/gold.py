@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.normalization import State
@@ -13,10 +13,20 @@ ALL_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the user wants of one domain, as annotated (values are not normalised)."""
+    """What the user wants of one domain, as annotated (values are not normalised).
+
+    `booking` are the slots to book with (day, people, stay, time) and the values that are right:
+    the one the user ends with, then the one tried first, where the goal has a booking fail.
+    """
 
     informable: Mapping[str, str]
     requestable: frozenset[str]
+    booking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+Alternatives = Mapping[str, Mapping[str, Sequence[str]]]
+"""Domain → slot → all values that are annotated, for slots of which a state does not say them: of
+several values a state has the first, and it leaves out some that say that there is none."""
 
 
 class Annotations(NamedTuple):
@@ -25,6 +35,7 @@ class Annotations(NamedTuple):
     references: tuple[str, ...]
     user_utterances: tuple[str, ...]
     states: tuple[State, ...]
+    alternatives: tuple[Alternatives, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +44,8 @@ class GoldDialogue:
 
     `booked` are the domains booked by that turn, `references` the delexicalised responses with
     natural spacing (and as sacreBLEU tokenises them), `user_utterances` what the user said before,
-    `states` the annotated states (not normalised) after that.
+    `states` the annotated states (not normalised) after that, and `alternatives` what they do not
+    say.
     """
 
     goal: Mapping[str, Goal]
@@ -42,6 +54,18 @@ class GoldDialogue:
     tokenized_references: tuple[str, ...]
     user_utterances: tuple[str, ...]
     states: tuple[State, ...]
+    alternatives: tuple[Alternatives, ...]
+
+    def slot_values(self) -> Iterator[Alternatives]:
+        """Yield the annotated values of all slots, of which each is right; not normalised."""
+        for state, alternatives in zip(self.states, self.alternatives, strict=True):
+            values: dict[str, dict[str, Sequence[str]]] = {
+                domain: {slot: (value,) for slot, value in slots.items()}
+                for domain, slots in state.items()
+            }
+            for domain, several in alternatives.items():
+                values.setdefault(domain, {}).update(several)
+            yield values
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form that `from_json` reads."""
@@ -50,6 +74,7 @@ class GoldDialogue:
                 domain: {
                     "informable": dict(goal.informable),
                     "requestable": sorted(goal.requestable),
+                    "booking": {slot: list(values) for slot, values in goal.booking.items()},
                 }
                 for domain, goal in self.goal.items()
             },
@@ -58,6 +83,7 @@ class GoldDialogue:
             "tokenized_references": self.tokenized_references,
             "user_utterances": self.user_utterances,
             "states": self.states,
+            "alternatives": self.alternatives,
         }
 
     @classmethod
@@ -70,6 +96,7 @@ class GoldDialogue:
             tokenized_references=tuple(plain["tokenized_references"]),
             user_utterances=tuple(plain["user_utterances"]),
             states=tuple(plain["states"]),
+            alternatives=tuple(plain["alternatives"]),
         )
 
 
@@ -84,7 +111,33 @@ def goal_from_json(plain: Mapping[str, Any]) -> Goal:
     return Goal(
         informable=informable,
         requestable=frozenset(plain.get("requestable", ())),
+        booking=booking_of(plain.get("booking")),
     )
+
+
+BOOKING_FLAGS = frozenset({"invalid", "pre_invalid"})
+"""Keys of a goal's `book` that are no slots: whether the booking was to fail, at first or at all.
+
+The annotated dialogues book all the same, since there is nothing that keeps track of free rooms.
+"""
+
+
+def booking_of(
+    book: Any, tried_first: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Return the values that each booking slot may have, of a goal's `book` and `fail_book`.
+
+    Ready-made goals come from many hands: a `book` that is no object says nothing of the slots.
+    """
+    accepted = {}
+    for slot, value in book.items() if isinstance(book, Mapping) else ():
+        if slot in BOOKING_FLAGS:
+            continue
+        values = list(value) if isinstance(value, list | tuple) else [value]
+        if tried_first and slot in tried_first:
+            values.append(tried_first[slot])
+        accepted[slot] = tuple(dict.fromkeys(str(text) for text in values))
+    return accepted
 
 
 def dialogue_id(name: str) -> str:

@@ -16,8 +16,12 @@ from mwzeval.measure import Measure, Scored, TypeMeasure
 from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
 from mwzeval.metrics.richness import MSTTR_WINDOW
 from mwzeval.metrics.word_types import conditional_entropy, count_ngrams, distinct, entropy
+from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.database import FUZZY_THRESHOLD
 from mwzeval.multiwoz.evaluation import Evaluation
+from mwzeval.multiwoz.grounded_scores import CHOICES as GROUNDED_CHOICES
+from mwzeval.multiwoz.grounded_scores import grounded_measures
+from mwzeval.multiwoz.joint_goals import JointGoals
 from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
 from mwzeval.score import WHOLE, Signature
@@ -30,35 +34,57 @@ MSTTR_BLOCK = 10
 
 def scored(evaluation: Evaluation) -> Scored:
     """Return an evaluation with all its measures, in the order of a report."""
-    measures = [*_goal_success(evaluation), *_bleu(evaluation), *_state_tracking(evaluation)]
+    measures = [
+        *_goal_success(evaluation),
+        *_bleu(evaluation),
+        *_state_tracking(evaluation),
+        *_joint_goals(evaluation),
+        *_grounded(evaluation),
+    ]
     if not evaluation.metrics.richness:
         return Scored(evaluation.table, tuple(measures))
     return Scored(
         evaluation.table,
         (*measures, *_additive_richness(evaluation)),
         tuple(_word_types(evaluation)),
-        partial(count_ngrams, evaluation.richness, evaluation.table.units),
+        partial(count_ngrams, evaluation.words, evaluation.table.units),
     )
 
 
 def signature(
-    evaluation: Evaluation, metric: str, references: References | None = None
+    evaluation: Evaluation,
+    metric: str,
+    references: References | None = None,
+    rule: JointGoals | None = None,
 ) -> Signature:
     """Return everything that was chosen and moves the scores of a metric."""
     scorer, sources = evaluation.scorer, evaluation.sources
     choices: dict[str, object] = {
         "corpus": f"{scorer.gold.corpus}@{scorer.gold.checksum}",
         "fold": scorer.gold.fold,
-        "n": len(evaluation.table.units),
+        "n": evaluation.table.count,
         "turns": evaluation.turns,
     }
+    if scorer.gold.rollouts:
+        choices["rollouts"] = "yes"
     if metric in ("inform", "success", "combined"):
         choices["state"] = "predicted" if sources.predicted_states else "gold"
         choices["domains"] = "predicted" if sources.predicted_domains else "estimated"
         choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD}
-    if metric == "dst":
+    if metric in GROUNDED_CHOICES:
+        choices["state"] = "predicted" if sources.predicted_states else "gold"
+        if metric == "booking":
+            choices["bookings"] = evaluation.computed(evaluation.table.sums()).bookings
+        else:
+            choices["domains"] = "predicted" if sources.predicted_domains else "estimated"
+        choices |= {"rules": scorer.rules, "fuzzy": FUZZY_THRESHOLD, **GROUNDED_CHOICES[metric]}
+    if metric not in ("dst", "booking"):
+        choices |= _responses(scorer.delexicalizes(sources))
+    if rule is not None:
+        choices |= rule.choices()
+    elif metric == "dst":
         choices |= {"rules": scorer.rules, "fuzzy": f">{DST_THRESHOLD}"}
-    if "fuzzy" in choices:
+    if "fuzzy" in choices and rule is None:
         choices["levenshtein"] = library_version("python-Levenshtein")
     if references is not None:
         choices |= {"references": f"{references.name}@{references.checksum}", **BLEU_SIGNATURE}
@@ -69,6 +95,13 @@ def signature(
         choices["moses"] = library_version("sacremoses")
     choices |= {"rev": SCORING_REVISION, "version": __version__}
     return Signature.of(metric, choices)
+
+
+def _responses(delexicalized_here: bool) -> dict[str, object]:
+    """Return how responses came, and what the placeholders put into them here depend on."""
+    if not delexicalized_here:
+        return {"responses": "delexicalized"}
+    return {"responses": LEXICALIZED, "rapidfuzz": library_version("rapidfuzz")}
 
 
 def _goal_success(evaluation: Evaluation) -> Iterator[Measure]:
@@ -88,6 +121,13 @@ def _goal_success(evaluation: Evaluation) -> Iterator[Measure]:
                     cases=f"goals.{scope}",
                     outcome=f"{name}.{scope}",
                 )
+
+
+def _grounded(evaluation: Evaluation) -> Iterator[Measure]:
+    if not evaluation.metrics.grounded:
+        return
+    sums = evaluation.table.sums()
+    yield from grounded_measures(evaluation.computed(sums), sums, partial(signature, evaluation))
 
 
 def _rate(outcome: str, cases: str) -> ScoreFunction:
@@ -158,6 +198,14 @@ def _state_tracking(evaluation: Evaluation) -> Iterator[Measure]:
             _one_by_one(partial(_item, scorer.scores, name), scorer.columns),
             places,
         )
+
+
+def _joint_goals(evaluation: Evaluation) -> Iterator[Measure]:
+    if not evaluation.sources.predicted_states:
+        return
+    sums = evaluation.table.sums()
+    for rule in evaluation.scorer.joint_goals:
+        yield from rule.measures(signature(evaluation, "dst", rule=rule), sums)
 
 
 def _item(

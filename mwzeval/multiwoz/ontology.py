@@ -5,13 +5,14 @@ Only warnings come from here: systems that predict other slots are scored as the
 
 from __future__ import annotations
 
-_BOOKING = {
+BOOKING = {
     "restaurant": ("day", "people", "time"),
     "hotel": ("day", "people", "stay"),
     "train": ("people",),
     "bus": ("people",),
 }
-_SEARCH = {
+"""Slots that the annotation writes with `book` in front."""
+SEARCH = {
     "restaurant": ("area", "food", "name", "pricerange"),
     "hotel": ("area", "internet", "name", "parking", "pricerange", "stars", "type"),
     "attraction": ("area", "name", "type"),
@@ -25,7 +26,7 @@ _SEARCH = {
 ONTOLOGY = {
     domain: frozenset(slots).union(
         # Many systems write booking slots without `book` in front; neither form is scored.
-        *({slot, f"book{slot}"} for slot in _BOOKING.get(domain, ()))
+        *({slot, f"book{slot}"} for slot in BOOKING.get(domain, ()))
     )
-    for domain, slots in _SEARCH.items()
+    for domain, slots in SEARCH.items()
 }

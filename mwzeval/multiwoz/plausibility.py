@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
-from mwzeval.multiwoz.normalization import normalize_slot, unknown_placeholders
+from mwzeval.multiwoz.census import Census
+from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses
+from mwzeval.multiwoz.normalization import normalize_slot
 from mwzeval.multiwoz.ontology import ONTOLOGY
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.predictions import Dialogues, Findings
@@ -19,23 +20,32 @@ LEXICALIZED_SHARE = 0.02
 """Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
 
 
-def check_keys(dialogues: Dialogues, findings: Findings) -> None:
+def check_keys(census: Census, findings: Findings) -> None:
     """Warn when a key that all turns need together is there for some turns only."""
-    turns = [turn for turns in dialogues.values() for turn in turns]
-    for key, consequence in (
-        ("state", "gold states replace all predicted ones"),
-        ("active_domains", "they are estimated from the states for all turns"),
+    turns = census.turns
+    for key, there, consequence in (
+        ("state", census.with_state, "gold states replace all predicted ones"),
+        (
+            "active_domains",
+            census.with_domains,
+            "they are estimated from the states for all turns",
+        ),
     ):
-        lacking = sum(getattr(turn, key) is None for turn in turns)
-        if 0 < lacking < len(turns):
+        if 0 < there < turns:
             findings.warning(
-                f"partial-{key}", f'{lacking} of {len(turns)} turns have no "{key}": {consequence}'
+                f"partial-{key}", f'{turns - there} of {turns} turns have no "{key}": {consequence}'
             )
+    if census.with_domains and not census.with_any_domain:
+        findings.warning(
+            "no-active-domains",
+            "active_domains are empty in every turn, so nothing is offered or provided; leave the "
+            "key out to have them estimated from the states",
+        )
 
 
-def check_tracking(dialogues: Dialogues, findings: Findings) -> None:
+def check_tracking(census: Census, findings: Findings) -> None:
     """Warn when state tracking was asked for, but not every turn has a predicted state."""
-    if any(turn.state is None for turns in dialogues.values() for turn in turns):
+    if census.with_state < census.turns:
         findings.warning(
             "no-states", "state tracking is not scored, because there are turns without a state"
         )
@@ -91,53 +101,80 @@ def check_active_domains(dialogues: Dialogues, findings: Findings) -> None:
                     turn=index,
                     key="active_domains",
                 )
-    with_domains = [turn for turns in dialogues.values() for turn in turns if turn.active_domains]
-    if not with_domains and any(
-        turn.active_domains is not None for turns in dialogues.values() for turn in turns
-    ):
-        findings.warning(
-            "no-active-domains",
-            "active_domains are empty in every turn, so nothing is offered or provided; leave the "
-            "key out to have them estimated from the states",
-        )
 
 
-def check_responses(dialogues: Dialogues, findings: Findings) -> None:
-    """Warn about placeholders that nobody knows, and about responses without any placeholder."""
-    responses = Counter(turn.response or "" for turns in dialogues.values() for turn in turns)
-    unknown: Counter[str] = Counter()
-    for response, times in responses.items():
-        for name in unknown_placeholders(response) if "[" in response else ():
-            unknown[name] += times
-    for number, (name, count) in enumerate(sorted(unknown.items())):
+def check_responses(census: Census, findings: Findings, responses: Responses = AUTO) -> None:
+    """Warn about placeholders that nobody knows, and where it is not plain how responses are.
+
+    `responses` is how they are said to be.
+    """
+    for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
         close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
         findings.warning(
             "unknown-placeholder",
             f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
             count=count,
         )
-    if not any("[" in response for response in responses):
+    if not census.with_placeholder:
+        seems = "no response has a placeholder like [restaurant_name]: they look lexicalised, and"
+        if responses == AUTO:
+            findings.warning(
+                "lexicalized",
+                f"{seems} were delexicalised with the database before they were scored; "
+                "--responses lexicalized says that it is meant",
+            )
+        elif responses != LEXICALIZED:
+            findings.warning(
+                "lexicalized",
+                f"{seems} Inform, Success and BLEU only mean something for delexicalised "
+                "responses: see --responses",
+            )
+    elif responses == LEXICALIZED:
         findings.warning(
-            "lexicalized",
-            "no response has a placeholder like [restaurant_name]: they look lexicalised, and "
-            "Inform, Success and BLEU only mean something for delexicalised responses",
+            "mixed-responses",
+            f"{census.with_placeholder} of {census.turns} turns have placeholders already, which "
+            "stay; values in words get placeholders in all turns",
+        )
+    elif census.in_words:
+        findings.warning(
+            "mixed-responses",
+            f"{census.in_words} of {census.turns} turns have no placeholder but a phone number, "
+            f"postcode or train id in words, while {census.with_placeholder} have placeholders: "
+            "what is said in words is not counted, unless with --responses lexicalized",
         )
 
 
-def check_references(
-    dialogues: Dialogues, sets: Mapping[str, References], findings: Findings
-) -> None:
+def check_grounded(census: Census, lexicalized: bool, findings: Findings) -> None:
+    """Warn about grounded scores that cannot be computed, or not from one source."""
+    if not lexicalized:
+        findings.warning(
+            "not-grounded",
+            "responses have placeholders, which say nothing that could be held against the "
+            "database: of the grounded scores only booking is computed",
+        )
+    if not census.with_bookings and census.with_state < census.turns:
+        findings.warning(
+            "no-bookings",
+            'booking is not scored: no turn has "bookings", and there are turns without a state',
+        )
+    without = census.turns - census.with_bookings
+    if 0 < without < census.turns:
+        findings.warning(
+            "partial-bookings",
+            f"{without} of {census.turns} turns are of dialogues without "
+            '"bookings": what these book is read from their last state, if states are predicted; '
+            'write "bookings": [] where nothing is booked',
+        )
+
+
+def check_references(census: Census, sets: Mapping[str, References], findings: Findings) -> None:
     """Warn about reference sets that lack turns, or dialogues that are not delexicalised there."""
-    turns = sum(len(turns) for turns in dialogues.values())
     for name, references in sets.items():
-        there = sum(
-            min(len(turns), len(references.responses.get(dialogue, ())))
-            for dialogue, turns in dialogues.items()
-        )
-        if there < turns:
+        there = census.references[name]
+        if there < census.turns:
             findings.warning(
                 "fewer-references",
-                f'the reference set "{name}" has only {there} of the {turns} turns; '
+                f'the reference set "{name}" has only {there} of the {census.turns} turns; '
                 f"its BLEU is of these",
             )
         # Normalised text is lower-case but for placeholders.

@@ -8,17 +8,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mwzeval.errors import InputError, Problem, did_you_mean, shorten
+from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files import RepeatedKeys, parse_json, parse_json_lines, read_text
+from mwzeval.multiwoz.findings import Findings as Findings
+from mwzeval.multiwoz.findings import Place, check_repeated, found, repeated
 from mwzeval.multiwoz.normalization import State
 
-TURN_KEYS = ("response", "state", "active_domains")
+TURN_KEYS = ("response", "state", "active_domains", "bookings")
 _TURN_KEYS = frozenset(TURN_KEYS)
-LINE_KEYS = ("dialogue", "turns")
+BOOKING_KEYS = ("domain", "slots")
+
+
+class LineForm(NamedTuple):
+    """What a line of JSON Lines is: the keys of its dialogue's id and content.
+
+    `is_whole` when the line is a dialogue as other formats list them.
+    """
+
+    name: str
+    content: str
+    is_whole: bool
+
+
+LINE_FORMS = (
+    LineForm("dialogue", "turns", is_whole=False),
+    LineForm("dialogue", "messages", is_whole=False),
+    LineForm("dialogue_id", "turns", is_whole=True),
+)
+
+
+class Booking(NamedTuple):
+    """A booking that the system made in a turn: `name` or `trainid`, `day`, `people`, … of it."""
+
+    domain: str
+    slots: Mapping[str, str]
 
 
 class Turn(NamedTuple):
@@ -27,114 +53,86 @@ class Turn(NamedTuple):
     response: str | None
     state: State | None
     active_domains: tuple[str, ...] | None
+    bookings: tuple[Booking, ...] | None = None
 
 
 Dialogues = Mapping[str, Sequence[Turn]]
 
 
-@dataclass(slots=True)
-class Findings:
-    """Collects problems; warnings of one kind about one thing are counted, not repeated."""
+def read_predictions(path: str | Path) -> Any:
+    """Return what a JSON or JSON Lines file has in it (also compressed, or `-`), in any format.
 
-    file: str | None = None
-    errors: list[Problem] = field(default_factory=list)
-    _warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
-
-    def error(self, kind: str, message: str, **place: Any) -> None:
-        """Note something that prevents scoring; `place` is dialogue, turn, key."""
-        self.errors.append(Problem(kind, message, "error", self.file, **place))
-
-    def warning(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
-        """Note something that is scored, but perhaps not as meant."""
-        known = self._warnings.get((kind, message))
-        self._warnings[kind, message] = (
-            replace(known, count=known.count + count)
-            if known
-            else Problem(kind, message, "warning", self.file, **place, count=count)
-        )
-
-    @property
-    def warned(self) -> int:
-        """How many different warnings there are so far."""
-        return len(self._warnings)
-
-    @property
-    def warnings(self) -> list[Problem]:
-        """The warnings so far, each once with its count and first place."""
-        return list(self._warnings.values())
-
-    def check(self) -> None:
-        """Raise `InputError` if anything prevents scoring."""
-        if self.errors:
-            raise InputError(self.errors)
-
-
-def read_predictions(path: str | Path) -> Mapping[str, Any]:
-    """Return the raw predictions of a JSON or JSON Lines file (also compressed, or `-`).
-
-    Raises `InputError` when it is neither, or a dialogue comes twice.
+    Raises `InputError` when it is neither, or a line has no dialogue, or one comes twice.
     """
     name = str(path)
     text = read_text(path)
-    called_lines = name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl")
-    if called_lines or _has_lines(text):
-        return _from_lines(text, name)
-    raw = parse_json(text, name)
-    if not isinstance(raw, dict):
-        raise InputError(
-            [
-                Problem(
-                    "shape",
-                    f'expected an object of dialogues, {{"sng0073": [turn, …], …}}, {found(raw)}',
-                    file=name,
-                )
-            ]
-        )
-    return raw
+    if called_lines(name) or _has_lines(text):
+        return predictions_of_lines(parse_json_lines(text, name), name)
+    return parse_json(text, name)
+
+
+def called_lines(name: str) -> bool:
+    """Tell whether a file's name says that it is JSON Lines."""
+    return name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl")
 
 
 def _has_lines(text: str) -> bool:
     """Recognise JSON Lines by the first line, on standard input and under other names."""
-    first = text.lstrip().partition("\n")[0].rstrip()
-    if not (first.endswith("}") and all(f'"{key}"' in first for key in LINE_KEYS)):
+    return is_line(text.lstrip().partition("\n")[0])
+
+
+def is_line(text: str) -> bool:
+    """Tell whether a text is one dialogue as a line of JSON Lines has it."""
+    text = text.strip()
+    if not (text.endswith("}") and '"dialogue' in text):
         return False
     try:
-        line = json.loads(first)
+        return _form_of(json.loads(text)) is not None
     except (ValueError, RecursionError):
         return False
-    return isinstance(line, dict) and all(key in line for key in LINE_KEYS)
 
 
-def _from_lines(text: str, name: str) -> dict[str, Any]:
+def _form_of(line: Any) -> LineForm | None:
+    if not isinstance(line, dict):
+        return None
+    forms = [form for form in LINE_FORMS if form.name in line and form.content in line]
+    return forms[0] if len(forms) == 1 else None
+
+
+def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
+    """Return the dialogues of (line number, value) pairs. Raises `InputError` for odd lines."""
     dialogues: dict[str, Any] = {}
+    whole: list[Any] = []
     findings = Findings(name)
-    for number, line in parse_json_lines(text, name):
-        if (
-            not isinstance(line, dict)
-            or not isinstance(line.get("dialogue"), str)
-            or "turns" not in line
-        ):
-            findings.error("shape", f'line {number}: expected {{"dialogue": id, "turns": [...]}}')
+    expected = " or ".join(f'{{"{form.name}": id, "{form.content}": […]}}' for form in LINE_FORMS)
+    for number, line in lines:
+        form = _form_of(line)
+        if form is None or not isinstance(line[form.name], str):
+            findings.error("shape", f"line {number}: expected {expected}")
             continue
+        dialogue = line[form.name]
         if isinstance(line, RepeatedKeys):
-            findings.error(
-                "repeated-key", f"line {number}: {_repeated(line)}", dialogue=line["dialogue"]
-            )
-        if line["dialogue"] in dialogues:
-            findings.error(
-                "repeated-key",
-                f"line {number}: the dialogue was given before",
-                dialogue=line["dialogue"],
-            )
-        dialogues[line["dialogue"]] = line["turns"]
+            findings.error("repeated-key", f"line {number}: {repeated(line)}", dialogue=dialogue)
+        if dialogues if form.is_whole else whole:
+            message = f"line {number}: lines of different formats stand in one file"
+            findings.error("mixed-formats", message, dialogue=dialogue)
+        if form.is_whole:
+            whole.append(line)
+            continue
+        if dialogue in dialogues:
+            message = f"line {number}: the dialogue was given before"
+            findings.error("repeated-key", message, dialogue=dialogue)
+        content = line[form.content]
+        dialogues[dialogue] = content if form.content == "turns" else {form.content: content}
     findings.check()
-    return dialogues
+    return whole or dialogues
 
 
 def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
     """Return the typed dialogues of raw predictions; problems go to `findings`."""
     if not isinstance(raw, Mapping):
-        findings.error("shape", f"expected an object of dialogues, {found(raw)}")
+        message = 'expected an object of dialogues, {"sng0073": [turn, …], …}'
+        findings.error("shape", f"{message}, {found(raw)}")
         return {}
     if isinstance(raw, RepeatedKeys):
         for key in raw.repeated:
@@ -151,25 +149,10 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
             findings.error("empty", "the dialogue has no turns", dialogue=name)
         else:
             dialogues[name] = [
-                _plain_turn(turn) or _turn(turn, need_responses, _Place(findings, name, index))
+                _plain_turn(turn) or _turn(turn, need_responses, Place(findings, name, index))
                 for index, turn in enumerate(turns)
             ]
     return dialogues
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A turn of the input, for its findings."""
-
-    findings: Findings
-    dialogue: str
-    turn: int
-
-    def error(self, kind: str, message: str, key: str | None = None) -> None:
-        self.findings.error(kind, message, dialogue=self.dialogue, turn=self.turn, key=key)
-
-    def warning(self, kind: str, message: str, key: str | None = None) -> None:
-        self.findings.warning(kind, message, dialogue=self.dialogue, turn=self.turn, key=key)
 
 
 def _plain_turn(raw: Any) -> Turn | None:
@@ -183,6 +166,10 @@ def _plain_turn(raw: Any) -> Turn | None:
         if type(active) is not list or not all(type(domain) is str for domain in active):
             return None
         active = tuple(active)
+    if "bookings" in raw:
+        if raw["bookings"] != []:
+            return None
+        return Turn(response, state, active, ())
     return Turn(response, state, active)
 
 
@@ -198,11 +185,11 @@ def _is_plain_state(raw: Any) -> bool:
     return True
 
 
-def _turn(raw: Any, need_response: bool, place: _Place) -> Turn:
+def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
     if not isinstance(raw, Mapping):
         place.error("shape", f"expected an object, {found(raw)}")
         return Turn(None, None, None)
-    _check_repeated(raw, place)
+    check_repeated(raw, place)
     response = raw.get("response")
     if response is None and not need_response:
         pass
@@ -224,27 +211,32 @@ def _turn(raw: Any, need_response: bool, place: _Place) -> Turn:
             )
     state = _state(raw["state"], place) if "state" in raw else None
     active = _active_domains(raw["active_domains"], place) if "active_domains" in raw else None
-    return Turn(response, state, active)
+    bookings = _bookings(raw["bookings"], place) if "bookings" in raw else None
+    return Turn(response, state, active, bookings)
 
 
-def _state(raw: Any, place: _Place) -> State:
+def _state(raw: Any, place: Place) -> State:
     if not isinstance(raw, Mapping):
         place.error("shape", f"a state is an object of domains, {found(raw)}", "state")
         return {}
-    _check_repeated(raw, place)
+    check_repeated(raw, place)
     return {
         domain: values
         for domain, slots in raw.items()
-        if (values := _slots(domain, slots, place)) is not None
+        if (values := _slots_of_domain(domain, slots, place)) is not None
     }
 
 
-def _slots(domain: Any, raw: Any, place: _Place) -> dict[str, str] | None:
+def _slots_of_domain(domain: Any, raw: Any, place: Place) -> dict[str, str] | None:
     key = f"state.{domain}"
     if not isinstance(domain, str) or not isinstance(raw, Mapping):
         place.error("shape", f"a domain's state is an object of slots, {found(raw)}", key)
         return None
-    _check_repeated(raw, place)
+    return _slots(raw, key, place)
+
+
+def _slots(raw: Mapping[Any, Any], key: str, place: Place) -> dict[str, str]:
+    check_repeated(raw, place)
     slots = {}
     for slot, value in raw.items():
         where = f"{key}.{slot}"
@@ -265,7 +257,7 @@ def _slots(domain: Any, raw: Any, place: _Place) -> dict[str, str] | None:
     return slots
 
 
-def _active_domains(raw: Any, place: _Place) -> tuple[str, ...]:
+def _active_domains(raw: Any, place: Place) -> tuple[str, ...]:
     if not isinstance(raw, list | tuple):
         place.error("shape", f"expected a list of domain names, {found(raw)}", "active_domains")
         return ()
@@ -273,28 +265,31 @@ def _active_domains(raw: Any, place: _Place) -> tuple[str, ...]:
         if not isinstance(domain, str):
             message = f"a domain's name is text, {found(domain)}"
             place.error("shape", message, "active_domains")
-    return tuple(raw)
+    return tuple(domain for domain in raw if isinstance(domain, str))
 
 
-def _check_repeated(raw: Mapping[Any, Any], place: _Place) -> None:
-    if isinstance(raw, RepeatedKeys):
-        place.error("repeated-key", _repeated(raw))
+def _bookings(raw: Any, place: Place) -> tuple[Booking, ...]:
+    if not isinstance(raw, list | tuple):
+        place.error("shape", f"expected a list of bookings, {found(raw)}", "bookings")
+        return ()
+    bookings = (_booking(item, f"bookings[{index}]", place) for index, item in enumerate(raw))
+    return tuple(booking for booking in bookings if booking is not None)
 
 
-def _repeated(raw: RepeatedKeys) -> str:
-    names = ", ".join(f'"{shorten(key)}"' for key in raw.repeated)
-    return f"given more than once in one object: {names}"
-
-
-def found(value: Any) -> str:
-    """Return `found a number` and the like, for messages about a wrong shape."""
-    names: Iterable[tuple[type | tuple[type, ...], str]] = (
-        (bool, "true or false"),
-        (str, "text"),
-        ((int, float), "a number"),
-        ((list, tuple), "a list"),
-        (Mapping, "an object"),
-        (type(None), "null"),
-    )
-    kind = next((name for types, name in names if isinstance(value, types)), type(value).__name__)
-    return f"found {kind}"
+def _booking(raw: Any, key: str, place: Place) -> Booking | None:
+    if not isinstance(raw, Mapping):
+        place.error("shape", f'a booking is {{"domain": …, "slots": {{…}}}}, {found(raw)}', key)
+        return None
+    check_repeated(raw, place)
+    domain, slots = raw.get("domain"), raw.get("slots")
+    if not isinstance(domain, str):
+        place.error("shape", f"a domain's name is text, {found(domain)}", f"{key}.domain")
+    if not isinstance(slots, Mapping):
+        place.error("shape", f"expected an object of slots, {found(slots)}", f"{key}.slots")
+    if not isinstance(domain, str) or not isinstance(slots, Mapping):
+        return None
+    for name in (name for name in raw if name not in BOOKING_KEYS):
+        close = did_you_mean(str(name), BOOKING_KEYS)
+        message = f'a booking\'s key "{shorten(str(name))}" is not known and not used{close}'
+        place.warning("unknown-key", message, key)
+    return Booking(domain, _slots(slots, f"{key}.slots", place))

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mwzeval.metrics.bleu import Bleu, prepare, prepare_tokenized
-from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, GoalSuccess, judge
+from mwzeval.metrics.goal_success import (
+    DialogueOutcome,
+    DomainGoal,
+    DomainTurn,
+    GoalSuccess,
+    judge,
+)
+from mwzeval.metrics.joint_goal_accuracy import Confusion
+from mwzeval.metrics.reward import Reward, RewardWeights, reward
 from mwzeval.metrics.state_tracking import StateTracking
 from mwzeval.multiwoz.active_domains import estimate_active_domains
-from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.bookings import (
+    Booked,
+    BookingOutcome,
+    bookable,
+    booked_by_calls,
+    booked_in_state,
+    has_bookings,
+    judge_booking,
+)
+from mwzeval.multiwoz.census import Census
+from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.delexicalization import Delexicalizer
 from mwzeval.multiwoz.fuzzy import partial_ratio
 from mwzeval.multiwoz.gold import ALL_DOMAINS
+from mwzeval.multiwoz.grounded_scores import booking_row, grounded_row
+from mwzeval.multiwoz.grounding import Grounded, Grounding
 from mwzeval.multiwoz.inform_success import NormalizedTurn, dialogue_acts, prepare_goal
+from mwzeval.multiwoz.invented_names import with_invented
+from mwzeval.multiwoz.joint_goals import JointGoals
+from mwzeval.multiwoz.mentions import Delexicalized, Mention
 from mwzeval.multiwoz.moses import natural_spacing
 from mwzeval.multiwoz.normalization import State, canonical_response, normalize_states
 from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.references import References
+from mwzeval.multiwoz.state_conventions import Convention
+from mwzeval.multiwoz.venue_facts import VenueFacts
 
 DST_THRESHOLD = 95
 """Two state values agree when their `partial_ratio` is above this."""
@@ -26,10 +53,14 @@ DST_THRESHOLD = 95
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where states and active domains come from, for all dialogues of an input alike."""
+    """Where states and active domains come from, for all dialogues of an input alike.
+
+    `lexicalized` is whether no response has a placeholder.
+    """
 
     predicted_states: bool
     predicted_domains: bool
+    lexicalized: bool = False
 
     @classmethod
     def of(cls, dialogues: Iterable[Sequence[Turn]]) -> Sources:
@@ -38,15 +69,31 @@ class Sources:
         return cls(
             predicted_states=all(turn.state is not None for turn in turns),
             predicted_domains=all(turn.active_domains is not None for turn in turns),
+            lexicalized=not any("[" in (turn.response or "") for turn in turns),
+        )
+
+    @classmethod
+    def of_census(cls, census: Census) -> Sources:
+        """Return what `of` does, for an input that is known by its counts."""
+        return cls(
+            predicted_states=census.with_state == census.turns,
+            predicted_domains=census.with_domains == census.turns,
+            lexicalized=not census.with_placeholder,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class NormalizedDialogue:
-    """A predicted dialogue in the one spelling that all scorers consume."""
+    """A predicted dialogue in the one spelling that all scorers consume.
+
+    `mentions` is what lexicalised responses mention, turn by turn, at places in the responses as
+    they came, which are `words`; None where responses were delexicalised already.
+    """
 
     name: str
     turns: tuple[NormalizedTurn, ...]
+    mentions: tuple[tuple[Mention, ...], ...] | None = None
+    words: tuple[str, ...] = ()
 
     @property
     def responses(self) -> list[str]:
@@ -70,36 +117,83 @@ class Scorer:
         gold: GoldFold,
         rules: Rules,
         reference_sets: Mapping[str, References],
+        dst_rules: Sequence[Convention] = (),
+        responses: Responses = AUTO,
     ) -> None:
         self.gold = gold
         self.rules = rules
+        self.responses = responses
         self.reference_sets = reference_sets
         self.database = Database(gold.tables, rules)
         self.goal_success = GoalSuccess(ALL_DOMAINS)
         self.state_tracking = StateTracking(values_agree)
+        self.joint_goals = tuple(JointGoals(convention, rules) for convention in dst_rules)
         self.bleus = {name: Bleu(name) for name in reference_sets}
         self._goals: dict[str, dict[str, DomainGoal]] = {}
         self._gold_states: dict[str, tuple[State, ...]] = {}
+        self._delexicalizer: Delexicalizer | None = None
+        self._grounding: Grounding | None = None
+
+    @property
+    def grounding(self) -> Grounding:
+        """What holds words against this fold's database; made when first needed."""
+        if self._grounding is None:
+            facts = VenueFacts(self.gold.tables, self.rules)
+            self._grounding = Grounding(self.database, facts)
+        return self._grounding
+
+    @property
+    def delexicalizer(self) -> Delexicalizer:
+        """What delexicalises responses with this fold's database; made when first needed."""
+        if self._delexicalizer is None:
+            self._delexicalizer = Delexicalizer(self.gold.tables)
+        return self._delexicalizer
+
+    def delexicalizes(self, sources: Sources) -> bool:
+        """Tell whether responses of such an input are delexicalised before they are scored."""
+        return sources.lexicalized if self.responses == AUTO else self.responses == LEXICALIZED
 
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:
         """Return a checked dialogue in normal form, gold data filled in as `sources` say."""
+        states, domains = self._situation(name, turns, sources)
+        words = responses = [turn.response or "" for turn in turns]
+        mentions = None
+        if self.delexicalizes(sources) and any(responses):
+            found = self.delexicalizer.dialogue(responses, states, domains)
+            responses = [turn.response for turn in found]
+            mentions = tuple(turn.mentions for turn in found)
+        return NormalizedDialogue(
+            self.gold.name_of(name),
+            tuple(
+                NormalizedTurn(canonical_response(response), state, active)
+                for response, state, active in zip(responses, states, domains, strict=True)
+            ),
+            mentions,
+            tuple(words),
+        )
+
+    def delexicalized(
+        self, name: str, turns: Sequence[Turn], sources: Sources
+    ) -> list[Delexicalized]:
+        """Return the responses of a checked dialogue with placeholders for what they say."""
+        states, domains = self._situation(name, turns, sources)
+        return self.delexicalizer.dialogue([turn.response or "" for turn in turns], states, domains)
+
+    def _situation(
+        self, name: str, turns: Sequence[Turn], sources: Sources
+    ) -> tuple[Sequence[State], Sequence[tuple[str, ...]]]:
+        """Return the (normalised) states and active domains of a dialogue's turns."""
         states: Sequence[State] = (
             normalize_states((turn.state or {} for turn in turns), self.rules)
             if sources.predicted_states
-            else self.gold_states(name)[: len(turns)]
+            else self.gold_states(self.gold.name_of(name))[: len(turns)]
         )
         domains: Sequence[tuple[str, ...]] = (
             [turn.active_domains or () for turn in turns]
             if sources.predicted_domains
             else estimate_active_domains(states)
         )
-        return NormalizedDialogue(
-            name,
-            tuple(
-                NormalizedTurn(canonical_response(turn.response or ""), state, active)
-                for turn, state, active in zip(turns, states, domains, strict=True)
-            ),
-        )
+        return states, domains
 
     def gold_states(self, name: str) -> tuple[State, ...]:
         """Return the annotated states of a dialogue, normalised."""
@@ -120,9 +214,15 @@ class Scorer:
 
     def outcome(self, dialogue: NormalizedDialogue) -> DialogueOutcome:
         """Return Inform and Success of one dialogue."""
-        goal = self.goal(dialogue.name)
+        return judge(self.goal(dialogue.name), self._acts(dialogue))
+
+    def reward(self, dialogue: NormalizedDialogue, weights: RewardWeights) -> Reward:
+        """Return the reward of one dialogue, or of its first turns."""
+        return reward(self.goal(dialogue.name), self._acts(dialogue), weights)
+
+    def _acts(self, dialogue: NormalizedDialogue) -> Iterator[dict[str, DomainTurn]]:
         booked = self.gold.dialogues[dialogue.name].booked
-        return judge(goal, dialogue_acts(goal, dialogue.turns, booked, self.database))
+        return dialogue_acts(self.goal(dialogue.name), dialogue.turns, booked, self.database)
 
     def state_row(self, dialogue: NormalizedDialogue) -> dict[str, float]:
         """Return the state tracking counts of one dialogue."""
@@ -131,6 +231,69 @@ class Scorer:
             (_flat(turn.state), _flat(state))
             for turn, state in zip(dialogue.turns, gold, strict=False)
         )
+
+    def rule_row(
+        self, rule: JointGoals, name: str, turns: Sequence[Turn], confusions: Counter[Confusion]
+    ) -> dict[str, float]:
+        """Return the state tracking counts of one dialogue under a rule that was chosen."""
+        name = self.gold.name_of(name)
+        return rule.row(name, self.gold.dialogues[name], turns, confusions)
+
+    def grounded(self, dialogue: NormalizedDialogue) -> Grounded:
+        """Return what a dialogue in words mentions, held against the database and the goal."""
+        booked = self.gold.dialogues[dialogue.name].booked
+        states = [turn.state for turn in dialogue.turns]
+        wanted = self._venues_wanted(dialogue.name)
+        return self.grounding.judge(wanted, booked, states, self.named_and_said(dialogue))
+
+    def named_and_said(self, dialogue: NormalizedDialogue) -> tuple[tuple[Mention, ...], ...]:
+        """Return what a dialogue in words mentions, with names that the database does not have."""
+        mentions = dialogue.mentions or ((),) * len(dialogue.turns)
+        return tuple(
+            with_invented(response, said, turn.active_domains)
+            for response, said, turn in zip(dialogue.words, mentions, dialogue.turns, strict=True)
+        )
+
+    def _venues_wanted(self, name: str) -> dict[str, DomainGoal]:
+        """Return the goal of a dialogue, with a venue of the very name that it asks for."""
+        wanted = self.goal(name)
+        for domain, goal in self.gold.dialogues[name].goal.items():
+            called = self.grounding.facts.called(domain, goal.informable.get("name", ""))
+            if not wanted[domain].satisfying.issuperset(called):
+                # An alias of the rules can hide a venue: "the junction" is one in the database.
+                satisfying = wanted[domain].satisfying.union(called)
+                wanted = {**wanted, domain: replace(wanted[domain], satisfying=satisfying)}
+        return wanted
+
+    def booking_outcomes(
+        self, dialogue: NormalizedDialogue, turns: Sequence[Turn], sources: Sources
+    ) -> dict[str, BookingOutcome]:
+        """Return how each booking of a dialogue's goal ended; `turns` are as predicted."""
+        goal = self.gold.dialogues[dialogue.name].goal
+        domains = bookable(goal)
+        if not domains:
+            return {}
+        booked: Mapping[str, Booked] = {}
+        if has_bookings(turns):
+            made = [turn.bookings for turn in turns]
+            booked = booked_by_calls(made, self.database, self.grounding.facts)
+        elif sources.predicted_states:
+            booked = booked_in_state(dialogue.turns[-1].state, self.database, self.grounding.facts)
+        wanted = self._venues_wanted(dialogue.name)
+        return {
+            domain: judge_booking(
+                domain, goal[domain], wanted[domain].satisfying, booked.get(domain), self.rules
+            )
+            for domain in domains
+        }
+
+    def grounded_row(
+        self, dialogue: NormalizedDialogue, turns: Sequence[Turn], sources: Sources
+    ) -> dict[str, float]:
+        """Return the counts of one dialogue for the grounded scores that can be computed."""
+        row = grounded_row(self.grounded(dialogue)) if self.delexicalizes(sources) else {}
+        outcomes = self.booking_outcomes(dialogue, turns, sources)
+        return {**row, **booking_row(outcomes, by_calls=has_bookings(turns))}
 
     def bleu_row(self, dialogue: NormalizedDialogue, responses: Sequence[str]) -> dict[str, float]:
         """Return the BLEU statistics of one dialogue, of the turns that a reference set has."""

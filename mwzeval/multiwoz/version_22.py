@@ -20,7 +20,7 @@ def annotations_of(
     for dialogue in dialogues:
         identifier = dialogue_id(dialogue["dialogue_id"])
         turns = dialogue["turns"]
-        references, utterances, states = [], [], []
+        references, utterances, states, alternatives = [], [], [], []
         for before, turn in zip([None, *turns], turns, strict=False):
             if turn["speaker"] != "SYSTEM":
                 continue
@@ -28,7 +28,11 @@ def annotations_of(
             references.append(delexicalize(turn["utterance"], _spans(annotated)))
             utterances.append(before["utterance"] if before else "")
             states.append(_state(before) if before else {})
-        yield identifier, Annotations(tuple(references), tuple(utterances), tuple(states))
+            alternatives.append(_alternatives(before) if before else {})
+        yield (
+            identifier,
+            Annotations(tuple(references), tuple(utterances), tuple(states), tuple(alternatives)),
+        )
 
 
 def _spans(annotated: Mapping[str, Any]) -> Iterator[Span]:
@@ -38,9 +42,23 @@ def _spans(annotated: Mapping[str, Any]) -> Iterator[Span]:
 
 def _state(user_turn: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     state: dict[str, dict[str, str]] = {}
+    for domain, slot, values in _slot_values(user_turn):
+        if values and "dontcare" not in values:
+            state.setdefault(domain, {})[slot] = values[0]
+    return state
+
+
+def _alternatives(user_turn: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """Return what a state does not say: values that it leaves out, and all of several."""
+    several: dict[str, dict[str, list[str]]] = {}
+    for domain, slot, values in _slot_values(user_turn):
+        if len(values) > 1 or "dontcare" in values:
+            several.setdefault(domain, {})[slot] = list(values)
+    return several
+
+
+def _slot_values(user_turn: Mapping[str, Any]) -> Iterator[tuple[str, str, Sequence[str]]]:
     for frame in user_turn["frames"]:
         for name, values in frame.get("state", {}).get("slot_values", {}).items():
-            if values and "dontcare" not in values:
-                domain, _, slot = name.partition("-")
-                state.setdefault(domain, {})[slot] = values[0]
-    return state
+            domain, _, slot = name.partition("-")
+            yield domain, slot, values

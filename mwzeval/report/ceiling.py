@@ -8,8 +8,8 @@ from typing import Any
 from mwzeval.report.json import score_record
 from mwzeval.report.model import Report
 from mwzeval.report.sheet import Cell, Document, Sheet
-from mwzeval.report.summary import summary
-from mwzeval.score import WHOLE, Score, Signature
+from mwzeval.report.summary import COUNTS, summary
+from mwzeval.score import Score, Signature
 
 GOLD = "gold responses and states"
 NOTE = "ceiling: gold responses and states of the same dialogues, scored under the same settings"
@@ -45,7 +45,7 @@ def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None
     return replace(
         document,
         sheets=tuple(
-            _below(sheet, rows) if WHOLE in sheet.header else _beside(sheet, rows)
+            _below(sheet, rows) if sheet.rows[-1][0].text == COUNTS else _beside(sheet, rows)
             for sheet in document.sheets
         ),
         notes=(*document.notes, NOTE),

@@ -17,14 +17,15 @@ NOTHING = "·"
 """Stands for a count of 0."""
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: Explanation, *, goal: str = "Goal") -> str:
     """Return a unit in full: outcomes, goal, turns with a mark where something was lost, reasons.
 
-    Facts that are the same as in the turn before are left out, except where something was lost.
+    `goal` is the heading of what the unit aims at. Facts that are the same as in the turn before
+    are left out, except where something was lost.
     """
     parts = [
         _outcome_table(explanation),
-        "\n".join(["Goal", *_fact_lines(explanation.goal)]),
+        "\n".join([goal, *_fact_lines(explanation.goal)]),
         "Turns, counted from 0 (what is as in the turn before is not repeated)",
         *_turn_texts(explanation),
     ]

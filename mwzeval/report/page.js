@@ -564,7 +564,7 @@
     ];
     const goals = columns.map(({ explanation }) => (explanation?.goal ?? []).map(factOf));
     if (goals.some((goal) => goal.length)) {
-      nodes.push(element("h3", {}, "Goal"),
+      nodes.push(element("h3", {}, words.goal[0].toUpperCase() + words.goal.slice(1)),
         element("div", { class: `lines goal columns-${present}` }, ...factLines(goals, columns, null)));
     }
     const count = Math.max(0, ...columns.map(({ explanation }) => explanation?.turns.length ?? 0));

@@ -28,11 +28,12 @@ class PageSystem:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the page calls a scored unit, several of them, and a part of one."""
+    """What the page calls a scored unit, several of them, a part of one, and what it aims at."""
 
     unit: str = "dialogue"
     units: str = "dialogues"
     scope: str = "domain"
+    goal: str = "goal"
 
 
 def letter_of(index: int) -> str:

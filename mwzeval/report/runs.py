@@ -67,8 +67,13 @@ def _spread(scores: Sequence[Across], places: int | None) -> Iterator[Sheet]:
     by_name: dict[str, dict[str, Across]] = {}
     for score in scores:
         by_name.setdefault(score.name, {})[score.scope] = score
-    with_parts = [parts for parts in by_name.values() if len(parts) > 1]
-    if with_parts:
+    alike: dict[tuple[tuple[str, int], ...], list[dict[str, Across]]] = {}
+    for parts in by_name.values():
+        if len(parts) > 1:
+            sizes = tuple((scope, part.n) for scope, part in parts.items())
+            alike.setdefault(sizes, []).append(parts)
+    title = SPREAD
+    for with_parts in alike.values():
         scopes = list(dict.fromkeys(scope for parts in with_parts for scope in parts))
         rows = []
         for parts in with_parts:
@@ -77,11 +82,12 @@ def _spread(scores: Sequence[Across], places: int | None) -> Iterator[Sheet]:
             rows.append(["  range", *(_range(parts.get(scope), places) for scope in scopes)])
         counts = {scope: str(part.n) for parts in with_parts for scope, part in parts.items()}
         rows.append(["n", *(counts[scope] for scope in scopes)])
-        yield sheet(SPREAD, ["", *scopes], rows)
+        yield sheet(title, ["", *scopes], rows)
+        title = ""
     whole = [next(iter(parts.values())) for parts in by_name.values() if len(parts) == 1]
     if whole:
         rows = [[score.label, _mean(score, places), _range(score, places)] for score in whole]
-        yield sheet("" if with_parts else SPREAD, ["", "mean ± sd", "range"], rows)
+        yield sheet("" if alike else SPREAD, ["", "mean ± sd", "range"], rows)
 
 
 def _components(scores: Sequence[Across], places: int | None) -> Sheet:

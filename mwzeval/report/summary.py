@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from mwzeval.report.json import score_record, to_plain
 from mwzeval.report.model import Report
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
-from mwzeval.score import Score
+from mwzeval.score import WHOLE, Score
+
+WIDEST = 10
+"""More scopes than this stand below each other."""
+
+COUNTS = "n"
+"""Names the row with the numbers of units below scores by scope."""
 
 
 def summary(report: Report, *, places: int | None = None) -> Document:
@@ -26,20 +32,23 @@ def summary(report: Report, *, places: int | None = None) -> Document:
 
 
 def per_dialogue(report: Report) -> Document:
-    """Return the rows behind the scores: one record a dialogue, its additive columns."""
-    table = report.table
+    """Return the rows behind the scores: one record a unit, its additive columns.
+
+    `unit` in the report's `meta` is what a unit is called, if that is not a dialogue.
+    """
+    table, called = report.table, report.meta.get("unit", "dialogue")
     rows = table.values.tolist()
     records = tuple(
-        {"dialogue": unit, **dict(zip(table.columns, map(_number, row), strict=True))}
+        {called: unit, **dict(zip(table.columns, map(_number, row), strict=True))}
         for unit, row in zip(table.units, rows, strict=True)
     )
     lines = [[str(value) for value in record.values()] for record in records]
     return Document(
         heading=tuple(_heading(report)),
-        sheets=(sheet("", ["dialogue", *table.columns], lines),),
+        sheets=(sheet("", [called, *table.columns], lines),),
         notes=(),
         records=records,
-        plain={"dialogues": records},
+        plain={f"{called}s": records},
     )
 
 
@@ -54,20 +63,32 @@ def _heading(report: Report) -> Iterator[str]:
         for what, count in meta["coverage"].items()
         if "of" in count
     ]
-    yield f"{meta['corpus']}, {meta['fold']} fold, rules {meta['rules']}: {', '.join(covered)}"
+    rules = f", rules {meta['rules']}" if "rules" in meta else ""
+    yield f"{meta['corpus']}, {meta['fold']} fold{rules}: {', '.join(covered)}"
     if note := meta.get("note"):
         yield note
 
 
 def _sheets(scores: Sequence[Score], places: int | None) -> Iterator[Sheet]:
-    """Yield the scores that have parts (domains) side by side, then the others."""
+    """Yield the scores that have parts (domains) side by side, then the others.
+
+    Only scores of the same parts of the same size share a sheet.
+    """
     by_name: dict[str, list[Score]] = {}
     for score in scores:
         by_name.setdefault(score.name, []).append(score)
-    with_parts = [parts for parts in by_name.values() if len(parts) > 1]
-    if with_parts:
-        yield _parts_sheet(with_parts, places)
-    whole = [parts[0] for parts in by_name.values() if len(parts) == 1]
+    alike: dict[tuple[tuple[str, int], ...], list[list[Score]]] = {}
+    whole = []
+    for parts in by_name.values():
+        if len(parts) > 1 or parts[0].scope != WHOLE:
+            alike.setdefault(tuple((score.scope, score.n) for score in parts), []).append(parts)
+        else:
+            whole.append(parts[0])
+    for with_parts in alike.values():
+        if len(with_parts[0]) > WIDEST:
+            yield _standing_sheet(with_parts, places)
+        else:
+            yield _parts_sheet(with_parts, places)
     if whole:
         yield _whole_sheet(whole, places)
 
@@ -82,8 +103,26 @@ def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None) -> Sheet:
         if any(score.interval for score in parts):
             lines.append(["", *(shown_interval(by_scope[scope], places) for scope in scopes)])
     counts = {score.scope: str(score.n) for parts in rows for score in parts}
-    lines.append(["n", *(counts[scope] for scope in scopes)])
+    lines.append([COUNTS, *(counts[scope] for scope in scopes)])
     return sheet("", ["", *scopes], lines)
+
+
+def _standing_sheet(scores: Sequence[Sequence[Score]], places: int | None) -> Sheet:
+    """Return a row per scope and a column per name, where scopes are too many to be columns."""
+    header = ["", *(parts[0].label for parts in scores), COUNTS]
+    with_interval = [any(score.interval for score in parts) for parts in scores]
+    if any(with_interval):
+        header[-1:] = ["interval" for shown_too in with_interval if shown_too] + header[-1:]
+    lines: list[list[Cell | str]] = []
+    for of_scope in zip(*scores, strict=True):
+        intervals = (
+            shown_interval(score, places)
+            for score, shown_too in zip(of_scope, with_interval, strict=True)
+            if shown_too
+        )
+        values = (shown(score, places) for score in of_scope)
+        lines.append([of_scope[0].scope, *values, *intervals, str(of_scope[0].n)])
+    return sheet("", header, lines)
 
 
 def _whole_sheet(scores: Sequence[Score], places: int | None) -> Sheet:

@@ -199,8 +199,9 @@ WARNINGS: list[tuple[str, Any, str, str, int, tuple[Any, ...]]] = [
     ("no placeholder at all",
      {name: [{**turn, "response": "hello"} for turn in turns]
       for name, turns in complete().items()}, "lexicalized",
-     "no response has a placeholder like [restaurant_name]: they look lexicalised, and Inform, "
-     "Success and BLEU only mean something for delexicalised responses", 1, (None, None, None)),
+     "no response has a placeholder like [restaurant_name]: they look lexicalised, and were "
+     "delexicalised with the database before they were scored; --responses lexicalized says that "
+     "it is meant", 1, (None, None, None)),
     ("some without state", complete((0, {})) | {FIRST: [{"response": "[name]",
      "active_domains": []}] * 3}, "partial-state",
      '3 of 452 turns have no "state": gold states replace all predicted ones', 1,

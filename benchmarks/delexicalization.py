@@ -1,0 +1,75 @@
+"""What delexicalising costs, on the human responses of the real test fold."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import json
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.measure import REPETITIONS, Row, paired, seconds
+from benchmarks.multiwoz import yardstick_of
+from mwzeval import Evaluator
+from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz.delexicalization import Delexicalizer
+from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.multiwoz.scoring import Sources
+
+Predictions = dict[str, list[dict[str, str]]]
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """Yield the lines of the table; `folder` is that of the published predictions."""
+    predictions = _human_responses(folder.parent / "data" / "MultiWOZ_2.2" / "test")
+    evaluator = Evaluator(success=True, corpus="multiwoz-2.2", responses=LEXICALIZED)
+    checked = evaluator.checked(predictions)
+    scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
+    turns = sum(len(turns) for turns in checked.dialogues.values())
+    # The states and active domains that it starts from are there in any evaluation.
+    situations = []
+    for name, of_dialogue in checked.dialogues.items():
+        normal = scorer.normalize(name, of_dialogue, sources)
+        situations.append(
+            (
+                [turn.response or "" for turn in of_dialogue],
+                [turn.state for turn in normal.turns],
+                [turn.active_domains for turn in normal.turns],
+            )
+        )
+    gc.collect()
+    gc.freeze()
+
+    def fresh() -> Callable[[], object]:
+        # One that has seen nothing, so that nothing it remembers helps.
+        delexicalizer = Delexicalizer(scorer.gold.tables)
+        return lambda: [delexicalizer.dialogue(*situation) for situation in situations]
+
+    took, ratio = paired(fresh, yardstick_of(predictions))
+    what = f"delexicalising {turns:,} human responses"
+    yield Row(what, f"{took:.2f} s", ratio, "0.5 ×", ratio <= 0.5)
+    made = statistics.median(
+        seconds(functools.partial(Delexicalizer, scorer.gold.tables)) for _ in range(REPETITIONS)
+    )
+    yield Row("… preparing the database for it, once", f"{1000 * made:.0f} ms", None, "", None)
+    times = [
+        1000 * seconds(functools.partial(evaluator.reward, name, turns))
+        for name, turns in predictions.items()
+    ]
+    median = statistics.median(times)
+    what = "`reward` of one dialogue in words, median"
+    yield Row(what, f"{median:.2f} ms", None, "1 ms", median <= 1)
+
+
+def _human_responses(folder: Path) -> Predictions:
+    """Return the system's side of the dialogues, without states."""
+    return {
+        dialogue_id(dialogue["dialogue_id"]): [
+            {"response": turn["utterance"]}
+            for turn in dialogue["turns"]
+            if turn["speaker"] == "SYSTEM"
+        ]
+        for file in sorted(folder.glob("dialogues_*.json"))
+        for dialogue in json.loads(file.read_bytes())
+    }

@@ -1,0 +1,236 @@
+"""DSTC7 track 1 beyond scoring: baselines, synthetic data, and files of TREC tools.
+
+predict   rank the candidates of a dialogue file with a baseline and write a submission
+train     train the dual encoder; called again, it goes on where it was
+generate  write synthetic data of a track, of the full size or smaller
+convert   turn submissions into TREC runs and targets into qrels, and back
+
+Scoring is `mwzeval evaluate --benchmark dstc7-ubuntu-1`, and so are validate, compare, explain and
+report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from mwzeval.dstc7.baselines.dual_encoder.progress import Point
+    from mwzeval.dstc7.baselines.query import Knowledge
+    from mwzeval.dstc7.tracks import Track
+
+BASELINES = ("random", "tfidf", "bm25", "dual-encoder")
+TRAINED = ("epochs", "dimensions", "batch_size", "learning_rate", "patience", "seed", "threads")
+"""Settings of the dual encoder that the command line offers."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _add_predict(actions.add_parser("predict", help="write a baseline's submission"))
+    _add_train(actions.add_parser("train", help="train the dual encoder"))
+    _add_generate(actions.add_parser("generate", help="write synthetic data"))
+    _add_convert(actions.add_parser("convert", help="to and from TREC run and qrels"))
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dialogues", metavar="DIALOGUES.json", help="the dialogue file")
+    parser.add_argument("--baseline", choices=BASELINES, required=True)
+    _add_track(parser)
+    _add_output(parser, "the submission")
+    parser.add_argument("--model", metavar="DIR", help="of a trained dual encoder")
+    parser.add_argument("--pool", metavar="TSV", help="the candidates of subtask 2")
+    parser.add_argument(
+        "--dev",
+        metavar="DIALOGUES.json",
+        help="subtask 4: tune the score of NONE on this file, which has answers",
+    )
+    parser.add_argument("--none-score", type=float, metavar="X", help="subtask 4: score of NONE")
+    parser.add_argument(
+        "--choices", action="store_true", help="ten choices with probabilities, for the F-score"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random (default: %(default)s)")
+    _add_knowledge(parser)
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("training", metavar="TRAIN.json", help="a dialogue file with answers")
+    parser.add_argument("dev", metavar="DEV.json", help="another, on which the model is chosen")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="of the model")
+    parser.add_argument(
+        "--two-encoders", action="store_true", help="one for contexts, one for candidates"
+    )
+    for name in TRAINED:
+        kind = float if name == "learning_rate" else int
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+    _add_track(parser)
+    _add_knowledge(parser)
+
+
+def _add_generate(parser: argparse.ArgumentParser) -> None:
+    _add_track(parser, required=True)
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where files go")
+    for split, size in (("train", 100_000), ("dev", 5_000), ("test", 1_000)):
+        parser.add_argument(
+            f"--{split}", type=int, default=size, metavar="N", help="examples (%(default)s)"
+        )
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="default: %(default)s")
+
+
+def _add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", metavar="INPUT", help="the file to convert")
+    parser.add_argument(
+        "--to",
+        choices=("run", "qrels", "submission", "targets"),
+        required=True,
+        help="run: from a submission; qrels: from targets; submission: from a run; targets: from "
+        "qrels",
+    )
+    _add_output(parser, "the result")
+
+
+def _add_track(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    parser.add_argument(
+        "--track",
+        required=required,
+        metavar="NAME",
+        help="dstc7-ubuntu-1 and so on"
+        + ("" if required else " (default: what the name of the output says)"),
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=f"for {what}")
+
+
+def _add_knowledge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--last-message", action="store_true", help="of the context, nothing else")
+    parser.add_argument(
+        "--knowledge",
+        metavar="PATH",
+        help="subtask 5: man pages (Ubuntu) or the course file (Advising)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; return 0."""
+    actions = {"predict": _predict, "train": _train, "generate": _generate, "convert": _convert}
+    actions[arguments.action](arguments)
+    return 0
+
+
+def _predict(arguments: argparse.Namespace) -> None:
+    from mwzeval.dstc7.baselines.ranker import Baseline
+    from mwzeval.dstc7.baselines.run import predict
+    from mwzeval.dstc7.tracks import track_from
+
+    track = track_from(arguments.track, arguments.output)
+    baseline = Baseline(
+        arguments.baseline,
+        arguments.model,
+        arguments.seed,
+        arguments.last_message,
+        _knowledge(arguments, track),
+    )
+    done = predict(
+        baseline,
+        track,
+        arguments.dialogues,
+        arguments.output,
+        pool=arguments.pool,
+        dev=arguments.dev,
+        none_score=arguments.none_score,
+        choices=arguments.choices,
+    )
+    tuned = "" if done.threshold is None else f", NONE with the score {done.threshold.score:.6g}"
+    print(f"wrote {arguments.output}: {done.examples} examples{tuned}", file=sys.stderr)
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
+    from mwzeval.dstc7.baselines.run import train
+
+    chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    knowledge = None
+    if arguments.knowledge:
+        if arguments.track is None:
+            raise UsageError(
+                "--knowledge needs --track: man pages are Ubuntu's, courses Advising's"
+            )
+        from mwzeval.dstc7.tracks import track_of
+
+        knowledge = _knowledge(arguments, track_of(arguments.track))
+    print(" steps  examples    loss  Recall@1  Recall@10     MRR")
+    train(
+        arguments.training,
+        arguments.dev,
+        arguments.output,
+        settings=Settings(shared=not arguments.two_encoders, **given),
+        last_message=arguments.last_message,
+        knowledge=knowledge,
+        watch=_show,
+    )
+
+
+def _show(point: Point) -> None:
+    loss = "      –" if point.loss is None else f"{point.loss:7.4f}"
+    print(
+        f"{point.step:6} {point.examples:9} {loss}    {point.recall_at_1:.4f}     "
+        f"{point.recall_at_10:.4f}  {point.mrr:.4f}",
+        flush=True,
+    )
+
+
+def _generate(arguments: argparse.Namespace) -> None:
+    from mwzeval.dstc7.synthetic.files import Sizes, write_track
+    from mwzeval.dstc7.synthetic.world import Recipe
+    from mwzeval.dstc7.tracks import track_of
+
+    folder = Path(arguments.output)
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = Sizes(arguments.train, arguments.dev, arguments.test)
+    written = write_track(folder, track_of(arguments.track), sizes, Recipe(seed=arguments.seed))
+    for what, path in written.items():
+        print(f"{path} ({what})")
+
+
+def _convert(arguments: argparse.Namespace) -> None:
+    from mwzeval.dstc7 import trec
+    from mwzeval.dstc7.findings import Findings
+    from mwzeval.dstc7.submission import read_submission
+    from mwzeval.dstc7.submission_writing import submission_text
+    from mwzeval.dstc7.targets import read_targets, write_targets
+    from mwzeval.dstc7.tracks import track_of_file
+    from mwzeval.files import write_atomically
+
+    file = arguments.input
+    findings = Findings(file=file)
+    if arguments.to == "run":
+        submission = read_submission(file, findings, track_of_file(file))
+        findings.check()
+        text = trec.to_run(submission)
+    elif arguments.to == "qrels":
+        targets = read_targets(file, findings)
+        findings.check()
+        text = trec.to_qrels(targets)
+    elif arguments.to == "submission":
+        text = submission_text(trec.read_run(file))
+    else:
+        text = write_targets(trec.read_qrels(file))
+    if arguments.output == "-":
+        sys.stdout.write(text)
+    else:
+        write_atomically(arguments.output, text)
+
+
+def _knowledge(arguments: argparse.Namespace, track: Track) -> Knowledge | None:
+    if arguments.knowledge is None:
+        return None
+    from mwzeval.dstc7.baselines.external_knowledge import read_knowledge
+
+    return read_knowledge(arguments.knowledge, track)

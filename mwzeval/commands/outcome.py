@@ -1,0 +1,124 @@
+"""What a verb that scores leaves behind: a report, a table on the terminal, failed gates."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from mwzeval.gates import Gate
+    from mwzeval.report.sheet import Document
+
+STANDARD_OUTPUT = ("-", "/dev/stdout")
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The variable with the file that GitHub shows on the page of a workflow's run."""
+FAILED = 1
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add `-o`, where the JSON report goes."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="evaluation_results.json",
+        metavar="OUTPUT.json",
+        help="where the JSON report goes (default: %(default)s; - is standard output, instead of "
+        "the table)",
+    )
+
+
+def add_gates(parser: argparse.ArgumentParser, example: str) -> None:
+    """Add gates, which make the exit code 1."""
+    gates = parser.add_argument_group("gates (exit code 1 when one fails)")
+    gates.add_argument(
+        "--fail-under",
+        metavar="SCORE=N,…",
+        help=f"fail when a score is under its number: {example}",
+    )
+    gates.add_argument(
+        "--fail-below",
+        metavar="BASELINE.json",
+        help="fail when a score is significantly worse than that of this file (paired "
+        "tests, 5 %% after Holm's correction)",
+    )
+
+
+def add_strictness(parser: argparse.ArgumentParser) -> None:
+    """Add how warnings are treated, and silence."""
+    parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
+    add_quiet(parser)
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add `-q`, which leaves the report and errors."""
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="print nothing but errors; only write the report"
+    )
+
+
+def warn(arguments: argparse.Namespace, warnings: Sequence[Problem]) -> None:
+    """Print warnings, or raise them as an `InputError` where they are errors."""
+    from mwzeval.report.text import warnings_text
+
+    if arguments.strict and warnings:
+        raise InputError(warnings)
+    if not arguments.quiet:
+        sys.stderr.write(warnings_text(warnings))
+
+
+def under(
+    gates: Sequence[Gate], values: Mapping[tuple[str, str], float], aliases: Mapping[str, str]
+) -> list[str]:
+    """Return a line for each gate whose score, (name, scope) in `values`, is under its number."""
+    from mwzeval.gates import failures, gate_name, resolve_gates
+
+    named = {gate_name(name, scope): value for (name, scope), value in values.items()}
+    return list(failures(resolve_gates(gates, named, aliases), named))
+
+
+def finish(
+    arguments: argparse.Namespace,
+    plain: Mapping[str, Any],
+    document: Document,
+    show: Callable[[], str],
+    failed: Sequence[str],
+) -> int:
+    """Write the report, print what `show` returns, tell which gates failed; return the exit code.
+
+    `document` goes to GitHub's step summary, where there is one.
+    """
+    from mwzeval.files import write_atomically
+    from mwzeval.report.json import to_json
+
+    if arguments.output in STANDARD_OUTPUT:
+        sys.stdout.write(to_json(plain))
+    else:
+        write_atomically(arguments.output, to_json(plain))
+        if not arguments.quiet:
+            sys.stdout.write(show())
+    _append_step_summary(document, failed, quiet=arguments.quiet)
+    for line in failed:
+        print(f"failed: {line}", file=sys.stderr)
+    return FAILED if failed else 0
+
+
+def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bool) -> None:
+    """Append the document to GitHub's step summary, if there is one; never fail for it."""
+    path = os.environ.get(STEP_SUMMARY)
+    if not path:
+        return
+    from mwzeval.report.markdown import to_markdown
+
+    text = to_markdown(document) + "\n" + "".join(f"- failed: {line}\n" for line in failed)
+    try:
+        with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(f"{text}\n")
+    except (OSError, ValueError) as error:
+        if not quiet:
+            print(f"warning: {STEP_SUMMARY} was not written: {error}", file=sys.stderr)

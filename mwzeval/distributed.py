@@ -1,0 +1,221 @@
+"""Shards scored on a Dask cluster, to the same bits as in one process.
+
+Every shard is one task, which reads its file, and returns sums. Some shards' sums are added up, in
+order, by further tasks. A task whose worker has died is done again by another one; because a task
+only returns what it has found, nothing is lost, and nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+from uuid import uuid4
+
+from tqdm import tqdm
+
+from mwzeval.errors import DependencyError, MwzevalError, UsageError, shorten
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.scoring import Sources
+from mwzeval.shards import Found, evaluate_shard
+
+LOCAL = "local"
+ADDRESS = re.compile(r"[a-z]+://.+:[0-9]+")
+SHARDS_TOGETHER = 8
+"""Neighbouring shards that are added up on the cluster, before their sums are fetched."""
+
+ANSWER_SECONDS = 8
+"""How long a scheduler may take to answer."""
+
+WORKER_SECONDS = 30
+"""How long to wait for a first worker of a scheduler that has answered."""
+
+
+QUIET_WORKERS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+}
+"""By default workers look up to a hundred times a second at what they are doing; it shows."""
+
+
+@contextmanager
+def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
+    """Connect to a Dask scheduler (`tcp://host:8786`), or start one here (`local`).
+
+    `workers` are the processes of a local cluster (default: one per core). Yields a Dask client.
+    Raises `DependencyError` without Dask, `UsageError` when nobody answers at the address, or no
+    worker is there.
+    """
+    distributed = _distributed()
+    if address == LOCAL:
+        import dask
+
+        # Whatever happens to a worker is shown by what happens to its shards.
+        with (
+            dask.config.set(QUIET_WORKERS),
+            distributed.LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            ) as local,
+            distributed.Client(local) as client,
+        ):
+            yield client
+        return
+    if workers is not None:
+        raise UsageError(f"the workers of {shorten(address)} are its own: leave out their number")
+    with _connected(distributed, address) as client:
+        try:
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError:
+            raise UsageError(
+                f"the Dask scheduler at {shorten(address)} has no worker: start some with "
+                f"`dask worker {shorten(address)}`"
+            ) from None
+        yield client
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise DependencyError(
+            f"evaluating on a cluster needs Dask, which is not installed ({error}): pip install "
+            "'mwzeval[distributed]'"
+        ) from None
+    return distributed
+
+
+def _connected(distributed: Any, address: str) -> Any:
+    if not ADDRESS.fullmatch(address):
+        raise UsageError(
+            f'"{shorten(address)}" is no address of a Dask scheduler, such as '
+            "tcp://192.168.0.1:8786, nor local"
+        )
+    try:
+        asyncio.run(asyncio.wait_for(_greet(distributed, address), ANSWER_SECONDS))
+        return distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (OSError, ValueError, asyncio.TimeoutError) as error:
+        reason = shorten(str(error), 200) or f"no answer for {ANSWER_SECONDS} s"
+        raise UsageError(
+            f"no Dask scheduler answers at {shorten(address)} ({reason}): start one with "
+            "`dask scheduler`, which prints its address, or use --dask local"
+        ) from None
+
+
+async def _greet(distributed: Any, address: str) -> None:
+    """Ask the scheduler who it is: a client would wait for a silent one without end."""
+    scheduler = distributed.rpc(address)
+    try:
+        await scheduler.identity()
+    finally:
+        await scheduler.close_rpc()
+
+
+def on_cluster(
+    client: Any,
+    evaluator: Evaluator,
+    shards: Sequence[str],
+    sources: Sources,
+    *,
+    progress: bool = False,
+) -> Found:
+    """Score shards on a cluster, and add up what its workers have found.
+
+    Each worker reads the gold data that the evaluator needs itself, and once. Raises
+    `MwzevalError` when a shard cannot be scored for another reason than what is in it.
+    """
+    distributed: Any = _distributed()
+    settings = pickle.dumps(evaluator.unloaded())
+    run = uuid4().hex
+    of_shards = {
+        client.submit(
+            _evaluate_shard, settings, shard, sources, key=f"mwzeval-shard-{run}-{number}"
+        ): shard
+        for number, shard in enumerate(shards)
+    }
+    single = list(of_shards)
+    groups = [
+        client.submit(
+            _add_up,
+            single[first : first + SHARDS_TOGETHER],
+            key=f"mwzeval-sum-{run}-{first}",
+            # Before the next shards, or else what these have found would fill the workers.
+            priority=1,
+        )
+        for first in range(0, len(single), SHARDS_TOGETHER)
+    ]
+    del single
+    order = {group.key: place for place, group in enumerate(groups)}
+    total = Found(evaluator.incremental())
+    waiting: dict[int, Found] = {}
+    added = 0
+    everything = distributed.as_completed([*of_shards, *groups], loop=client.loop)
+    with tqdm(
+        total=len(shards), unit="shard", delay=1, leave=False, disable=None if progress else True
+    ) as bar:
+        for future in everything:
+            shard = of_shards.pop(future, None)
+            if future.status != "finished":
+                # A sum fails with what it is of.
+                failed = (of for other, of in of_shards.items() if other.status == "error")
+                _fail(future, shard or next(failed, None))
+            if shard is not None:
+                bar.update()
+                continue
+            waiting[order[future.key]] = future.result()
+            future.release()
+            while added in waiting:
+                total.merge(waiting.pop(added))
+                added += 1
+    return total
+
+
+def _evaluate_shard(settings: bytes, shard: str, sources: Sources) -> Found:
+    return evaluate_shard(_loaded(settings), shard, sources)
+
+
+def _add_up(found: Sequence[Found]) -> Found:
+    first, *others = found
+    # Not into the first itself: it is the result of another task, and may be asked for again.
+    total = Found(first.scored.blank())
+    total.merge(first)
+    for other in others:
+        total.merge(other)
+    return total
+
+
+@lru_cache(maxsize=4)
+def _loaded(settings: bytes) -> Evaluator:
+    """Return the evaluator of this process, which reads its gold data once for all shards."""
+    evaluator = pickle.loads(settings)
+    assert isinstance(evaluator, Evaluator)
+    return evaluator
+
+
+def _fail(future: Any, shard: str | None) -> None:
+    """Raise why a task has failed, in the words of the error tree."""
+    try:
+        error = future.exception()
+    except Exception as cancelled:  # the connection is gone
+        error = cancelled
+    if isinstance(error, MwzevalError):
+        raise error
+    where = f"{shard}: " if shard else ""
+    name = type(error).__name__
+    if name == "KilledWorker":
+        raise MwzevalError(
+            f"{where}every worker that took it died, perhaps because it ran out of memory: write "
+            "one dialogue a line (.jsonl), or smaller shards"
+        )
+    if isinstance(error, ImportError):
+        raise DependencyError(f"{where}the workers lack what this process has: {error}")
+    raise MwzevalError(f"{where}scoring failed on the cluster ({name}: {error})")

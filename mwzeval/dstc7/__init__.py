@@ -1,0 +1,5 @@
+"""DSTC7 track 1, sentence selection: which of many utterances comes next in a dialogue.
+
+Below this folder nothing knows DSTC7. Source: the track's task description (IBM/dstc7-noesis);
+Gunasekara et al., "DSTC7 Task 1: Noetic End-to-End Response Selection", NLP4ConvAI 2019.
+"""

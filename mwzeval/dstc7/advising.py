@@ -1,0 +1,219 @@
+"""What Advising knows besides the dialogue: the student's profile, and information on courses."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7.findings import Findings, found
+from mwzeval.dstc7.streams import MEGABYTE, read_text
+from mwzeval.errors import InputError, Problem
+from mwzeval.files import parse_json
+
+AT_MOST = 200 * MEGABYTE
+MISSING = frozenset({"", "NA"})
+UNKNOWN_TIMES = MISSING | {"0:00:00"}
+_CREDITS = re.compile(r"\s*([0-9.]+)\s*(?:-\s*([0-9.]+)\s*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """A course as it is given in a term: `EECS280-…`, of which `course` is EECS280."""
+
+    offering: str
+    instructor: str | None
+
+    @property
+    def course(self) -> str:
+        """The course code: what stands before the first hyphen."""
+        return self.offering.partition("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A student; everything is optional, and preferences are withheld at test time.
+
+    `preferences` has a weight for each value of a course's field: `["Workload"]["1-2"]`.
+    """
+
+    prior: tuple[Offering, ...] = ()
+    suggested: tuple[Offering, ...] = ()
+    semester: str | None = None
+    year: int | None = None
+    standing: str | None = None
+    preferences: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """When an instructor gives a course; what is not known is None or empty."""
+
+    instructor: str | None
+    days: tuple[str, ...]
+    start: str | None
+    end: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What is known about an offered course; None or empty where it is missing ("NA").
+
+    `credits` is a range, mostly with both ends the same. `has_lab` and `has_discussion` are None
+    where the file says neither yes nor no. Most ratings and sizes are missing.
+    """
+
+    offering: str
+    course: str | None
+    title: str | None
+    description: str | None
+    area: str | None
+    category: str | None
+    credits: tuple[float, float] | None
+    class_size: float | None
+    clarity: float | None
+    easiness: float | None
+    helpfulness: float | None
+    workload: float | None
+    has_discussion: bool | None
+    has_lab: bool | None
+    semester: str | None
+    year: int | None
+    time_of_day: str | None
+    sections: tuple[Section, ...]
+
+    @property
+    def text(self) -> str:
+        """Code, title and description: what a search may look at."""
+        return " ".join(part for part in (self.course, self.title, self.description) if part)
+
+
+def profile_of(raw: Mapping[str, Any] | None) -> Profile:
+    """Return the profile of an example; whatever is not as expected is left out."""
+    raw = raw or {}
+    courses = _object(raw.get("Courses"))
+    term = _object(raw.get("Term"))
+    weights = {
+        name: {
+            value: number
+            for value, weight in _object(values).items()
+            if (number := _number(weight)) is not None
+        }
+        for name, values in _object(raw.get("Aggregated")).items()
+    }
+    return Profile(
+        prior=_offerings(courses.get("Prior")),
+        suggested=_offerings(courses.get("Suggested")),
+        semester=_text(term.get("Semester", term.get("semester"))),
+        year=_whole(term.get("Year", term.get("year"))),
+        standing=_text(raw.get("Standing")),
+        preferences=weights,
+    )
+
+
+def read_courses(path: str | Path) -> Mapping[str, Course]:
+    """Return offering → course of a course file, in its order.
+
+    Raises `InputError` when it is not a JSON object of objects.
+    """
+    name = str(path)
+    raw = parse_json(read_text(path, at_most=AT_MOST, meant="a course file"), name)
+    if not isinstance(raw, dict):
+        message = f"expected an object of courses, {found(raw)}"
+        raise InputError([Problem("bad-type", message, file=name)])
+    findings = Findings(file=name)
+    courses = {}
+    for offering, record in raw.items():
+        if isinstance(record, dict):
+            courses[offering] = _course(offering, record)
+        else:
+            findings.add("bad-type", f"a course is an object, {found(record)}", key=offering)
+    findings.check()
+    return courses
+
+
+def _course(offering: str, raw: Mapping[str, Any]) -> Course:
+    sections = _object(raw.get("Section", raw.get("section", raw.get("Sections"))))
+    return Course(
+        offering=offering,
+        course=_text(raw.get("Course")),
+        title=_text(raw.get("CourseTitle")),
+        description=_text(raw.get("Description")),
+        area=_text(raw.get("Area")),
+        category=_text(raw.get("Category")),
+        credits=_range(raw.get("Credits")),
+        class_size=_number(raw.get("ClassSize")),
+        clarity=_number(raw.get("ClarityRating")),
+        easiness=_number(raw.get("EasinessRating")),
+        helpfulness=_number(raw.get("HelpfulnessRating")),
+        workload=_number(raw.get("Workload")),
+        has_discussion=_yes(raw.get("HasDiscussion")),
+        has_lab=_yes(raw.get("HasLab")),
+        semester=_text(raw.get("Semester")),
+        year=_whole(raw.get("Year")),
+        time_of_day=_text(raw.get("TimeOfDay")),
+        sections=tuple(_section(name, _object(of)) for name, of in sections.items()),
+    )
+
+
+def _section(instructor: str, raw: Mapping[str, Any]) -> Section:
+    days = raw.get("DaysOfClass")
+    start, end = (_text(raw.get(key)) for key in ("StartTime", "EndTime"))
+    return Section(
+        instructor=None if instructor in MISSING else instructor,
+        days=tuple(day for day in days if isinstance(day, str)) if isinstance(days, list) else (),
+        start=None if start in UNKNOWN_TIMES else start,
+        end=None if end in UNKNOWN_TIMES else end,
+    )
+
+
+def _offerings(raw: Any) -> tuple[Offering, ...]:
+    listed = raw if isinstance(raw, list) else []
+    return tuple(
+        Offering(item["offering"], _text(item.get("instructor")))
+        for item in listed
+        if isinstance(item, dict) and isinstance(item.get("offering"), str)
+    )
+
+
+def _object(raw: Any) -> Mapping[str, Any]:
+    return raw if isinstance(raw, dict) else {}
+
+
+def _text(raw: Any) -> str | None:
+    if isinstance(raw, str):
+        return None if raw.strip() in MISSING else raw
+    return str(raw) if type(raw) in (int, float) else None
+
+
+def _number(raw: Any) -> float | None:
+    if type(raw) not in (int, float, str):
+        return None
+    try:
+        number = float(raw)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _whole(raw: Any) -> int | None:
+    number = _number(raw)
+    return None if number is None else int(number)
+
+
+def _range(raw: Any) -> tuple[float, float] | None:
+    """Return both ends of a number, or of a range written as text."""
+    if isinstance(raw, str):
+        match = _CREDITS.fullmatch(raw)
+        low, high = (match[1], match[2] or match[1]) if match else (None, None)
+    else:
+        low = high = raw
+    ends = _number(low), _number(high)
+    return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+
+
+def _yes(raw: Any) -> bool | None:
+    return {"Y": True, "N": False}.get(raw) if isinstance(raw, str) else None

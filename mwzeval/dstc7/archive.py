@@ -1,0 +1,79 @@
+"""Submissions of several subtasks in one zip, as the track collected them."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from mwzeval.dstc7.streams import MEGABYTE, not_utf8
+from mwzeval.dstc7.tracks import Track, track_of_file
+from mwzeval.errors import InputError, Problem, UsageError, shorten
+from mwzeval.files import STANDARD_INPUT
+
+MAGIC = b"PK\x03\x04"
+
+
+def is_archive(path: str | Path) -> bool:
+    """Tell whether a file begins like a zip; standard input is never looked into."""
+    if str(path) == STANDARD_INPUT:
+        return False
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def tracks_in(path: str | Path) -> Mapping[Track, str]:
+    """Return the tracks of a zip's files with official names, and these files.
+
+    Raises `InputError` when it is damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError([_damaged(path, str(error))]) from None
+    found = ((track_of_file(name), name) for name in names if "__MACOSX" not in name)
+    return {track: name for track, name in found if track is not None}
+
+
+def read_member(path: str | Path, track: Track | None, *, at_most: int) -> str:
+    """Return the text of the file of a track; without a track there must be one only.
+
+    Raises `UsageError` when it cannot be told which one is meant, `InputError` when it cannot be
+    read, is too large or not UTF-8.
+    """
+    known = tracks_in(path)
+    fitting = [
+        name
+        for said, name in known.items()
+        if track is None
+        or (said == track)
+        or (track.case is None and (said.dataset, said.subtask) == (track.dataset, track.subtask))
+    ]
+    if len(fitting) != 1:
+        there = ", ".join(known.values()) or "none"
+        what = "no track was named" if track is None else f"{track.file_name} is wanted"
+        raise UsageError(f"{shorten(str(path))}: {what}; files with official names in it: {there}")
+    name = f"{path}/{fitting[0]}"
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(fitting[0]) as stream:
+            raw = stream.read(at_most + 1)
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError([_damaged(name, str(error))]) from None
+    if len(raw) > at_most:
+        message = f"larger than {at_most / MEGABYTE:.0f} MB, the most that a submission may have"
+        raise InputError([Problem("too-large", message, file=name)])
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError([not_utf8(name, raw, error.start)]) from None
+    if not text.strip():
+        raise InputError([Problem("empty-file", "the file is empty", file=name)])
+    return text
+
+
+def _damaged(path: str | Path, reason: str) -> Problem:
+    return Problem("unreadable", f"cannot be read as a zip: {reason}", file=str(path))

@@ -1,0 +1,171 @@
+"""DSTC7 track 1 on the command line: its options, and how its files are found and scored."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mwzeval.dstc7.evaluation import Evaluated, evaluate, validate
+from mwzeval.dstc7.explanation import KINDS, explain, explain_all
+from mwzeval.dstc7.inputs import Gold
+from mwzeval.dstc7.options import COMPATIBLE, COVERAGE, METRICS, ORDERS, Options
+from mwzeval.dstc7.page import WORDS
+from mwzeval.dstc7.places import FOLDER, SPLITS, gold_in, sample_gold
+from mwzeval.dstc7.published import boards_of, published_document, read_published
+from mwzeval.dstc7.tracks import CASES, PREFIX, TRACK_NAMES, Track, track_from, track_of
+from mwzeval.errors import Problem, UsageError
+from mwzeval.explanation import Explanation
+from mwzeval.measure import Resampling, Scored
+from mwzeval.report.model import Report
+from mwzeval.report.sheet import Document
+from mwzeval.resources import DATA_VARIABLE
+
+ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredSubmission:
+    """A submission as the verbs see it."""
+
+    evaluated: Evaluated
+
+    @property
+    def scored(self) -> Scored:
+        """The rows and measures."""
+        return self.evaluated.scored
+
+    @property
+    def warnings(self) -> Sequence[Problem]:
+        """What was noticed and did not prevent scoring."""
+        return self.evaluated.warnings
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the report."""
+        return self.evaluated.report(resampling)
+
+    def units(self) -> Sequence[str]:
+        """Return the ids of the examples."""
+        return self.evaluated.scored.table.units
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of an example. Raises `UsageError` for an unknown one."""
+        return explain(self.evaluated.loaded, unit)
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every example."""
+        return explain_all(self.evaluated.loaded)
+
+
+class SentenceSelection:
+    """All tracks of DSTC7 sentence selection."""
+
+    names = (
+        PREFIX,
+        *TRACK_NAMES,
+        *(f"{name}-{case}" for name in TRACK_NAMES if "advising" in name for case in CASES),
+    )
+    words = WORDS
+    reasons = KINDS
+    aliases = ALIASES
+    bad_input = 1
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add where the right answers are, and what is free in scoring."""
+        gold = parser.add_argument_group(
+            "right answers",
+            f"default: the usual names in --data or {DATA_VARIABLE}, else the embedded sample",
+        )
+        gold.add_argument("--targets", metavar="TSV", help="example ids and right answers")
+        gold.add_argument(
+            "--dialogues",
+            metavar="JSON",
+            help="the dialogue file: lets candidates be checked and texts be shown; those of train "
+            "and dev have the right answers themselves",
+        )
+        gold.add_argument("--pool", metavar="TSV", help="the candidates of subtask 2")
+        gold.add_argument("--data", metavar="DIR", help="a folder with these under usual names")
+        gold.add_argument(
+            "--split", choices=SPLITS, default=SPLITS[0], help="of --data (default: %(default)s)"
+        )
+        scoring = parser.add_argument_group("scoring")
+        scoring.add_argument(
+            "--metric",
+            choices=METRICS,
+            default=METRICS[0],
+            help="ranking: the official scores (default); fscore: F over the choices that cover "
+            "most of the probability, from the task description",
+        )
+        scoring.add_argument(
+            "--coverage",
+            type=float,
+            default=COVERAGE,
+            metavar="P",
+            help="the probability that --metric fscore covers (default: %(default)s)",
+        )
+        scoring.add_argument(
+            "--order",
+            choices=ORDERS,
+            default=ORDERS[0],
+            help="what ranks: the list, as in the official scorer (default), or the confidence",
+        )
+        scoring.add_argument(
+            "--compat",
+            choices=(COMPATIBLE,),
+            help="reproduce three faults of the organisers' script of 2018",
+        )
+
+    def score(self, name: str, file: str, arguments: Namespace) -> ScoredSubmission:
+        """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""
+        track = self._track(name, file)
+        return ScoredSubmission(evaluate(file, _gold(arguments, track), track, _options(arguments)))
+
+    def validate(self, name: str, file: str, arguments: Namespace) -> list[Problem]:
+        """Return every problem of a submission and its gold data."""
+        track = self._track(name, file)
+        return validate(file, _gold(arguments, track), track, _options(arguments))
+
+    def published(self, name: str, report: Report | None, system: str) -> Document:
+        """Return the published results of a track, or of all that have any."""
+        if report is not None and report.meta["note"]:
+            raise UsageError(f"published results are on other data. {report.meta['note']}")
+        results = read_published()
+        if name != PREFIX:
+            boards = boards_of(results, track_of(name))
+        elif report is not None:
+            boards = boards_of(results, track_of(report.meta["corpus"], report.meta["case"]))
+        else:
+            boards = results.boards
+        return published_document(results, boards, report, system)
+
+    @staticmethod
+    def _track(name: str, file: str) -> Track:
+        return track_from(None if name == PREFIX else name, file)
+
+
+def _options(arguments: Namespace) -> Options:
+    return Options(
+        metric=arguments.metric,
+        strict=getattr(arguments, "strict", False),
+        order=arguments.order,
+        compat=arguments.compat,
+        coverage=arguments.coverage,
+    )
+
+
+def _gold(arguments: Namespace, track: Track) -> Gold:
+    if arguments.targets or arguments.dialogues:
+        return Gold(arguments.targets, arguments.dialogues, arguments.pool)
+    if arguments.pool:
+        raise UsageError("--pool has candidates, not answers: name --targets as well")
+    if arguments.data:
+        return gold_in(arguments.data, track, arguments.split)
+    root = os.environ.get(DATA_VARIABLE)
+    if root and (folder := Path(root) / FOLDER).is_dir():
+        return gold_in(folder, track, arguments.split)
+    return sample_gold(track)
+
+
+BENCHMARK = SentenceSelection()

@@ -1,0 +1,128 @@
+"""The items of a JSON array, one after the other, from a file of any size."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7.streams import CHUNK, opened
+from mwzeval.errors import InputError, Problem
+from mwzeval.files import STANDARD_INPUT
+
+BYTE_ORDER_MARK = codecs.BOM_UTF8
+BLANKS = b" \t\r\n"
+
+
+def items_of(path: str | Path) -> Iterator[Any]:
+    """Yield each item of the array that a JSON file holds, keeping no more than one in memory.
+
+    Raises `InputError` with line and column when it is not JSON (only once what stands before has
+    been yielded), not an array, empty, not UTF-8 or cannot be read.
+    """
+    import ijson
+
+    name = str(path)
+    done: Any = ijson.sendable_list()
+    builder = ijson.items_coro(done, "item", use_float=True)
+    position, begun = 0, False
+    with opened(path) as stream:
+        while True:
+            chunk = stream.read(CHUNK)
+            if not begun:
+                chunk, begun = _check_beginning(chunk, name)
+            try:
+                builder.send(chunk)
+            except (ijson.JSONError, UnicodeDecodeError) as error:
+                yield from done
+                raise InputError([_broken(path, position, str(error))]) from None
+            except StopIteration:
+                pass
+            position += len(chunk)
+            yield from done
+            del done[:]
+            if not chunk:
+                return
+
+
+def _check_beginning(chunk: bytes, name: str) -> tuple[bytes, bool]:
+    """Return the chunk without a byte order mark, and whether the array has begun in it."""
+    text = chunk.removeprefix(BYTE_ORDER_MARK)
+    content = text.lstrip(BLANKS)
+    if content.startswith(b"["):
+        return text, True
+    if content:
+        kind = {b"{": "an object", b'"': "text"}.get(content[:1], "something else")
+        message = f"expected a JSON array, found {kind}"
+        raise InputError([Problem("not-an-array", message, file=name)])
+    if not chunk:
+        raise InputError([Problem("empty-file", "the file is empty", file=name)])
+    return text, False
+
+
+def _broken(path: str | Path, position: int, reason: str) -> Problem:
+    """Return what is wrong with a file in which parsing failed somewhere behind `position`."""
+    name = str(path)
+    detail = reason.partition("\n")[0].strip().removeprefix("parse error: ")
+    if name == STANDARD_INPUT:
+        return Problem("not-json", f"not valid JSON: {detail}", file=name)
+    return _Locator(name, position, detail).problem()
+
+
+class _Locator:
+    """Parses a broken file again, byte by byte from where it must fail soon."""
+
+    def __init__(self, name: str, position: int, detail: str) -> None:
+        self._name = name
+        self._suspect = position
+        self._detail = detail
+        self._line, self._column = 1, 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def problem(self) -> Problem:
+        import ijson
+
+        parser = ijson.basic_parse_coro(ijson.sendable_list())
+        fed = 0
+        with opened(self._name) as stream:
+            first = True
+            while chunk := stream.read(CHUNK):
+                if first:
+                    chunk, first = chunk.removeprefix(BYTE_ORDER_MARK), False
+                pieces = (
+                    [chunk]
+                    if fed + len(chunk) <= self._suspect
+                    else [chunk[index : index + 1] for index in range(len(chunk))]
+                )
+                for piece in pieces:
+                    if not self._decodes(piece):
+                        return self._not_utf8()
+                    try:
+                        parser.send(piece)
+                    except ijson.JSONError:
+                        return self._not_json()
+                    except StopIteration:
+                        pass
+                fed += len(chunk)
+        return self._not_json(" (the file ends too early)")
+
+    def _decodes(self, piece: bytes) -> bool:
+        try:
+            text = self._decoder.decode(piece)
+        except UnicodeDecodeError:
+            return False
+        lines = text.count("\n")
+        self._line += lines
+        self._column = len(text) - text.rfind("\n") - 1 if lines else self._column + len(text)
+        return True
+
+    def _not_utf8(self) -> Problem:
+        message = f"line {self._line}: what follows column {self._column} is not UTF-8"
+        return Problem("not-utf8", f"{message} — save the file as UTF-8", file=self._name)
+
+    def _not_json(self, remark: str = "") -> Problem:
+        place = f"line {self._line}, column {max(self._column, 1)}"
+        return Problem(
+            "not-json", f"not valid JSON: {place}: {self._detail}{remark}", file=self._name
+        )

@@ -1,0 +1,221 @@
+"""Submissions as people write them, checked and typed.
+
+Whether one fits targets and candidates is the business of `checks.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7.archive import is_archive, read_member
+from mwzeval.dstc7.findings import Findings, found
+from mwzeval.dstc7.ids import candidate_id, example_id
+from mwzeval.dstc7.streams import MEGABYTE, read_text
+from mwzeval.dstc7.tracks import Track
+from mwzeval.errors import InputError, Problem, did_you_mean, shorten
+
+AT_MOST = 200 * MEGABYTE
+"""Some thirty times as much as the submission of a test set has."""
+
+EXAMPLE_KEYS = ("example-id", "candidate-ranking")
+ENTRY_KEYS = ("candidate-id", "confidence")
+_NUMBERS = frozenset({float, int})
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The ranking of one example, in the order of the file and with its repeats.
+
+    `ids` are canonical; a confidence that is missing is None, one that is no number NaN.
+    `has_repeats` tells whether an id comes again.
+    """
+
+    ids: tuple[str, ...]
+    confidences: tuple[float | None, ...]
+    has_repeats: bool = False
+
+    @classmethod
+    def of(cls, ids: Sequence[str], confidences: Sequence[float | None]) -> Ranking:
+        """Return the ranking of these ids, one confidence (or None) for each."""
+        return cls(tuple(ids), tuple(confidences), len(set(ids)) < len(ids))
+
+
+MALFORMED = Ranking((), ())
+"""Stands for a ranking that is no list; whoever reads it has found an error."""
+
+UNREADABLE = "\0"
+"""Begins what stands for an id that cannot be read, so that the places of the others are right."""
+
+Submission = Mapping[str, Ranking]
+"""Canonical example id → ranking, in the order of the file."""
+
+
+def read_submission(
+    path: str | Path, findings: Findings | None = None, track: Track | None = None
+) -> Submission:
+    """Return the submission in a file (also `.gz`, `.zst`, `-`, or a zip with an official name).
+
+    `track` chooses among several files of a zip. Problems of examples and entries go to
+    `findings`; without these, errors raise `InputError`, as do a file that cannot be read, is no
+    JSON array or is too large to be a submission.
+    """
+    name = str(path)
+    notes = Findings(file=name) if findings is None else findings.of_file(name)
+    submission = check_submission(_parsed(path, track), notes)
+    if findings is None:
+        notes.check()
+    return submission
+
+
+def _parsed(path: str | Path, track: Track | None) -> Any:
+    name = str(path)
+    if is_archive(path):
+        text = read_member(path, track, at_most=AT_MOST)
+    else:
+        text = read_text(path, at_most=AT_MOST, meant="a submission")
+    try:
+        # Python's extensions NaN and Infinity come as floats, so that they can be reported with
+        # their place.
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"line {error.lineno}, column {error.colno}: {error.msg}"
+        if text.startswith("NONE", error.pos):
+            message += ' — write "NONE" with quotes'
+    except RecursionError:
+        message = "nested too deeply to be a submission"
+    except ValueError as error:  # an integer of more digits than Python converts
+        message = str(error)
+    raise InputError([Problem("not-json", f"not valid JSON: {message}", file=name)])
+
+
+def check_submission(raw: Any, findings: Findings) -> Submission:
+    """Return the typed rankings of a parsed submission; problems go to `findings`.
+
+    Of an example that comes twice the last one is kept. What is malformed has a stand-in
+    (`MALFORMED`, `UNREADABLE`): it is an error, so that nothing of it is scored.
+    """
+    if type(raw) is not list:
+        shape = '[{"example-id": …, "candidate-ranking": […]}, …]'
+        findings.add("not-an-array", f"expected an array, {shape}, {found(raw)}")
+        return {}
+    submission: dict[str, Ranking] = {}
+    for index, item in enumerate(raw, start=1):
+        identity = _identity(item, index, findings)
+        if identity is None:
+            continue
+        if identity in submission:
+            message = f"item {index} of the array: given before; the last one counts"
+            findings.add("duplicate-example", message, example=identity)
+            del submission[identity]
+        submission[identity] = _ranking(item, identity, findings)
+    return submission
+
+
+def _identity(item: Any, index: int, findings: Findings) -> str | None:
+    where = f"item {index} of the array"
+    if type(item) is not dict:
+        findings.add("bad-type", f"{where}: expected an object, {found(item)}")
+        return None
+    if "example-id" not in item:
+        old = "dialog-id"
+        hint = f' — was "{old}" meant to be it?' if old in item else _near("example-id", item)
+        findings.add("missing-field", f"{where} has no example-id{hint}", key="example-id")
+        return None
+    identity = example_id(item["example-id"])
+    if identity is None:
+        what = "empty text" if type(item["example-id"]) is str else found(item["example-id"])
+        message = f"{where}: an example-id is a whole number, {what}"
+        findings.add("bad-type", message, key="example-id")
+    return identity
+
+
+def _near(name: str, item: Mapping[str, Any]) -> str:
+    return did_you_mean(name, list(item)[:20]).replace("did you mean", "was this meant:")
+
+
+def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranking:
+    if "candidate-ranking" not in item:
+        message = f"no candidate-ranking{_near('candidate-ranking', item)}"
+        findings.add("missing-field", message, example=example, key="candidate-ranking")
+        return MALFORMED
+    entries = item["candidate-ranking"]
+    if type(entries) is not list:
+        message = f"expected a list of entries, {found(entries)}"
+        findings.add("bad-type", message, example=example, key="candidate-ranking")
+        return MALFORMED
+    return _plain_ranking(entries) or _careful_ranking(entries, example, findings)
+
+
+def _plain_ranking(entries: list[Any]) -> Ranking | None:
+    """Return a ranking that is exactly as it should be, as nearly all are, without further ado."""
+    try:
+        raw_ids = [entry["candidate-id"] for entry in entries]
+        confidences = [entry["confidence"] for entry in entries]
+    except (KeyError, TypeError, IndexError):
+        return None
+    types = set(map(type, raw_ids))
+    if types == {str}:
+        ids = [raw.strip().upper() for raw in raw_ids]
+    elif types == {int}:
+        ids = list(map(str, raw_ids))
+    else:
+        return None
+    if not _NUMBERS.issuperset(map(type, confidences)) or "" in ids:
+        return None
+    try:
+        if not all(map(math.isfinite, confidences)):
+            return None
+        return Ranking.of(ids, list(map(float, confidences)))
+    except OverflowError:
+        return None
+
+
+def _careful_ranking(entries: list[Any], example: str, findings: Findings) -> Ranking:
+    ids: list[str] = []
+    confidences: list[float | None] = []
+    for position, entry in enumerate(entries, start=1):
+        place: dict[str, Any] = {"example": example, "position": position}
+        ids.append(f"{UNREADABLE}{position}")
+        confidences.append(math.nan)
+        if type(entry) is not dict:
+            message = f'expected an object, {{"candidate-id": …, "confidence": …}}, {found(entry)}'
+            findings.add("bad-type", message, **place)
+            continue
+        if "candidate-id" not in entry:
+            message = f"no candidate-id{_near('candidate-id', entry)}"
+            findings.add("missing-field", message, **place, key="candidate-id")
+            continue
+        raw = entry["candidate-id"]
+        identity = candidate_id(raw)
+        if identity is None:
+            what = "empty text" if type(raw) is str else found(raw)
+            message = f"a candidate-id is text or a whole number, {what}"
+            findings.add("bad-type", message, **place, key="candidate-id")
+            continue
+        ids[-1] = identity
+        confidences[-1] = (
+            _confidence(entry["confidence"], findings, place) if "confidence" in entry else None
+        )
+    return Ranking.of(ids, confidences)
+
+
+def _confidence(raw: Any, findings: Findings, place: Mapping[str, Any]) -> float:
+    """Return a confidence; NaN with a finding where it is no finite number."""
+    if type(raw) in _NUMBERS:
+        try:
+            number = float(raw)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+        what = f"found {number}"
+    else:
+        what = f'found "{shorten(raw)}"' if type(raw) is str else found(raw)
+    message = f"a confidence is a finite number, {what}"
+    findings.add("bad-confidence", message, **place, key="confidence")
+    return math.nan

@@ -1,0 +1,136 @@
+"""The evaluated pairs of dataset and subtask, how they are called, and how their files are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal, get_args
+
+from mwzeval.errors import UsageError, did_you_mean, shorten
+
+Dataset = Literal["ubuntu", "advising"]
+DATASETS: tuple[Dataset, ...] = get_args(Dataset)
+
+SUBTASKS: dict[Dataset, tuple[int, ...]] = {"ubuntu": (1, 2, 4, 5), "advising": (1, 3, 4, 5)}
+"""Which subtasks are evaluated on a dataset."""
+
+CASES = ("case1", "case2")
+"""The test sets of Advising, scored separately."""
+
+SPEAKERS: dict[Dataset, frozenset[str]] = {
+    "ubuntu": frozenset({"participant_1", "participant_2"}),
+    "advising": frozenset({"student", "advisor"}),
+}
+RANKED = 100
+"""How many candidates a ranking has: the whole list, or the best of the pool."""
+
+CHOICES = 10
+"""How many choices the task description's metric takes."""
+
+PREFIX = "dstc7"
+_FILE = re.compile(r"(ubuntu|advising)_subtask_([0-9]+)(?:_(case[12]))?\.json", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A dataset and subtask, and for Advising the test set if it is known."""
+
+    dataset: Dataset
+    subtask: int
+    case: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.dataset not in SUBTASKS or self.subtask not in SUBTASKS[self.dataset]:
+            known = ", ".join(TRACK_NAMES)
+            message = f"{self.dataset} subtask {self.subtask} is not evaluated (known: {known})"
+            raise UsageError(message)
+        if self.case is not None and (self.dataset != "advising" or self.case not in CASES):
+            allowed = "case1 and case2 of advising"
+            raise UsageError(f'there is no test set "{shorten(self.case)}": there are {allowed}')
+
+    @property
+    def name(self) -> str:
+        """What the track is called here: `dstc7-ubuntu-1`, without the test set."""
+        return f"{PREFIX}-{self.dataset}-{self.subtask}"
+
+    @property
+    def file_name(self) -> str:
+        """What a submission is to be called."""
+        case = "" if self.case is None else f"_{self.case}"
+        return f"{self.dataset.capitalize()}_subtask_{self.subtask}{case}.json"
+
+    @property
+    def has_none(self) -> bool:
+        """Whether "none of these" may be the answer."""
+        return self.subtask == 4
+
+    @property
+    def has_pool(self) -> bool:
+        """Whether candidates come from one pool, not from a list of each example."""
+        return self.subtask == 2
+
+    @property
+    def scenarios(self) -> tuple[int, ...]:
+        """Which subtask the dialogue files of this track name: those of 5 are the files of 1."""
+        return (1, 5) if self.subtask in (1, 5) else (self.subtask,)
+
+
+TRACK_NAMES = tuple(
+    f"{PREFIX}-{dataset}-{subtask}"
+    for dataset, subtasks in SUBTASKS.items()
+    for subtask in subtasks
+)
+
+
+def track_of(name: str, case: str | None = None) -> Track:
+    """Return the track called `dstc7-ubuntu-1` or `ubuntu-1`, perhaps with `-case1` behind it.
+
+    Raises `UsageError` for any other name.
+    """
+    parts = name.lower().removeprefix(f"{PREFIX}-").split("-")
+    if len(parts) == 3 and parts[2] in CASES:
+        case = parts.pop()
+    if len(parts) == 2 and parts[1].isdecimal():
+        for dataset in DATASETS:
+            if dataset == parts[0]:
+                return Track(dataset, int(parts[1]), case)
+    hint, known = did_you_mean(name, TRACK_NAMES), ", ".join(TRACK_NAMES)
+    raise UsageError(f'unknown track "{shorten(name)}"{hint} (known: {known})')
+
+
+def track_of_file(file: str) -> Track | None:
+    """Return the track that a submission's official name says; None for any other name.
+
+    Official is `Ubuntu_subtask_1.json` or `Advising_subtask_3.json`, the latter perhaps with
+    `_case1` or `_case2`; `.gz` and `.zst` may follow.
+    """
+    name = PurePath(file).name.removesuffix(".gz").removesuffix(".zst")
+    match = _FILE.fullmatch(name)
+    if match is None:
+        return None
+    dataset: Dataset = "ubuntu" if match[1].lower() == "ubuntu" else "advising"
+    try:
+        return Track(dataset, int(match[2]), match[3] and match[3].lower())
+    except UsageError:
+        return None
+
+
+def track_from(name: str | None, file: str) -> Track:
+    """Return the track that was asked for, else the one that the submission's name says.
+
+    Raises `UsageError` when neither says it.
+    """
+    if name is not None:
+        asked = track_of(name)
+        said = track_of_file(file)
+        same = said is not None and (said.dataset, said.subtask) == (asked.dataset, asked.subtask)
+        return said if said is not None and same and asked.case is None else asked
+    said = track_of_file(file)
+    if said is None:
+        example = Track("ubuntu", 1).file_name
+        raise UsageError(
+            f"{shorten(file)}: the name does not say which dataset and subtask it is of, as "
+            f"{example} does: name the track, one of {', '.join(TRACK_NAMES)}"
+        )
+    return said

@@ -1,0 +1,90 @@
+"""What an input is made of, counted: enough for everything that is decided by, or said about, all
+of it. Counts of parts add up, so an input may come in parts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mwzeval.multiwoz.identifiers import has_identifier
+from mwzeval.multiwoz.normalization import unknown_placeholders
+from mwzeval.multiwoz.predictions import Dialogues
+from mwzeval.multiwoz.references import References
+from mwzeval.multiwoz.rollouts import Seen
+
+DIFFERENT_PLACEHOLDERS = 2**12
+"""Unknown placeholders told apart in a part of an input; no system means as many."""
+
+
+@dataclass(slots=True)
+class Census:
+    """Counts of turns: with a predicted state, with active domains, with any domain among these,
+    with a placeholder, without one but in words (as far as that is cheaply told), of dialogues that
+    say what they book, and by reference set those that have a reference.
+
+    `seen` are the ids of the dialogues; `unknown_placeholders` are counted by name.
+    """
+
+    turns: int = 0
+    with_state: int = 0
+    with_domains: int = 0
+    with_any_domain: int = 0
+    with_placeholder: int = 0
+    in_words: int = 0
+    with_bookings: int = 0
+    references: Counter[str] = field(default_factory=Counter)
+    unknown_placeholders: Counter[str] = field(default_factory=Counter)
+    seen: Seen = field(default_factory=Seen)
+
+    @classmethod
+    def of(
+        cls,
+        dialogues: Dialogues,
+        reference_sets: Mapping[str, References],
+        name_of: Callable[[str], str],
+    ) -> Census:
+        """Count checked dialogues; `name_of` returns the corpus' name of a dialogue."""
+        census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
+        for name, turns in dialogues.items():
+            census.seen.add(name)
+            dialogue = name_of(name)
+            for reference_set, references in reference_sets.items():
+                there = len(references.responses.get(dialogue, ()))
+                census.references[reference_set] += min(len(turns), there)
+        responses: Counter[str] = Counter()
+        for turns in dialogues.values():
+            census.turns += len(turns)
+            if any(turn.bookings is not None for turn in turns):
+                census.with_bookings += len(turns)
+            for turn in turns:
+                census.with_state += turn.state is not None
+                census.with_domains += turn.active_domains is not None
+                census.with_any_domain += bool(turn.active_domains)
+                responses[turn.response or ""] += 1
+        for response, times in responses.items():
+            if "[" in response:
+                census.with_placeholder += times
+                for name in unknown_placeholders(response):
+                    census.unknown_placeholders[name] += times
+            elif has_identifier(response):
+                census.in_words += times
+        return census
+
+    def merge(self, later: Census) -> None:
+        """Add the counts of another part."""
+        self.turns += later.turns
+        self.with_state += later.with_state
+        self.with_domains += later.with_domains
+        self.with_any_domain += later.with_any_domain
+        self.with_placeholder += later.with_placeholder
+        self.with_bookings += later.with_bookings
+        self.in_words += later.in_words
+        # Not `+`, which drops what is counted 0 times.
+        self.references.update(later.references)
+        for name, times in later.unknown_placeholders.items():
+            known = name in self.unknown_placeholders
+            if known or len(self.unknown_placeholders) < DIFFERENT_PLACEHOLDERS:
+                self.unknown_placeholders[name] += times
+        self.seen.merge(later.seen)

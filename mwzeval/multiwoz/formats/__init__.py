@@ -1,0 +1,1 @@
+"""The formats in which systems leave their predictions, each read into the one that is checked."""

@@ -1,0 +1,188 @@
+"""Conversations of chat models: messages of a user, an assistant and the tools that it calls.
+
+The form is that of OpenAI's chat completions; what differs in Anthropic's messages (calls and
+results as parts of the content) and in the older `function_call` is read as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mwzeval.errors import did_you_mean, shorten
+from mwzeval.files import RepeatedKeys
+from mwzeval.multiwoz.findings import OBJECT, Findings, Place, check_repeated, found, repeated
+from mwzeval.multiwoz.formats.adapted import Adapted
+from mwzeval.multiwoz.formats.call_state import CallState
+from mwzeval.multiwoz.formats.calls import Call, Ledger, calls_of
+from mwzeval.multiwoz.formats.contents import Content, content_of
+
+CONTENT = "messages"
+USER, ASSISTANT = "user", "assistant"
+INSTRUCTIONS = ("system", "developer")
+RESULTS = ("tool", "function")
+ROLES = (USER, ASSISTANT, *RESULTS, *INSTRUCTIONS)
+
+
+def adapt_messages(raw: Any, findings: Findings) -> Adapted:
+    """Return the predictions that conversations amount to; problems go to `findings`.
+
+    `raw` is dialogue id → messages, or → an object with `messages`.
+    """
+    adapted = Adapted()
+    if not isinstance(raw, OBJECT):
+        message = 'expected an object of dialogues, {"sng0073": {"messages": […]}, …}'
+        findings.error("shape", f"{message}, {found(raw)}")
+        return adapted
+    if isinstance(raw, RepeatedKeys):
+        for key in raw.repeated:
+            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
+    if not raw:
+        findings.error("empty", "there is no dialogue in it")
+    called = False
+    for name, dialogue in raw.items():
+        if not isinstance(name, str):
+            findings.error("shape", f"a dialogue id must be text, {found(name)}")
+            continue
+        if isinstance(dialogue, OBJECT):
+            if isinstance(dialogue, RepeatedKeys):
+                findings.error("repeated-key", repeated(dialogue), dialogue=name)
+            dialogue = dialogue.get(CONTENT)
+        if not isinstance(dialogue, list | tuple):
+            message = f"expected a list of messages, {found(dialogue)}"
+            findings.error("shape", message, dialogue=name)
+            continue
+        conversation = _Conversation(name, findings)
+        for position, message in enumerate(dialogue):
+            conversation.read(message, position)
+        adapted.add(name, conversation.end())
+        called = called or conversation.has_called
+    if adapted.dialogues and not called:
+        findings.warning(
+            "no-calls",
+            "no function is called anywhere, so all states are empty and nothing can be offered; "
+            "of a system without tools only write the responses, see docs/formats.md",
+        )
+    return adapted
+
+
+class _Conversation:
+    """Reads the messages of a dialogue in order and cuts them into turns.
+
+    A turn of the system is all that the assistant does after a message of the user, up to the
+    next one; its response is the text of the last message in it.
+    """
+
+    def __init__(self, dialogue: str, findings: Findings) -> None:
+        self._dialogue = dialogue
+        self._findings = findings
+        self._ledger = Ledger()
+        self._state = CallState()
+        self._turns: list[tuple[int, dict[str, Any]]] = []
+        self._asked: Place | None = None
+        self._calls: list[Call] = []
+        self._answer: tuple[Place, str] | None = None
+        self._has_begun = False
+        self.has_called = False
+
+    def read(self, message: Any, position: int) -> None:
+        """Take the next message."""
+        place = Place(self._findings, self._dialogue, position)
+        path = f"{CONTENT}[{position}]"
+        if not isinstance(message, OBJECT):
+            place.error("shape", f"a message is an object, {found(message)}", path)
+            return
+        check_repeated(message, place)
+        role = message.get("role")
+        if role not in ROLES:
+            self._unknown_role(role, place, path)
+        elif role not in INSTRUCTIONS:
+            self._said(role, message, content_of(message, place, path), place, path)
+
+    def _unknown_role(self, role: Any, place: Place, path: str) -> None:
+        if isinstance(role, str):
+            close = did_you_mean(role.lower(), ROLES) or f" (known: {', '.join(ROLES)})"
+            message = f'unknown role "{shorten(role)}"{close}'
+            place.error("unknown-role", message, f"{path}.role")
+        else:
+            place.error("shape", f"a role is text, {found(role)}", f"{path}.role")
+
+    def _said(
+        self, role: str, message: Mapping[str, Any], content: Content, place: Place, path: str
+    ) -> None:
+        count, calls = calls_of(message, place, path, self._ledger)
+        if count and role != ASSISTANT:
+            place.error("calls-of-others", "only the assistant calls functions", path)
+        if role in RESULTS:
+            self._result(message.get("tool_call_id"), place, f"{path}.tool_call_id")
+        for index, result in content.results:
+            self._result(result, place, f"{path}.content[{index}].tool_use_id")
+        if role == USER and not (content.results and not content.text):
+            self._ask(content, place, path)
+        elif role == ASSISTANT:
+            self._act(count, calls, content, place, path)
+
+    def _result(self, call: Any, place: Place, path: str) -> None:
+        self._ledger.result(call, place, path)
+        self._reopen()
+
+    def _ask(self, content: Content, place: Place, path: str) -> None:
+        self._close()
+        self._has_begun = True
+        self._asked = place
+        if not content.text and not content.has_other:
+            place.error("empty-message", "the user says nothing", path)
+
+    def _act(
+        self, count: int, calls: list[Call], content: Content, place: Place, path: str
+    ) -> None:
+        self._begin(place, path)
+        self.has_called = self.has_called or count > 0
+        self._reopen()
+        self._calls += calls
+        if content.text:
+            self._answer = place, content.text
+        elif not count and not content.has_other:
+            place.error("empty-message", "the assistant neither says nor calls anything", path)
+
+    def _begin(self, place: Place, path: str) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            self._asked = place
+            message = "the conversation begins with the assistant: the first turn is the user's"
+            place.error("order", message, path)
+
+    def _reopen(self) -> None:
+        """Something follows what was said, so that this was not the final answer."""
+        if self._answer:
+            self._answer[0].warning(
+                "not-final",
+                "what the assistant says before it calls functions or speaks again in the same "
+                "turn is not scored",
+                f"{CONTENT}[{self._answer[0].turn}].content",
+            )
+            self._answer = None
+
+    def _close(self) -> None:
+        """End the turn that is open, if there is one."""
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return
+        turn = self._state.turn(self._calls)
+        self._calls = []
+        if self._answer is None:
+            message = "the assistant gives no final answer in text to this message of the user"
+            asked.error("no-answer", message, f"{CONTENT}[{asked.turn}]")
+            self._turns.append((asked.turn, {"response": "", **turn}))
+        else:
+            place, text = self._answer
+            self._turns.append((place.turn, {"response": text, **turn}))
+        self._answer = None
+
+    def end(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return the turns, each with the position of its answer."""
+        self._close()
+        if not self._has_begun:
+            message = "there is no message of the user in it"
+            self._findings.error("empty", message, dialogue=self._dialogue)
+        return self._turns

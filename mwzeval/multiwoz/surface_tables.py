@@ -1,0 +1,229 @@
+"""How people write the values of the database, where that is not how the database does.
+
+Data only. Adding a spelling changes which values of a lexicalised response are found, and so
+scores.
+"""
+
+from __future__ import annotations
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a table that is written as a text."""
+    return tuple(text.split())
+
+
+NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        words_of(
+            """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+    fifteen sixteen seventeen eighteen nineteen twenty
+    """
+        )
+    )
+} | {"thirty": "30", "forty": "40", "fifty": "50"}
+
+WORD_SPELLINGS = {
+    "center": "centre",
+    "centers": "centres",
+    "theater": "theatre",
+    "theaters": "theatres",
+    "archeology": "archaeology",
+    "archaelogy": "archaeology",
+    "st": "saint",
+    "rd": "road",
+    "ave": "avenue",
+    "bnb": "b&b",
+    "portugese": "portuguese",
+    "moderatly": "moderately",
+}
+
+DOMAINS_OF = {
+    **dict.fromkeys(
+        ("name", "address", "postcode", "area", "pricerange"),
+        ("restaurant", "hotel", "attraction"),
+    ),
+    "phone": ("restaurant", "hotel", "attraction", "taxi", "police", "hospital"),
+    "food": ("restaurant",),
+    "type": ("hotel", "attraction"),
+    "stars": ("hotel",),
+    "entrancefee": ("attraction",),
+    **dict.fromkeys(("reference", "choice"), ("restaurant", "hotel", "train", "attraction")),
+    **dict.fromkeys(("departure", "destination", "leaveat", "arriveby"), ("train", "taxi")),
+    **dict.fromkeys(("trainid", "duration", "price", "day"), ("train",)),
+}
+"""Slot → the domains it can be of."""
+
+SKIPPED_SIGNS = frozenset(".-'’`´\"")
+"""Signs that may stand between the words of a value."""
+
+AREAS = ("centre", "north", "south", "east", "west")
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+CUISINES = words_of(
+    """
+    afghan african american argentinian argentine armenian asian australasian australian
+    austrian bangladeshi barbecue basque bavarian belgian brazilian british bulgarian burmese
+    cajun californian canadian cantonese caribbean catalan chilean chinese christmas colombian
+    corsican creole crossover cuban czech danish dutch egyptian english eritrean ethiopian
+    european filipino finnish french fusion gastropub georgian german greek halal hungarian
+    indian indonesian international iranian irish israeli italian jamaican japanese jewish
+    korean kosher latvian lebanese lithuanian malaysian mediterranean mexican moroccan
+    nepalese norwegian pakistani panasian persian peruvian polish polynesian portuguese
+    romanian russian scandinavian scottish seafood serbian sichuan sicilian singaporean slovak
+    spanish swedish swiss syrian taiwanese thai tibetan traditional tunisian turkish tuscan
+    ukrainian unusual uzbek vegan vegetarian venetian vietnamese welsh
+    """
+)
+LONG_CUISINES = (
+    "asian oriental",
+    "middle eastern",
+    "modern american",
+    "modern european",
+    "modern eclectic",
+    "modern global",
+    "modern english",
+    "new zealand",
+    "north african",
+    "north american",
+    "north indian",
+    "northern european",
+    "south african",
+    "south american",
+    "south indian",
+    "sri lankan",
+    "latin american",
+    "light bites",
+    "the americas",
+    "world cuisine",
+    "fish and chips",
+    "pan asian",
+    "eastern european",
+)
+FOOD_SPELLINGS = {
+    "gastropubs": "gastropub",
+    "gastro pub": "gastropub",
+    "gastro pubs": "gastropub",
+    "sea food": "seafood",
+    "oriental": "asian oriental",
+    "asian": "asian oriental",
+    "steakhouse": "steakhouse",
+    "steakhouses": "steakhouse",
+}
+
+TYPES = {
+    "hotel": {
+        "hotel": ("hotel", "hotels"),
+        "guesthouse": (
+            *("guesthouse", "guesthouses", "guest house", "guest houses"),
+            *("bed and breakfast", "bed and breakfasts"),
+        ),
+    },
+    "attraction": {
+        "architecture": ("architecture", "architectural", "churches"),
+        "boat": ("boat", "boats", "boating"),
+        "cinema": ("cinema", "cinemas", "movie theatre", "movie theatres"),
+        "college": ("college", "colleges"),
+        "concerthall": ("concerthall", "concerthalls", "concert hall", "concert halls"),
+        "entertainment": ("entertainment",),
+        "multiple sports": ("multiple sports", "multiple sport", "sports"),
+        "museum": ("museum", "museums", "art gallery", "art galleries"),
+        "nightclub": ("nightclub", "nightclubs", "night club", "night clubs"),
+        "park": ("park", "parks"),
+        "swimmingpool": (
+            *("swimmingpool", "swimmingpools", "swimming pool", "swimming pools"),
+            *("pool", "pools"),
+        ),
+        "theatre": ("theatre", "theatres"),
+    },
+}
+"""Domain → type as the database spells it → how it is said."""
+
+PRICE_RANGES = {
+    "cheap": ("cheap", "cheaply priced", "cheaper", "cheapest", "inexpensive", "low priced"),
+    "moderate": ("moderate", "moderately priced", "moderately", "mid priced"),
+    "expensive": ("expensive", "high priced", "upscale"),
+}
+
+CAR_COLOURS = (
+    *("black", "white", "red", "yellow", "blue", "grey"),
+    *("gray", "green", "silver", "orange", "purple", "brown"),
+)
+CAR_BRANDS = (
+    *("toyota", "skoda", "bmw", "honda", "ford", "audi", "lexus", "volvo", "volkswagen", "tesla"),
+    *("vw", "mercedes", "volkswagon"),
+)
+
+STATION_SPELLINGS = {
+    "kings cross": "london kings cross",
+    "liverpool street": "london liverpool street",
+    "stansted": "stansted airport",
+    "standsted airport": "stansted airport",
+    "birmingham": "birmingham new street",
+    "bishop stortford": "bishops stortford",
+    "london": "london",
+}
+
+HOTEL_TAILS = (
+    *(("hotel",), ("guesthouse",), ("guest", "house"), ("bed", "and", "breakfast")),
+    *(("b", "and", "b"), ("b&b",), ("guesthouses",)),
+)
+"""Words at the end of a hotel's name that say what it is, so that each may stand for another."""
+
+DROPPED_TAILS = {
+    "restaurant": (("restaurant",), ("city", "centre"), ("cambridge",)),
+    "hotel": (("cambridge",),),
+    "attraction": (("nightclub",), ("museum",), ("cinema",), ("theatre",), ("gallery",)),
+}
+"""Words at the end of a name that people leave out."""
+ADDED_TAILS = {
+    "restaurant": (("restaurant",),),
+    "hotel": HOTEL_TAILS,
+    "attraction": (("nightclub",), ("museum",), ("cinema",), ("theatre",), ("college",)),
+}
+"""Words that people put behind names that lack them."""
+
+ORDINARY_WORDS = frozenset(
+    words_of(
+        """
+    bridge autumn acorn carolina city express home house place junction gallery peking sesame
+    cambridge university meze clowns rice efes scott castle club old college ask bloomsbury j
+    arts great good golden royal little milton huntingdon pizza restaurant museum saint holy
+    queens kings hotel gallery the curry jesus trinity people museum lucky home from rice
+    india hk grafton frankie holiday hills chesterton
+    """
+    )
+)
+"""Words too common to be the whole of a name."""
+GENERIC_WORDS = frozenset(
+    words_of(
+        """
+    city cambridge great good university college house museum restaurant hotel saint old club
+    gallery people rice home holiday pizza golden little the holy india
+    """
+    )
+)
+"""Words that do not stand for a name even when it was named."""
+
+STREET_WORDS = frozenset(
+    words_of(
+        """
+    street road lane way park yard place hill passage crescent avenue row common terrace
+    parade square court close drive grove gardens quayside causeway ring end
+    """
+    )
+)
+ADDRESS_TAILS = (
+    *(("city", "centre"), ("chesterton",), ("cherry", "hinton"), ("fen", "ditton")),
+    *(("newnham",), ("cambridge",)),
+)
+"""Parts of the town at the end of an address, left out at will and no address by themselves."""
+LINKING_WORDS = frozenset(
+    words_of(
+        """
+    of and at by for the a in s one
+    """
+    )
+)
+"""Words that no name ends with."""

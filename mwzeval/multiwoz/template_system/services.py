@@ -1,0 +1,24 @@
+"""Police and hospital, which are in the database's folder but have no venues to choose among."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mwzeval.multiwoz.corpus import read_source
+from mwzeval.multiwoz.template_system.catalogue import known_of
+from mwzeval.resources import DataRoot
+
+SERVICES = ("police", "hospital")
+
+
+def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
+    """Return what the first row of `db/police_db.json` and `db/hospital_db.json` says.
+
+    A service without such a file has no values. Raises `DataError` when a file is damaged.
+    """
+    services: dict[str, Mapping[str, str]] = {}
+    for domain in SERVICES:
+        path = root.find(f"db/{domain}_db.json")
+        rows = read_source(path) if path else []
+        services[domain] = known_of(rows[0]) if isinstance(rows, list) and rows else {}
+    return services

@@ -1,0 +1,121 @@
+"""Golden cases and small submissions, as loaded inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mwzeval.dstc7.evaluation import Evaluated, Gold, Options, Track, evaluate, validate
+from mwzeval.dstc7.findings import Findings
+from mwzeval.dstc7.inputs import Loaded
+from mwzeval.dstc7.submission import check_submission
+from mwzeval.dstc7.targets import parse_targets
+from mwzeval.errors import Problem
+from tests.places import read_json, shared
+
+UBUNTU = Track("ubuntu", 1)
+WITH_NONE = Track("ubuntu", 4)
+SEVERAL = Track("advising", 3)
+
+
+def golden(name: str) -> list[dict[str, Any]]:
+    """Return the cases of a golden file."""
+    cases: list[dict[str, Any]] = read_json(shared("golden", "dstc7", name))["cases"]
+    return cases
+
+
+def submission_of(
+    rankings: Mapping[str, str | Sequence[tuple[str, float]]],
+) -> list[dict[str, Any]]:
+    """Return a raw submission: example → "A B C", or (id, confidence) pairs."""
+    return [
+        {
+            "example-id": int(example),
+            "candidate-ranking": [
+                {"candidate-id": identity, "confidence": confidence}
+                for identity, confidence in _pairs(ranking)
+            ],
+        }
+        for example, ranking in rankings.items()
+    ]
+
+
+def _pairs(ranking: str | Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
+    if not isinstance(ranking, str):
+        return ranking
+    ids = ranking.split()
+    return [(identity, 1 / place) for place, identity in enumerate(ids, start=2)]
+
+
+def targets_of(correct: Mapping[str, str]) -> str:
+    """Return the text of targets: example → "A,B"."""
+    return "".join(f"{example}\t{ids}\n" for example, ids in correct.items())
+
+
+def loaded(raw: Any, targets: str, track: Track = UBUNTU, options: Options | None = None) -> Loaded:
+    """Return a submission with its targets, without files and checks between them."""
+    options = options or Options()
+    findings = Findings(options.strict)
+    return Loaded(
+        track,
+        options,
+        check_submission(raw, findings),
+        parse_targets(targets, findings, repeats=options.compat is not None),
+    )
+
+
+class Folder:
+    """A folder with a submission and its gold data, to be evaluated from files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, name: str, content: Any) -> Path:
+        path = self.path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            text = content if isinstance(content, str) else json.dumps(content)
+            path.write_bytes(text.encode("utf-8"))
+        return path
+
+    def gold(self, targets: Any, dialogues: Any = None, pool: Any = None) -> Gold:
+        return Gold(
+            targets=None if targets is None else self.write("targets.tsv", targets),
+            dialogues=None if dialogues is None else self.write("dialogues.json", dialogues),
+            pool=None if pool is None else self.write("pool.tsv", pool),
+        )
+
+    def problems(
+        self,
+        submission: Any,
+        targets: Any,
+        track: Track = UBUNTU,
+        options: Options | None = None,
+        **more: Any,
+    ) -> list[Problem]:
+        path = self.write(track.file_name, submission)
+        return validate(path, self.gold(targets, **more), track, options)
+
+    def evaluated(
+        self,
+        submission: Any,
+        targets: Any,
+        track: Track = UBUNTU,
+        options: Options | None = None,
+        **more: Any,
+    ) -> Evaluated:
+        path = self.write(track.file_name, submission)
+        return evaluate(path, self.gold(targets, **more), track, options)
+
+
+def kinds(problems: Sequence[Problem], severity: str | None = None) -> list[str]:
+    """Return the codes of problems, each once, of one severity if it is named."""
+    return list(dict.fromkeys(p.kind for p in problems if severity in (None, p.severity)))
+
+
+def scores(evaluated: Evaluated, scope: str = "total") -> dict[str, float]:
+    """Return the scores by name."""
+    return {s.name: s.value for s in evaluated.report().scores if s.scope == scope}

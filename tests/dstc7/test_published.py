@@ -1,0 +1,96 @@
+"""Published results, and one's own among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mwzeval.dstc7.evaluation import Evaluated, Options, score
+from mwzeval.dstc7.published import CHANCE, boards_of, published_document, read_published
+from mwzeval.dstc7.tracks import TRACK_NAMES, track_of
+from mwzeval.errors import DataError, UsageError
+from mwzeval.measure import Resampling
+from mwzeval.report.text import to_text
+from tests.dstc7.cases import UBUNTU, Folder, loaded, submission_of
+from tests.places import read_json, shared
+
+
+def half_right() -> Evaluated:
+    rankings = {str(n): "A B" if n % 2 else "B A" for n in range(1, 101)}
+    targets = "".join(f"{n}\tA\n" for n in range(1, 101))
+    return score(loaded(submission_of(rankings), targets))
+
+
+def test_figures_are_those_of_their_sources() -> None:
+    source = read_json(shared("data", "dstc7", "published_results.json"))
+    results = read_published()
+    rows = {
+        (board.track, board.case, row.system): row.figures
+        for board in results.boards
+        for row in board.systems
+    }
+    best = [figures for (_, _, name), figures in rows.items() if name.startswith("best of")]
+    official = source["official_best_scores"]["values"]
+    assert len(best) == len(official) == 12
+    expected = {(value["best_recall@10"], value["best_mrr"]) for value in official}
+    assert {(figures["recall@10"], figures["mrr"]) for figures in best} == expected
+    published = [
+        {name: system[name] for name in figures}
+        for system in (*source["systems"], *source["organisers_baseline"])
+        for figures in rows.values()
+        if all(system.get(name) == value for name, value in figures.items())
+    ]
+    assert len(published) >= len(rows) - 12
+
+
+def test_every_source_is_named() -> None:
+    results = read_published()
+    used = {row.source for board in results.boards for row in board.systems}
+    assert used == set(results.sources)
+
+
+@pytest.mark.parametrize("name", TRACK_NAMES)
+def test_every_track_has_a_board(name: str) -> None:
+    results = read_published()
+    boards = boards_of(results, track_of(name), "test")
+    assert {board.case for board in boards} in ({None}, {"case1", "case2"})
+    assert to_text(published_document(results, boards))
+
+
+def test_a_submission_stands_in_its_place_with_its_interval() -> None:
+    results = read_published()
+    report = half_right().report(Resampling(samples=100))
+    document = published_document(results, boards_of(results, UBUNTU, "test"), report, "mine")
+    names = [row[0].text for row in document.sheets[0].rows]
+    # Its Recall@10 is 1, above all others.
+    assert names[:2] == ["» mine", "  interval"]
+    assert names[-1] == CHANCE
+    assert [r["value"] for r in document.records if not r["published"]][:2] == [0.5, 1.0]
+
+
+def test_a_submission_on_test_does_not_stand_among_results_on_dev() -> None:
+    results = read_published()
+    boards = boards_of(results, UBUNTU, "dev")
+    document = published_document(results, boards, half_right().report(), "mine")
+    assert all(record["published"] for record in document.records)
+
+
+def test_only_official_scores_are_placed() -> None:
+    results = read_published()
+    inputs = loaded(submission_of({"1": "A"}), "1\tA\n", options=Options(compat="2018"))
+    with pytest.raises(UsageError, match="official"):
+        published_document(results, results.boards, score(inputs).report())
+
+
+def test_a_test_set_has_its_own_board() -> None:
+    results = read_published()
+    [board] = boards_of(results, track_of("dstc7-advising-3-case2"), "test")
+    assert board.title == "dstc7-advising-3 case2 test"
+    with pytest.raises(UsageError, match="no results"):
+        boards_of(results, track_of("dstc7-advising-3"), "train")
+
+
+def test_a_file_that_holds_no_results(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        read_published(Folder(tmp_path).write("x.json", {"tables": 1}))

@@ -1,0 +1,281 @@
+"""What follows from rows without knowing DSTC7: intervals, comparison, explanation, page."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mwzeval.comparison import compare
+from mwzeval.dstc7.evaluation import (
+    Evaluated,
+    Options,
+    evaluate,
+    mean_final,
+    per_example,
+    score,
+)
+from mwzeval.dstc7.explanation import explain, explain_all, worst_first
+from mwzeval.dstc7.page import WORDS, page_system, title_of
+from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
+from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
+from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.measure import Resampling
+from mwzeval.report.explanation_text import explanation_text, histogram_text
+from mwzeval.report.html import to_html
+from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.summary import per_dialogue, summary
+from mwzeval.report.text import to_text
+from mwzeval.runs import across
+from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, loaded, scores, submission_of
+
+
+def sample(system: str, name: str = "dstc7-ubuntu-1") -> Evaluated:
+    track = track_of(name)
+    return evaluate(sample_submission(track, system), sample_gold(track), track)
+
+
+def thousand(seed: int, best: float) -> Evaluated:
+    """A made-up system that ranks the right one first with some probability."""
+    dice = random.Random(seed)
+    rankings, targets = {}, ""
+    for number in range(1, 301):
+        ids = [f"C{k}" for k in range(20)]
+        dice.shuffle(ids)
+        if dice.random() < best:
+            ids.remove("C0")
+            ids.insert(0, "C0")
+        rankings[str(number)] = " ".join(ids)
+        targets += f"{number}\tC0\n"
+    return score(loaded(submission_of(rankings), targets))
+
+
+@pytest.mark.parametrize("system", ["overlap", "random"])
+@pytest.mark.parametrize("name", TRACK_NAMES)
+def test_the_sample_scores_out_of_the_box(name: str, system: str) -> None:
+    track = track_of(name)
+    gold = sample_gold(track)
+    strict = Options(strict=True)
+    evaluated = evaluate(sample_submission(track, system), gold, options=strict)
+    assert evaluated.loaded.track == track
+    assert {problem.kind for problem in evaluated.warnings} <= {"pool-size"}
+    assert evaluated.report().meta["note"]
+
+
+def test_matching_words_beats_guessing_on_the_sample() -> None:
+    for name in TRACK_NAMES:
+        better, worse = scores(sample("overlap", name)), scores(sample("random", name))
+        assert better["final"] > worse["final"]
+
+
+def test_the_sample_fits_no_other_submission(tmp_path: Path) -> None:
+    path = Folder(tmp_path).write("Ubuntu_subtask_1.json", submission_of({"1200001": "A B"}))
+    with pytest.raises(InputError, match="--targets"):
+        evaluate(path, sample_gold(UBUNTU), UBUNTU)
+
+
+def test_rates_have_wilson_intervals_between_0_and_1() -> None:
+    report = thousand(1, 0.3).report(Resampling())
+    found = {score.name: score for score in report.scores}
+    rate, mrr = found["recall@1"], found["mrr"]
+    assert rate.interval is not None
+    assert rate.interval.method == "wilson"
+    assert mrr.interval is not None
+    assert mrr.interval.method == "bootstrap"
+    for one in (rate, mrr):
+        assert one.interval is not None
+        assert 0 <= one.interval.low < one.value < one.interval.high <= 1
+        assert one.interval.high - one.interval.low < 0.15
+
+
+def test_systems_are_compared_by_the_spine() -> None:
+    systems = {"weak": thousand(1, 0.2).scored, "strong": thousand(2, 0.5).scored}
+    comparison = compare(systems, resampling=Resampling(samples=200))
+    for name in ("recall@1", "mrr", "final"):
+        difference = comparison.measure(name).of("strong").difference
+        assert difference is not None
+        assert 0.1 < difference.value < 0.5
+        assert difference.p_value < 0.01
+        assert difference.interval is not None
+        assert 0 < difference.interval.low < difference.value < difference.interval.high
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    systems = {"one": thousand(1, 0.3).scored, "two": thousand(1, 0.3).scored}
+    for measure in compare(systems, resampling=Resampling(samples=50)).measures:
+        difference = measure.of("two").difference
+        assert difference is not None
+        assert (difference.value, difference.p_value) == (0, 1)
+
+
+def test_other_orders_are_not_compared() -> None:
+    raw, targets = submission_of({"1": "A B"}), "1\tA\n"
+    by_list = score(loaded(raw, targets)).scored
+    by_confidence = score(loaded(raw, targets, options=Options(order="confidence"))).scored
+    with pytest.raises(UsageError, match="order"):
+        compare({"list": by_list, "confidence": by_confidence})
+
+
+def test_runs_of_one_system_have_a_spread() -> None:
+    found = across({str(seed): thousand(seed, 0.3).scored for seed in (1, 2, 3)})
+    spread = next(each for each in found if each.name == "recall@1")
+    assert spread.over.standard_deviation > 0
+    assert len(spread.values) == 3
+
+
+def test_permuting_examples_changes_no_score() -> None:
+    evaluated = sample("overlap", "dstc7-ubuntu-4")
+    shuffled = dict(reversed(list(evaluated.loaded.submission.items())))
+    again = score(replace(evaluated.loaded, submission=shuffled))
+    assert again.report().metrics == evaluated.report().metrics
+
+
+def test_the_text_report_has_four_decimals_and_no_multiwoz() -> None:
+    text = to_text(summary(sample("overlap", "dstc7-ubuntu-4").report()))
+    assert text.startswith("dstc7-ubuntu-4, test fold: 10 of 10 examples\nThe sample's talks")
+    assert "Recall@10" in text
+    assert "answerable" in text
+    assert "NONE F1" in text
+    assert "rules" not in text
+
+
+def test_the_json_report_is_unrounded_and_has_all_places() -> None:
+    plain = json.loads(to_json(to_plain(sample("overlap", "dstc7-advising-3").report())))
+    assert 0 < plain["ranking"]["map"] < 1
+    assert plain["ranking"]["set_recall"]["1"] < plain["ranking"]["recall"]["1"]
+    assert plain["meta"]["coverage"]["examples"] == {"scored": 10, "of": 10}
+    assert plain["meta"]["options"]["order"] == "list"
+
+
+def test_rows_are_called_examples() -> None:
+    document = per_dialogue(sample("overlap").report())
+    assert document.records[0]["example"] == "9200001"
+
+
+def test_ranks_example_by_example() -> None:
+    inputs = loaded(submission_of({"1": "A X B"}), "1\tB,A\n2\tC\n", SEVERAL)
+    first, second = per_example(inputs)
+    assert (first.rank, first.ranks, first.answers) == (1, (1, 3), ("B", "A"))
+    assert (second.rank, second.ranks) == (0, ())
+
+
+def test_a_mean_over_tracks_says_what_it_covers() -> None:
+    chosen = {name: sample("overlap", name) for name in ("dstc7-ubuntu-1", "dstc7-ubuntu-4")}
+    mean, covered = mean_final(chosen)
+    values = [scores(each)["final"] for each in chosen.values()]
+    assert mean == pytest.approx(sum(values) / 2)
+    assert covered == tuple(chosen)
+    with pytest.raises(ValueError, match="at least"):
+        mean_final({})
+
+
+def test_an_example_is_explained_with_its_context_and_what_stood_above() -> None:
+    evaluated = sample("overlap")
+    rank = {unit.example: unit.rank for unit in per_example(evaluated.loaded)}
+    example = next(name for name, place in rank.items() if 1 < place <= 10)
+    explanation = explain(evaluated.loaded, example)
+    said = evaluated.loaded.examples[example].messages
+    assert [turn.utterances[0].text for turn in explanation.turns[:-1]] == [
+        message.utterance for message in said
+    ]
+    ranked = explanation.turns[-1].facts
+    assert [fact.label for fact in ranked[:10]] == [str(place) for place in range(1, 11)]
+    assert ranked[rank[example] - 1].scope == "right"
+    assert explanation.outcomes == {"total": {"recall@1": False, "recall@10": True}}
+    [reason] = explanation.reasons
+    assert reason.outcome == "recall@1"
+    assert reason.code.startswith("ranked-below:")
+    assert f"is ranked {rank[example]}" in reason.text
+    text = explanation_text(explanation, goal=WORDS.goal)
+    assert said[0].utterance in text
+
+
+LOST = {
+    "not-submitted": ("1", "A", {}),
+    "empty-ranking": ("1", "A", {"1": ""}),
+    "not-ranked": ("1", "A", {"1": "B C"}),
+    "no-none": ("1", "NONE", {"1": "B C"}),
+    "none-first": ("1", "A", {"1": "NONE A"}),
+    "none-below:2": ("1", "NONE", {"1": "A NONE"}),
+    "ranked-below:2": ("1", "A", {"1": "B A"}),
+    "ranked-below:3-5": ("1", "A", {"1": "B C D E A"}),
+    "ranked-below:over-100": ("1", "A", {"1": " ".join([*(f"B{n}" for n in range(100)), "A"])}),
+}
+
+
+@pytest.mark.parametrize("code", LOST)
+def test_each_way_to_lose_has_a_code(code: str) -> None:
+    example, answer, rankings = LOST[code]
+    inputs = loaded(submission_of(rankings), f"{example}\t{answer}\n", WITH_NONE)
+    explanation = explain(inputs, example)
+    assert {reason.code for reason in explanation.reasons} == {code}
+    assert explanation.outcomes["total"]["recall@1"] is False
+
+
+def test_what_is_won_has_no_reason() -> None:
+    inputs = loaded(submission_of({"1": "A B"}), "1\tA\n")
+    explanation = explain(inputs, "1")
+    assert explanation.reasons == ()
+    assert explanation.outcomes["total"] == {"recall@1": True, "recall@10": True}
+
+
+def test_the_f_score_is_explained_by_what_was_selected() -> None:
+    raw = submission_of({"1": [("A", 0.7), ("B", 0.25), ("C", 0.05)]})
+    inputs = loaded(raw, "1\tC\n", options=Options(metric="fscore"))
+    explanation = explain(inputs, "1")
+    assert explanation.outcomes["total"] == {"selected": False}
+    assert explanation.reasons[0].code == "not-selected"
+    marks = [fact.scope for fact in explanation.turns[-1].facts]
+    assert marks == ["selected", "selected", "right"]
+
+
+def test_an_unknown_example_cannot_be_explained() -> None:
+    with pytest.raises(UsageError, match='did you mean "92000'):
+        explain(sample("overlap").loaded, "920001")
+
+
+def test_the_worst_examples_come_first() -> None:
+    explanations = list(explain_all(sample("random").loaded))
+    losses = [len(explanation.reasons) for explanation in worst_first(explanations)]
+    assert losses == sorted(losses, reverse=True)
+    assert "were lost" in histogram_text(explanations)
+
+
+def test_the_page_shows_contexts_and_ranked_candidates() -> None:
+    evaluated = sample("overlap")
+    systems = [page_system(name, sample(name)) for name in ("overlap", "random")]
+    page = to_html(systems, title=title_of(systems), words=WORDS)
+    assert "overlap, random · dstc7-ubuntu-1 test" in page
+    message = evaluated.loaded.examples["9200001"].messages[0].utterance
+    assert message in page
+    assert '"goal":"right answer"' in page
+    assert "Why examples were lost" in page
+
+
+def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write("advising_responses_subtask_1.tsv", "1\tA\n")
+    folder.write("advising_responses_subtask_1_case2.tsv", "1\tB\n")
+    folder.write("advising_test_subtask_1_case2.json.gz", b"")
+    folder.write("ubuntu_dev_subtask_2.json", [])
+    folder.write("ubuntu_subtask_2_candidates.tsv", "")
+    first, second = (
+        gold_in(tmp_path, Track("advising", 5)),
+        gold_in(tmp_path, Track("advising", 1, "case2")),
+    )
+    assert str(first.targets).endswith("subtask_1.tsv")
+    assert first.dialogues is None
+    assert str(second.targets).endswith("case2.tsv")
+    assert str(second.dialogues).endswith("case2.json.gz")
+    dev = gold_in(tmp_path, Track("ubuntu", 2), "dev")
+    assert dev.targets is None
+    assert str(dev.pool).endswith("candidates.tsv")
+    with pytest.raises(DataError, match=r"no ubuntu_responses_subtask_1\.tsv"):
+        gold_in(tmp_path, UBUNTU)
+    with pytest.raises(DataError, match=r"no ubuntu_train_subtask_1\.json"):
+        gold_in(tmp_path, UBUNTU, "train")
+    with pytest.raises(UsageError, match="a split is one of"):
+        gold_in(tmp_path, UBUNTU, "tests")

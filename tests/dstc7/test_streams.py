@@ -1,0 +1,81 @@
+"""Files of any size: damaged, too large, or far larger than memory should hold."""
+
+from __future__ import annotations
+
+import gzip
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from mwzeval.dstc7 import submission, targets
+from mwzeval.dstc7.streams import opened, read_text
+from mwzeval.errors import InputError
+from tests.dstc7.cases import kinds
+from tests.places import ROOT
+
+
+@pytest.mark.parametrize("cut", [10, -3])
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_damaged_files_are_not_half_read(cut: int, pack: object, tmp_path: Path) -> None:
+    assert callable(pack)
+    path = tmp_path / "t.tsv.packed"
+    path.write_bytes(pack(b"".join(b"%d\tA\n" % n for n in range(20_000)))[:cut])
+    with pytest.raises(InputError) as caught:
+        targets.read_targets(path)
+    assert kinds(caught.value.problems) == ["unreadable"]
+
+
+def test_several_zstd_frames_are_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.zst"
+    path.write_bytes(zstandard.compress(b"1\tA\n") + zstandard.compress(b"2\tB\n"))
+    assert targets.read_targets(path) == {"1": ("A",), "2": ("B",)}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_what_is_too_large_is_refused_before_it_is_read(pack: object, tmp_path: Path) -> None:
+    assert callable(pack)
+    path = tmp_path / "large"
+    path.write_bytes(pack(b" " * 3_000_000))
+    with pytest.raises(InputError, match="larger than 2 MB, the most that a toy") as caught:
+        read_text(path, at_most=2_000_000, meant="a toy")
+    assert kinds(caught.value.problems) == ["too-large"]
+
+
+def test_a_name_with_a_nul() -> None:
+    with pytest.raises(InputError), opened("a\0b"):
+        pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a sparse file and a limit as Linux has them")
+@pytest.mark.parametrize("module", [submission, targets])
+def test_two_gigabytes_where_a_small_file_is_meant(module: object, tmp_path: Path) -> None:
+    path = tmp_path / "Ubuntu_subtask_1.json"
+    with path.open("wb") as stream:
+        stream.truncate(2_000_000_000)
+    assert hasattr(module, "__name__")
+    name = module.__name__
+    reader = f"read_{name.rpartition('.')[2]}"
+    script = (
+        f"from {name} import {reader}\nfrom mwzeval.errors import InputError\n"
+        f"try:\n    {reader}({str(path)!r})\nexcept InputError as error:\n"
+        "    print(error.problems[0].kind)\n"
+    )
+    limit = 1_500_000_000
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"OPENBLAS_NUM_THREADS": "1", "PATH": ""},
+    )
+    assert done.stdout == "too-large\n", done.stderr

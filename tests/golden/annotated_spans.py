@@ -1,0 +1,87 @@
+"""Human responses of a fold of the real data, and the values that are annotated in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.multiwoz.mentions import Mention
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from tests.places import read_json, shared
+
+
+class AnnotatedTurn(NamedTuple):
+    """A response in words, with its annotated (start, end, canonical slot)."""
+
+    response: str
+    spans: tuple[tuple[int, int, str], ...]
+
+
+@cache
+def annotated_turns(fold: str) -> dict[str, list[AnnotatedTurn]]:
+    folder = shared("data", "multiwoz", "data", "MultiWOZ_2.2")
+    acts = {dialogue_id(name): of for name, of in read_json(folder / "dialog_acts.json").items()}
+    return {
+        (name := dialogue_id(dialogue["dialogue_id"])): [
+            AnnotatedTurn(
+                turn["utterance"],
+                _taken(acts.get(name, {}).get(turn["turn_id"], {}).get("span_info", ())),
+            )
+            for turn in dialogue["turns"]
+            if turn["speaker"] == "SYSTEM"
+        ]
+        for file in sorted((folder / fold).glob("dialogues_*.json"))
+        for dialogue in read_json(file)
+    }
+
+
+def _taken(spans: Iterable[Sequence[Any]]) -> tuple[tuple[int, int, str], ...]:
+    """Return the spans that references are made with: none begins inside another."""
+    taken: list[tuple[int, int, str]] = []
+    for _, slot, value, start, end in sorted(spans, key=lambda span: span[3]):
+        if value != "dontcare" and (not taken or start >= taken[-1][1]):
+            taken.append((start, end, PLACEHOLDERS[slot]))
+    return tuple(taken)
+
+
+@dataclass
+class SpanScore:
+    """How many spans of a slot were found, and annotated, and both; `exact` at the same places.
+
+    A mention and a span of the same canonical slot match when they have a character in common; each
+    is matched once, with the first free one in the order of the text.
+    """
+
+    found: int = 0
+    annotated: int = 0
+    both: int = 0
+    exact: int = 0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.both / (self.found + self.annotated)
+
+    @property
+    def exact_f1(self) -> float:
+        return 2 * self.exact / (self.found + self.annotated)
+
+
+def count(scores: dict[str, SpanScore], turn: AnnotatedTurn, mentions: Sequence[Mention]) -> None:
+    """Add a turn to the scores by slot."""
+    free = list(turn.spans)
+    for _, _, slot in turn.spans:
+        scores.setdefault(slot, SpanScore()).annotated += 1
+    for mention in mentions:
+        slot = PLACEHOLDERS[mention.slot]
+        score = scores.setdefault(slot, SpanScore())
+        score.found += 1
+        for span in free:
+            start, end, annotated_slot = span
+            if annotated_slot == slot and start < mention.end and mention.start < end:
+                free.remove(span)
+                score.both += 1
+                score.exact += (start, end) == (mention.start, mention.end)
+                break

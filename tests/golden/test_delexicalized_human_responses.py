@@ -1,0 +1,89 @@
+"""Human responses, delexicalised with the database, score like their annotation."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz.scoring import Sources
+from mwzeval.report.model import Report
+from tests.golden.annotated_spans import SpanScore, annotated_turns, count
+from tests.places import shared
+
+FOLD = "test"
+
+
+@cache
+def evaluator() -> Evaluator:
+    data = shared("data", "multiwoz")
+    return Evaluator(True, True, corpus="multiwoz-2.2", data=data, responses=LEXICALIZED)
+
+
+@cache
+def report() -> Report:
+    turns = annotated_turns(FOLD)
+    return evaluator().report(
+        {name: [{"response": turn.response} for turn in of] for name, of in turns.items()}
+    )
+
+
+@cache
+def span_scores() -> dict[str, SpanScore]:
+    turns = annotated_turns(FOLD)
+    predictions = {name: [{"response": turn.response} for turn in of] for name, of in turns.items()}
+    checked = evaluator().checked(predictions)
+    sources = Sources.of(checked.dialogues.values())
+    scores: dict[str, SpanScore] = {}
+    for name, of in checked.dialogues.items():
+        found = checked.scorer.delexicalized(name, of, sources)
+        for turn, delexicalized in zip(turns[name], found, strict=True):
+            count(scores, turn, delexicalized.mentions)
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("slot", "least"),
+    [
+        ("NAME", 0.95),
+        ("PHONE", 0.95),
+        ("POST", 0.95),
+        ("REFERENCE", 0.95),
+        ("TRAINID", 0.95),
+        ("ADDRESS", 0.85),
+        ("AREA", 0.90),
+        ("FOOD", 0.90),
+        ("TIME", 0.90),
+        ("PRICE", 0.85),
+        ("COUNT", 0.85),
+        ("PLACE", 0.85),
+        ("TYPE", 0.80),
+        ("DAY", 0.85),
+    ],
+)
+def test_annotated_spans_are_found(slot: str, least: float) -> None:
+    score = span_scores()[slot]
+    assert score.annotated > 200
+    assert score.f1 >= least, score
+    assert score.exact_f1 >= 0.75, score
+
+
+def test_most_turns_are_there() -> None:
+    assert sum(map(len, annotated_turns(FOLD).values())) == 7372
+    assert sum(score.annotated for score in span_scores().values()) > 11_000
+
+
+def test_human_responses_score_like_annotated_placeholders() -> None:
+    metrics = report().metrics
+    assert metrics["success"]["inform"]["total"] >= 91.5
+    assert metrics["success"]["success"]["total"] >= 87
+    assert metrics["bleu"]["mwz22"] >= 92
+
+
+def test_the_report_says_that_responses_were_lexicalised() -> None:
+    assert not report().warnings
+    for score in report().scores:
+        assert dict(score.signature.choices)["responses"] == LEXICALIZED
+        assert "rapidfuzz" in dict(score.signature.choices)

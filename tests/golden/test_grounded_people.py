@@ -1,0 +1,100 @@
+"""What people said and annotators noted, by the grounded scores: the figures of docs/metrics.md."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mwzeval.evaluator import Evaluator
+from tests.places import read_json, shared
+
+Predictions = dict[str, list[dict[str, Any]]]
+
+
+def identifier(name: str) -> str:
+    return name.partition(".")[0].lower()
+
+
+@pytest.fixture(scope="module")
+def people() -> Predictions:
+    """The wizards' utterances of the test fold with the annotated states."""
+    predictions: Predictions = {}
+    for path in sorted(shared("data/multiwoz/data/MultiWOZ_2.2/test").glob("dialogues_*.json")):
+        for dialogue in read_json(path):
+            turns = []
+            before: dict[str, Any] = {}
+            for turn in dialogue["turns"]:
+                if turn["speaker"] == "SYSTEM":
+                    turns.append({"response": turn["utterance"], "state": state_of(before)})
+                before = turn
+            predictions[identifier(dialogue["dialogue_id"])] = turns
+    return predictions
+
+
+def state_of(turn: dict[str, Any]) -> dict[str, dict[str, str]]:
+    state: dict[str, dict[str, str]] = {}
+    for frame in turn["frames"]:
+        for name, values in frame["state"]["slot_values"].items():
+            if "dontcare" not in values:
+                domain, slot = name.split("-", 1)
+                state.setdefault(domain, {})[slot] = values[0]
+    return state
+
+
+@pytest.fixture(scope="module")
+def with_bookings(people: Predictions) -> Predictions:
+    """The same with the bookings of each turn, as the 2.1 annotation has them at its end."""
+    archive = zipfile.ZipFile(shared("data/multiwoz/data/MultiWOZ_2.1/test.json.zip"))
+    annotated = json.loads(archive.read("test.json"))
+    dialogues = {identifier(name): dialogue for name, dialogue in annotated.items()}
+    result = {}
+    for name, turns in people.items():
+        systems = dialogues[name]["log"][1::2]
+        result[name] = [
+            {**turn, "bookings": made(systems[min(index, len(systems) - 1)]["metadata"])}
+            for index, turn in enumerate(turns)
+        ]
+    return result
+
+
+def made(metadata: dict[str, Any]) -> list[dict[str, Any]]:
+    bookings = []
+    for domain, slots in metadata.items():
+        booked = slots["book"].get("booked", [])
+        asked = {slot: value for slot, value in slots["book"].items() if slot != "booked"}
+        bookings += [{"domain": domain, "slots": {**one, **asked}} for one in booked]
+    return bookings
+
+
+@pytest.fixture(scope="module")
+def scores() -> Callable[[Predictions], dict[str, Any]]:
+    evaluator = Evaluator(grounded=True, data=shared("data/multiwoz"))
+    return lambda predictions: evaluator.evaluate(predictions)["grounded"]
+
+
+def test_people_say_what_is_so(
+    people: Predictions, scores: Callable[[Predictions], dict[str, Any]]
+) -> None:
+    found = scores(people)
+    assert found["mentions"]["total"] > 8500
+    assert found["hallucination"]["total"] <= 1.5
+    assert found["consistency"]["total"] >= 95
+    assert found["grounded_inform"]["total"] >= 96
+    assert found["grounded_success"]["total"] >= 93.5
+    for slot in ("phone", "postcode", "trainid", "name", "price", "stars"):
+        assert found["hallucination"][slot] <= 2
+    for slot in ("phone", "postcode", "price", "stars", "area", "food"):
+        assert found["consistency"][slot] >= 96
+    # Read from states alone, whatever is found in words.
+    assert found["booking"] == {"total": 93.8, "restaurant": 97.5, "hotel": 99.6, "train": 87.3}
+
+
+def test_annotated_bookings_are_those_of_the_goals(
+    with_bookings: Predictions, scores: Callable[[Predictions], dict[str, Any]]
+) -> None:
+    found = scores(with_bookings)
+    assert found["booking"]["total"] == 94.7

@@ -1,0 +1,94 @@
+"""Joint goal accuracy and its relatives the slow way, straight from their definitions.
+
+Nothing here imports the code under test. States are domain → slot → value; gold ones have the
+values that are right, "" among them where leaving the slot out is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+Predicted = Mapping[str, Mapping[str, str]]
+Gold = Mapping[str, Mapping[str, Sequence[str]]]
+Turn = tuple[Predicted, Gold]
+Agree = Callable[[str, Sequence[str]], bool]
+
+
+def outcomes(turn: Turn, agree: Agree, keep: Callable[[str], bool]) -> dict[tuple[str, str], str]:
+    """Say of each slot of either state, of domains to keep, what became of it."""
+    predicted = {(d, s): v for d, of in turn[0].items() if keep(d) for s, v in of.items()}
+    gold = {(d, s): v for d, of in turn[1].items() if keep(d) for s, v in of.items()}
+    found = {}
+    for slot in predicted.keys() | gold.keys():
+        if slot not in gold:
+            found[slot] = "spurious"
+        elif slot in predicted:
+            found[slot] = "correct" if agree(predicted[slot], gold[slot]) else "wrong"
+        elif "" not in gold[slot]:
+            found[slot] = "missing"
+    return found
+
+
+def joint(turn: Turn, agree: Agree, keep: Callable[[str], bool] = lambda domain: True) -> bool:
+    return set(outcomes(turn, agree, keep).values()) <= {"correct"}
+
+
+def scores(
+    dialogues: Sequence[Sequence[Turn]],
+    domains: Sequence[str],
+    agree: Agree,
+    domain_turns: str,
+    known_slots: int | None,
+) -> dict[tuple[str, str], Fraction]:
+    """Return the scores by name and scope, of 1 and not of 100."""
+    turns = [turn for dialogue in dialogues for turn in dialogue]
+    result = {("joint_goal_accuracy", "total"): mean([joint(turn, agree) for turn in turns])}
+    for domain in domains:
+        active = [turn for turn in turns if outcomes(turn, agree, domain.__eq__)]
+        if not active:
+            continue
+        result["joint_goal_accuracy_without", domain] = mean(
+            [joint(turn, agree, domain.__ne__) for turn in turns]
+        )
+        counted = {
+            "active": active,
+            "all": turns,
+            "dialogue": [
+                turn
+                for dialogue in dialogues
+                if any(domain in gold for _, gold in dialogue)
+                for turn in dialogue
+            ],
+        }[domain_turns]
+        if counted:
+            result["joint_goal_accuracy", domain] = mean(
+                [joint(turn, agree, domain.__eq__) for turn in counted]
+            )
+    all_outcomes = [list(outcomes(t, agree, lambda domain: True).values()) for t in turns]
+    flat = [kind for of_turn in all_outcomes for kind in of_turn]
+    correct, missing, spurious, wrong = map(flat.count, ("correct", "missing", "spurious", "wrong"))
+    empty = Fraction(not (missing or spurious or wrong))
+    for name, whole in (
+        ("slot_precision", correct + spurious + wrong),
+        ("slot_recall", correct + missing + wrong),
+    ):
+        result[name, "total"] = Fraction(correct, whole) if whole else empty
+    whole = 2 * correct + missing + spurious + 2 * wrong
+    result["slot_f1", "total"] = Fraction(2 * correct, whole) if whole else Fraction(1)
+    if known_slots:
+        errors = missing + spurious + wrong
+        result["slot_accuracy", "total"] = 1 - Fraction(errors, known_slots * len(turns))
+    for name, left_out in (
+        ("average_goal_accuracy", "spurious"),
+        ("relative_slot_accuracy", ""),
+    ):
+        kept = [[kind for kind in of_turn if kind != left_out] for of_turn in all_outcomes]
+        means = [Fraction(of_turn.count("correct"), len(of_turn)) for of_turn in kept if of_turn]
+        if means:
+            result[name, "total"] = mean(means)
+    return result
+
+
+def mean(numbers: Sequence[Fraction | bool]) -> Fraction:
+    return sum((Fraction(number) for number in numbers), Fraction(0)) / len(numbers)

@@ -1,0 +1,241 @@
+"""Joint goal accuracy: by hand, and against a twin written from the definitions."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.measure import Scored, observed
+from mwzeval.metrics.joint_goal_accuracy import DomainTurns, JointGoalAccuracy
+from mwzeval.metrics.joint_goal_measures import joint_goal_measures
+from mwzeval.score import WHOLE, Signature
+from mwzeval.table import Table
+from tests.metrics import joint_goal_twin as twin
+
+SLOTS = {"hotel": ("area", "name"), "taxi": ("leave",), "train": ("day",)}
+KNOWN = sum(map(len, SLOTS.values()))
+DOMAIN_TURNS: tuple[DomainTurns, ...] = get_args(DomainTurns)
+
+
+def is_right(value: str, accepted: Sequence[str]) -> bool:
+    return value in accepted
+
+
+def counting(domain_turns: DomainTurns = "active", *, closed: bool = True) -> JointGoalAccuracy:
+    return JointGoalAccuracy("p", SLOTS, is_right, closed=closed, domain_turns=domain_turns)
+
+
+def table_of(counts: JointGoalAccuracy, dialogues: Sequence[Sequence[twin.Turn]]) -> Table:
+    rows = ((f"d{number}", counts.row(turns)) for number, turns in enumerate(dialogues))
+    return Table.from_rows(counts.columns, rows)
+
+
+def scores_of(
+    counts: JointGoalAccuracy, dialogues: Sequence[Sequence[twin.Turn]]
+) -> dict[tuple[str, str], float]:
+    table = table_of(counts, dialogues)
+    sums = observed(table)
+    measures = joint_goal_measures(counts, "label", Signature("dst", ()), table.sums())
+    return {(m.name.removeprefix("p."), m.scope): m.value(sums) for m in measures}
+
+
+A, B = ("a",), ("b",)
+OPTIONAL = {"hotel": {"area": ("", "a")}}
+BY_HAND: dict[str, tuple[list[twin.Turn], dict[tuple[str, str], float]]] = {
+    "nothing to predict and nothing predicted is all right": (
+        [({}, {})],
+        {("joint_goal_accuracy", WHOLE): 100, ("slot_f1", WHOLE): 100, ("slot_recall", WHOLE): 100},
+    ),
+    "one wrong slot spoils its turn and its domain": (
+        [
+            ({"hotel": {"area": "a", "name": "x"}}, {"hotel": {"area": A, "name": B}}),
+            ({"hotel": {"area": "a", "name": "b"}}, {"hotel": {"area": A, "name": B}}),
+        ],
+        {
+            ("joint_goal_accuracy", WHOLE): 50,
+            ("joint_goal_accuracy", "hotel"): 50,
+            ("joint_goal_accuracy_without", "hotel"): 100,
+            ("slot_precision", WHOLE): 75,
+            ("slot_recall", WHOLE): 75,
+            ("slot_f1", WHOLE): 75,
+            # One error among two turns of four known slots.
+            ("slot_accuracy", WHOLE): 87.5,
+            ("average_goal_accuracy", WHOLE): 75,
+            ("relative_slot_accuracy", WHOLE): 75,
+        },
+    ),
+    "a spurious slot is no error of the gold slots": (
+        [({"hotel": {"area": "a"}, "taxi": {"leave": "b"}}, {"hotel": {"area": A}})],
+        {
+            ("joint_goal_accuracy", WHOLE): 0,
+            ("joint_goal_accuracy", "hotel"): 100,
+            ("joint_goal_accuracy", "taxi"): 0,
+            ("joint_goal_accuracy_without", "hotel"): 0,
+            ("joint_goal_accuracy_without", "taxi"): 100,
+            ("slot_precision", WHOLE): 50,
+            ("slot_recall", WHOLE): 100,
+            ("average_goal_accuracy", WHOLE): 100,
+            ("relative_slot_accuracy", WHOLE): 50,
+        },
+    ),
+    "two domains that are wrong at once help neither by being left out": (
+        [({"hotel": {"area": "x"}, "taxi": {}}, {"hotel": {"area": A}, "taxi": {"leave": A}})],
+        {("joint_goal_accuracy_without", "hotel"): 0, ("joint_goal_accuracy_without", "taxi"): 0},
+    ),
+    "any of several right values will do": (
+        [({"hotel": {"area": "b"}}, {"hotel": {"area": ("a", "b")}})],
+        {("joint_goal_accuracy", WHOLE): 100},
+    ),
+    "a slot that may be left out is not missed, but wrong with another value": (
+        [({}, OPTIONAL), ({"hotel": {"area": "x"}}, OPTIONAL)],
+        {("joint_goal_accuracy", WHOLE): 50, ("slot_recall", WHOLE): 0},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("turns", "expected"), BY_HAND.values(), ids=BY_HAND)
+def test_scores_by_hand(turns: list[twin.Turn], expected: dict[tuple[str, str], float]) -> None:
+    found = scores_of(counting(), [turns])
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("domain_turns", "expected"),
+    [
+        # A hotel in two of three turns of the first dialogue, right in the second of them only;
+        # one that is only predicted in the second dialogue.
+        ("active", 100 * 1 / 3),
+        ("all", 100 * 2 / 4),
+        ("dialogue", 100 * 2 / 3),
+    ],
+)
+def test_the_accuracy_of_a_domain_is_about_the_turns_that_were_chosen(
+    domain_turns: DomainTurns, expected: float
+) -> None:
+    gold = {"hotel": {"area": A}}
+    first: list[twin.Turn] = [({}, {}), ({}, gold), ({"hotel": {"area": "a"}}, gold)]
+    second: list[twin.Turn] = [({"hotel": {"area": "a"}}, {})]
+    found = scores_of(counting(domain_turns), [first, second])
+    assert found["joint_goal_accuracy", "hotel"] == pytest.approx(expected)
+
+
+values = st.sampled_from("ab")
+slots = {d: st.sampled_from(names) for d, names in SLOTS.items()}
+predicted_states = st.fixed_dictionaries(
+    {}, optional={d: st.dictionaries(of, values, min_size=1) for d, of in slots.items()}
+)
+accepted = st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=2, unique=True).filter(
+    lambda found: found != [""]
+)
+gold_states = st.fixed_dictionaries(
+    {}, optional={d: st.dictionaries(of, accepted, min_size=1) for d, of in slots.items()}
+)
+turns = st.tuples(predicted_states, gold_states)
+many_dialogues = st.lists(st.lists(turns, min_size=1, max_size=6), min_size=1, max_size=4)
+
+
+@given(many_dialogues, st.sampled_from(DOMAIN_TURNS), st.booleans())
+def test_scores_are_those_of_the_twin(
+    dialogues: list[list[twin.Turn]], domain_turns: DomainTurns, closed: bool
+) -> None:
+    expected = twin.scores(
+        dialogues, list(SLOTS), is_right, domain_turns, KNOWN if closed else None
+    )
+    found = scores_of(counting(domain_turns, closed=closed), dialogues)
+    assert found == pytest.approx(
+        {name: 100 * float(of) for name, of in expected.items()}, abs=1e-4
+    )
+
+
+@given(many_dialogues)
+def test_states_that_stay_the_same_objects_count_as_those_that_are_equal(
+    dialogues: list[list[twin.Turn]],
+) -> None:
+    counts = counting()
+    for turns_of_one in dialogues:
+        held = [turn for turn in turns_of_one for _ in range(3)]
+        copies = [pickle.loads(pickle.dumps(turn)) for turn in held]
+        assert counts.row(held) == counts.row(copies)
+
+
+@given(many_dialogues)
+def test_without_a_domain_is_the_accuracy_of_states_without_it(
+    dialogues: list[list[twin.Turn]],
+) -> None:
+    found = scores_of(counting(), dialogues)
+    for domain in SLOTS:
+        without = [
+            [
+                tuple({d: s for d, s in state.items() if d != domain} for state in turn)
+                for turn in of
+            ]
+            for of in dialogues
+        ]
+        total = scores_of(counting(), without)["joint_goal_accuracy", WHOLE]  # type: ignore[arg-type]
+        # A domain that no state has is not left out, because leaving it out changes nothing.
+        left_out = ("joint_goal_accuracy_without", domain)
+        assert found.get(left_out, found["joint_goal_accuracy", WHOLE]) == pytest.approx(total)
+
+
+@given(many_dialogues, many_dialogues)
+def test_rows_add_up_to_whole_numbers_in_any_order(
+    some: list[list[twin.Turn]], others: list[list[twin.Turn]]
+) -> None:
+    counts = counting()
+    both = table_of(counts, some + others).sums()
+    reverse = table_of(counts, (some + others)[::-1]).sums()
+    assert both == reverse
+    assert all(number.is_integer() for number in both.values())
+
+
+def test_a_turns_mean_over_slots_is_kept_exactly_up_to_sixteen_slots() -> None:
+    wide = JointGoalAccuracy(
+        "p", {"d": tuple(map(str, range(16)))}, is_right, closed=True, domain_turns="active"
+    )
+    for slots_there in range(1, 17):
+        for right in range(slots_there + 1):
+            gold = {"d": {str(slot): A for slot in range(slots_there)}}
+            state = {"d": {str(s): "a" if s < right else "x" for s in range(slots_there)}}
+            sums = table_of(wide, [[(state, gold)]] * 3)
+            measures = joint_goal_measures(wide, "", Signature("dst", ()), sums.sums())
+            found = {m.name: m.value(observed(sums)) for m in measures}
+            assert found["p.average_goal_accuracy"] == pytest.approx(
+                100 * right / slots_there, rel=0, abs=1e-12
+            )
+
+
+def test_errors_are_counted_by_slot_and_wrong_values_by_turn() -> None:
+    counts = counting(closed=False)
+    gold: twin.Gold = {"hotel": {"area": ("", "a"), "name": B}, "train": {"day": A}}
+    state = {"hotel": {"area": "x", "name": "b"}, "boat": {"size": "y"}}
+    confusions: Counter[tuple[str, str, str]] = Counter()
+    row = counts.row([(state, gold)] * 2, confusions)
+    assert confusions == {("hotel-area", "a", "x"): 2}
+    sums = Table.from_rows(counts.columns, [("d", row)]).sums()
+    nothing = dict.fromkeys(("correct", "missing", "spurious", "wrong"), 0)
+    assert counts.errors(sums) == {
+        "hotel-area": {**nothing, "wrong": 2},
+        "hotel-name": {**nothing, "correct": 2},
+        "train-day": {**nothing, "missing": 2},
+        "other": {**nothing, "spurious": 2},
+    }
+
+
+def test_measures_can_be_sent_to_other_processes_and_have_intervals() -> None:
+    from mwzeval.measure import Resampling
+
+    counts = counting()
+    gold = {"hotel": {"area": A}}
+    dialogues: list[list[twin.Turn]] = [[({"hotel": {"area": v}}, gold)] for v in "abababbb"]
+    table = table_of(counts, dialogues)
+    measures = tuple(joint_goal_measures(counts, "x", Signature("dst", ()), table.sums()))
+    scored = pickle.loads(pickle.dumps(Scored(table, measures)))
+    for score in scored.scores(Resampling(samples=50)):
+        assert score.interval is not None
+        assert score.value in score.interval

@@ -1,0 +1,234 @@
+"""Ranking scores against brute force, other tools, and figures worked out by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.metrics.ranking import (
+    CUTOFFS,
+    Selection,
+    abstention_table,
+    covering,
+    f_score,
+    first_ranks,
+    found_positions,
+    harmonic_mean,
+    only,
+    ranking_table,
+    ratio,
+    selection_table,
+)
+from mwzeval.table import Table
+
+IDS = [f"c{number:03d}" for number in range(30)]
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> tuple[list[str], list[str]]:
+    """A ranking without repeats, and relevant ids, some of which it may lack."""
+    ranking = draw(st.permutations(IDS))[: draw(st.integers(0, 30))]
+    relevant = draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=6, unique=True))
+    return list(ranking), relevant
+
+
+def table_of(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Table:
+    units = [str(index) for index in range(len(pairs))]
+    found = [found_positions(*pair) for pair in pairs]
+    return ranking_table(units, found, [len(relevant) for _, relevant in pairs])
+
+
+def by_definition(ranking: Sequence[str], relevant: Sequence[str]) -> dict[str, float]:
+    """The scores of one unit, straight from their definitions, in exact fractions."""
+    hits = [place for place, item in enumerate(ranking, start=1) if item in relevant]
+    precisions = [Fraction(nth, place) for nth, place in enumerate(hits, start=1)]
+    row = {
+        "examples": 1.0,
+        "reciprocal_rank": float(Fraction(1, hits[0])) if hits else 0.0,
+        "average_precision": float(sum(precisions, Fraction(0)) / len(relevant)),
+    }
+    for k in CUTOFFS:
+        top = set(ranking[:k]) & set(relevant)
+        row[f"hit@{k}"] = float(bool(top))
+        row[f"set_recall@{k}"] = float(Fraction(len(top), len(relevant)))
+    return row
+
+
+@given(st.lists(rankings(), min_size=1, max_size=5))
+def test_rows_are_those_of_the_definitions(pairs: list[tuple[list[str], list[str]]]) -> None:
+    table = table_of(pairs)
+    for row, pair in zip(table.values.tolist(), pairs, strict=True):
+        expected = by_definition(*pair)
+        assert dict(zip(table.columns, row, strict=True)) == {
+            name: pytest.approx(value, abs=1e-12) for name, value in expected.items()
+        }
+
+
+@given(rankings())
+def test_the_order_of_the_relevant_ids_does_not_matter(pair: tuple[list[str], list[str]]) -> None:
+    ranking, relevant = pair
+    assert found_positions(ranking, relevant) == found_positions(ranking, relevant[::-1])
+
+
+@given(st.permutations(IDS), st.sampled_from(IDS))
+def test_average_precision_is_the_reciprocal_rank_of_a_single_answer(
+    ranking: list[str], answer: str
+) -> None:
+    table = table_of([(ranking, [answer])])
+    assert table.column("average_precision") == table.column("reciprocal_rank")
+
+
+@given(rankings(), st.integers(0, 5))
+def test_wrong_candidates_below_the_last_right_one_change_nothing(
+    pair: tuple[list[str], list[str]], count: int
+) -> None:
+    ranking, relevant = pair
+    longer = ranking + [f"wrong{number}" for number in range(count)]
+    assert table_of([pair]).values.tolist() == table_of([(longer, relevant)]).values.tolist()
+
+
+@given(st.lists(rankings(), min_size=1, max_size=6), st.randoms())
+def test_the_order_of_the_units_does_not_matter(
+    pairs: list[tuple[list[str], list[str]]], dice: random.Random
+) -> None:
+    shuffled = dice.sample(pairs, len(pairs))
+    assert sorted(table_of(pairs).values.tolist()) == sorted(table_of(shuffled).values.tolist())
+
+
+def test_scores_agree_with_those_of_trec_tools() -> None:
+    ir_measures: Any = pytest.importorskip("ir_measures", reason="the dev extra has it")
+    dice = random.Random(5)
+    pairs = []
+    for _ in range(60):
+        ranking = dice.sample(IDS, dice.randint(1, 30))
+        relevant = dice.sample(IDS, dice.randint(1, 5))
+        if set(ranking) & set(relevant):  # these tools drop queries without a hit
+            pairs.append((ranking, relevant))
+    qrels = {f"q{n}": dict.fromkeys(relevant, 1) for n, (_, relevant) in enumerate(pairs)}
+    # They sort by score themselves, in 32 bits: minus the rank is exact.
+    run = {
+        f"q{n}": {item: -float(place) for place, item in enumerate(ranking)}
+        for n, (ranking, _) in enumerate(pairs)
+    }
+    names = {
+        "RR": "reciprocal_rank",
+        "AP": "average_precision",
+        **{f"Success@{k}": f"hit@{k}" for k in CUTOFFS},
+        **{f"R@{k}": f"set_recall@{k}" for k in CUTOFFS},
+    }
+    measures = [ir_measures.parse_measure(name) for name in names]
+    theirs = ir_measures.calc_aggregate(measures, qrels, run)
+    sums = table_of(pairs).sums()
+    for measure in measures:
+        ours = sums[names[str(measure)]] / len(pairs)
+        assert ours == pytest.approx(theirs[measure], abs=1e-6), measure
+
+
+def test_a_random_ranking_has_the_expected_scores() -> None:
+    generator = np.random.default_rng(11)
+    places = generator.integers(1, 101, 200_000)
+    found = [(int(place),) for place in places]
+    table = ranking_table([str(n) for n in range(len(found))], found, [1] * len(found))
+    sums = table.sums()
+    harmonic = sum(1 / place for place in range(1, 101))
+    for k in CUTOFFS:
+        deviation = (k / 100 * (1 - k / 100) / len(found)) ** 0.5
+        assert sums[f"hit@{k}"] / len(found) == pytest.approx(k / 100, abs=5 * deviation)
+    assert sums["reciprocal_rank"] / len(found) == pytest.approx(harmonic / 100, abs=0.0015)
+    assert (harmonic / 100 + 0.1) / 2 == pytest.approx(0.0759, abs=5e-5)
+
+
+def test_cut_offs_are_inclusive() -> None:
+    table = ranking_table(["tenth", "eleventh"], [(10,), (11,)], [1, 1])
+    assert table.column("hit@10").tolist() == [1, 0]
+    assert table.column("hit@5").tolist() == [0, 0]
+
+
+def test_ranks_are_0_without_a_hit() -> None:
+    assert first_ranks([(3, 7), (), (1,)]).tolist() == [3, 0, 1]
+
+
+def test_a_part_of_the_units_has_rows_of_0_elsewhere() -> None:
+    table = ranking_table(["a", "b"], [(1,), (1,)], [1, 1])
+    part = only(table, np.array([True, False]), "part.")
+    assert part.column("part.examples").tolist() == [1, 0]
+    assert part.column("part.hit@1").tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected"),
+    [
+        ([1, 1, 0], [1, 0, 0], (0.5, 1.0, 2 / 3)),
+        ([0, 0], [1, 0], (0.0, 0.0, 0.0)),
+        ([1], [0], (0.0, 0.0, 0.0)),
+        ([0], [0], (0.0, 0.0, 0.0)),
+    ],
+)
+def test_abstentions_have_precision_recall_and_f1(
+    predicted: list[int], gold: list[int], expected: tuple[float, float, float]
+) -> None:
+    units = [str(n) for n in range(len(gold))]
+    table = abstention_table(units, map(bool, predicted), map(bool, gold))
+    sums = {name: np.array([value]) for name, value in table.sums().items()}
+    found = (
+        ratio("none.right", "none.predicted", sums)[0],
+        ratio("none.right", "none.gold", sums)[0],
+        f_score("none.right", "none.predicted", "none.gold", sums)[0],
+    )
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("weights", "coverage", "chosen"),
+    [
+        ([0.5, 0.3, 0.1, 0.05, 0.05], 0.9, [0, 1, 2]),
+        ([0.3, 0.3, 0.3, 0.1], 0.9, [0, 1, 2]),
+        ([0.1] * 10, 0.9, list(range(9))),
+        ([0.05, 0.15, 0.8], 0.9, [2, 1]),
+        ([0.8, 0.1, 0.1], 0.9, [0, 1]),
+        ([8, 1, 1], 0.9, [0, 1]),
+        ([0.85, 0.15, 0], 1.0, [0, 1]),
+        ([0, 0], 0.9, []),
+        ([], 0.9, []),
+        ([1e-300, 1e-301], 0.9, [0]),
+    ],
+)
+def test_the_shortest_prefix_that_covers_enough(
+    weights: list[float], coverage: float, chosen: list[int]
+) -> None:
+    assert covering(weights, coverage) == chosen
+
+
+@given(
+    st.lists(st.integers(0, 1000), min_size=1, max_size=10),
+    st.sampled_from([Fraction(1, 2), Fraction(9, 10), Fraction(1)]),
+)
+def test_what_is_covered_is_enough_and_nothing_more(numbers: list[int], coverage: Fraction) -> None:
+    chosen = covering([number / 1000 for number in numbers], float(coverage))
+    total = sum(numbers)
+    if not total:
+        assert chosen == []
+        return
+    reached = [sum(Fraction(numbers[i], total) for i in chosen[:n]) for n in range(len(chosen) + 1)]
+    assert reached[-1] >= coverage
+    assert reached[-2] < coverage
+    assert all(numbers[index] for index in chosen)
+    assert [numbers[index] for index in chosen] == sorted(numbers, reverse=True)[: len(chosen)]
+
+
+def test_a_selection_of_nothing_is_worth_nothing() -> None:
+    nothing = Selection(0, 0, 2)
+    assert (nothing.precision, nothing.recall, nothing.f_score) == (0, 0, 0)
+    assert selection_table(["a"], [nothing]).sums()["correct"] == 2
+
+
+def test_the_harmonic_mean_of_nothing_is_0() -> None:
+    both = harmonic_mean(np.array([0.0, 1.0]), np.array([0.0, 0.5]))
+    assert both.tolist() == pytest.approx([0.0, 2 / 3])

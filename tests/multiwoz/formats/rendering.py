@@ -1,0 +1,155 @@
+"""Predictions as other formats write them, by other means than those that read them.
+
+Every function takes predictions in mwzeval's own format and leaves them as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Predictions = dict[str, list[dict[str, Any]]]
+
+BOOKED = {"bookday": "day", "bookpeople": "people", "booktime": "time", "bookstay": "stay"}
+SPACED = {
+    "pricerange": "price range",
+    "arriveby": "arrive by",
+    "leaveat": "leave at",
+    **{slot: f"book {name}" for slot, name in BOOKED.items()},
+}
+SERVICES = ("taxi", "police", "restaurant", "hospital", "hotel", "attraction", "train", "bus")
+
+
+def file_name(dialogue: str) -> str:
+    """`sng0073` → `SNG0073.json`."""
+    return f"{dialogue.upper()}.json"
+
+
+def calls_between(
+    before: dict[str, Any], after: dict[str, Any]
+) -> list[tuple[str, dict[str, str]]]:
+    """The calls that lead from one state to the next, as (function, arguments)."""
+    calls = []
+    for domain, slots in after.items():
+        old = before.get(domain, {})
+        wanted = {slot: value for slot, value in slots.items() if slot not in BOOKED}
+        if domain not in before or wanted != {s: v for s, v in old.items() if s not in BOOKED}:
+            calls.append((f"find_{domain}", wanted))
+        booked = {
+            BOOKED[slot]: value
+            for slot, value in slots.items()
+            if slot in BOOKED and old.get(slot) != value
+        }
+        if booked:
+            calls.append((f"book_{domain}", booked))
+    return calls
+
+
+def is_told_by_calls(turns: list[dict[str, Any]]) -> bool:
+    """Whether calls can lead to these states: nothing that was booked is ever forgotten."""
+    before: dict[str, Any] = {}
+    for turn in turns:
+        for domain, slots in before.items():
+            now = turn["state"].get(domain)
+            if now is None or any(slot in BOOKED and slot not in now for slot in slots):
+                return False
+        before = turn["state"]
+    return True
+
+
+def to_messages(predictions: Predictions, *, as_text: bool = True) -> dict[str, Any]:
+    """Conversations in which find and book calls lead to the states; one round of tools a call."""
+    return {
+        dialogue: {"messages": _messages(turns, as_text)} for dialogue, turns in predictions.items()
+    }
+
+
+def _messages(turns: list[dict[str, Any]], as_text: bool) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You know Cambridge."}]
+    before: dict[str, Any] = {}
+    number = 0
+    for turn in turns:
+        messages.append({"role": "user", "content": "…"})
+        for function, arguments in calls_between(before, turn.get("state", {})):
+            number += 1
+            call = {
+                "id": f"call_{number}",
+                "type": "function",
+                "function": {
+                    "name": function,
+                    "arguments": json.dumps(arguments) if as_text else arguments,
+                },
+            }
+            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            messages.append({"role": "tool", "tool_call_id": f"call_{number}", "content": "[]"})
+        messages.append({"role": "assistant", "content": turn["response"]})
+        before = turn.get("state", {})
+    return messages
+
+
+def to_unified(predictions: Predictions, *, beside_annotation: bool = True) -> list[dict[str, Any]]:
+    """Dialogues in ConvLab-3's unified format, predictions apart from the annotation or instead."""
+    return [
+        {
+            "dataset": "multiwoz21",
+            "data_split": "test",
+            "dialogue_id": f"multiwoz21-test-{number}",
+            "original_id": file_name(dialogue),
+            "turns": [
+                one
+                for index, turn in enumerate(turns)
+                for one in _unified(turn, index, beside_annotation)
+            ],
+        }
+        for number, (dialogue, turns) in enumerate(predictions.items())
+    ]
+
+
+def _unified(turn: dict[str, Any], index: int, beside_annotation: bool) -> list[dict[str, Any]]:
+    user: dict[str, Any] = {"speaker": "user", "utterance": "…", "utt_idx": 2 * index}
+    system = {"speaker": "system", "utterance": turn["response"], "utt_idx": 2 * index + 1}
+    if "state" not in turn:
+        return [user, system]
+    empty = {service: {"name": "", "price range": "", "area": ""} for service in SERVICES}
+    state: dict[str, Any] = dict(empty)
+    for domain, slots in turn["state"].items():
+        spaced = {SPACED.get(slot, slot): value for slot, value in slots.items()}
+        state[domain] = {**empty.get(domain, {}), **spaced}
+    if beside_annotation:
+        user |= {"state": {"hotel": {"area": "never said"}}, "predictions": {"state": state}}
+        system |= {"utterance": "annotated", "predictions": {"response": turn["response"]}}
+    else:
+        user |= {"state": state}
+    return [user, system]
+
+
+def to_sgd(predictions: Predictions, *, prefixed: bool = True) -> list[dict[str, Any]]:
+    """Dialogues with frames: those of MultiWOZ 2.2, or of SGD with services that have numbers."""
+    return [
+        {
+            "dialogue_id": file_name(dialogue),
+            "services": [],
+            "turns": [
+                one for index, turn in enumerate(turns) for one in _framed(turn, index, prefixed)
+            ],
+        }
+        for dialogue, turns in predictions.items()
+    ]
+
+
+def _framed(turn: dict[str, Any], index: int, prefixed: bool) -> list[dict[str, Any]]:
+    frames = []
+    for service in dict.fromkeys((*SERVICES, *turn.get("state", {}))):
+        slots = turn.get("state", {}).get(service, {})
+        values = {
+            (f"{service}-{slot}" if prefixed else slot): [value, f"{value} again"]
+            for slot, value in slots.items()
+        }
+        frame: dict[str, Any] = {"service": service if prefixed else f"{service.title()}_1"}
+        if "state" in turn:
+            frame["state"] = {"active_intent": "NONE", "slot_values": values}
+        frames.append(frame)
+    user = {"turn_id": str(2 * index), "speaker": "USER", "utterance": "…", "frames": frames}
+    response = turn["response"]
+    system = {"turn_id": str(2 * index + 1), "speaker": "SYSTEM", "utterance": response}
+    return [user, {**system, "frames": []}]

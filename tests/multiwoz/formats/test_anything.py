@@ -1,0 +1,121 @@
+"""Whatever comes in whichever format is scored or refused with a message."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.errors import InputError, Problem
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import INPUT_FORMATS
+from tests.multiwoz.formats.rendering import to_messages, to_sgd, to_unified
+from tests.places import sample_predictions
+
+KEYS = st.sampled_from(
+    [
+        *("role", "content", "tool_calls", "tool_call_id", "function_call", "function", "id"),
+        *("name", "arguments", "type", "text", "input", "tool_use_id", "messages", "turns"),
+        *("dialogue_id", "original_id", "speaker", "utterance", "state", "predictions", "frames"),
+        *("service", "slot_values", "response", "bookings", "domain", "slots", "hotel", "area"),
+        *("active_domains", "smp0021", "hotel-area", "book stay", "ü"),
+    ]
+)
+TEXTS = st.sampled_from(
+    [
+        *("user", "assistant", "tool", "system", "USER", "SYSTEM", "find_hotel", "book_train"),
+        *("tool_use", "tool_result", "text", '{"area": "north"}', "{", "", "SMP0021.json", "hotel"),
+        *("[hotel_name]", "smp0021", "\ud800", "a|b"),
+    ]
+)
+LEAVES = st.none() | st.booleans() | st.integers(-2, 9) | st.floats(allow_nan=False) | TEXTS
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+GOOD = {name: sample_predictions("good")[name] for name in ("smp0021", "smp0022", "smp0023")}
+WRITTEN: dict[str, Any] = {
+    "mwzeval": GOOD,
+    "messages": to_messages(GOOD),
+    "unified": to_unified(GOOD),
+    "sgd": to_sgd(GOOD),
+}
+EVALUATORS = {
+    name: Evaluator(success=True, dst=True, corpus="sample", input_format=name)
+    for name in INPUT_FORMATS
+}
+
+
+def problems_of(call: Callable[[], object]) -> list[Problem]:
+    """What a call refuses its input for; nothing when it takes it."""
+    try:
+        call()
+    except InputError as error:
+        return list(error.problems)
+    return []
+
+
+def scored_or_refused(input_format: str, raw: Any) -> None:
+    evaluator = EVALUATORS[input_format]
+    before = copy.deepcopy(raw)
+    problems = evaluator.validate(raw, file="in.json")
+    errors = [problem.message for problem in problems if problem.severity == "error"]
+    refused = problems_of(lambda: evaluator.evaluate(raw))
+    assert [problem.message for problem in refused] == errors
+    for name, turns in raw.items() if isinstance(raw, dict) else ():
+        problems_of(partial(evaluator.evaluate_dialogue, name, turns))
+    assert raw == before
+
+
+@pytest.mark.parametrize("input_format", INPUT_FORMATS)
+@given(raw=st.dictionaries(KEYS, VALUES, max_size=3) | st.lists(VALUES, max_size=3) | VALUES)
+def test_whatever_comes_is_scored_or_refused(input_format: str, raw: Any) -> None:
+    scored_or_refused(input_format, raw)
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, written: str) -> Any:
+    """Good predictions with something put in the place of some part, or a part gone or doubled."""
+    raw = copy.deepcopy(WRITTEN[written])
+    for _ in range(draw(st.integers(1, 3))):
+        part, depth = raw, draw(st.integers(0, 7))
+        for level in range(depth + 1):
+            if not isinstance(part, dict | list) or not part:
+                break
+            indices = sorted(part) if isinstance(part, dict) else range(len(part))
+            index = draw(st.sampled_from(list(indices)))
+            if level < depth and isinstance(part[index], dict | list) and part[index]:
+                part = part[index]
+                continue
+            action = draw(st.sampled_from(["replace", "remove", "repeat"]))
+            if action == "replace" or (action == "repeat" and isinstance(part, dict)):
+                part[index] = draw(VALUES)
+            elif action == "repeat" and isinstance(part, list):
+                part.insert(index, copy.deepcopy(part[index]))
+            else:
+                del part[index]
+            break
+    return raw
+
+
+@pytest.mark.parametrize("said", [False, True], ids=["auto", "said"])
+@pytest.mark.parametrize("written", WRITTEN)
+@given(data=st.data())
+def test_predictions_with_faults_are_scored_or_refused(
+    written: str, said: bool, data: st.DataObject
+) -> None:
+    scored_or_refused(written if said else "auto", data.draw(spoiled(written)))
+
+
+@given(arguments=st.text(max_size=20) | VALUES.map(json.dumps))
+def test_arguments_of_any_text_are_scored_or_refused(arguments: str) -> None:
+    call = {"id": "c", "function": {"name": "find_hotel", "arguments": arguments}}
+    said = {"role": "assistant", "content": "[hotel_name]", "tool_calls": [call]}
+    scored_or_refused("messages", {"smp0021": [{"role": "user", "content": "a"}, said]})

@@ -1,0 +1,71 @@
+"""Bookings in our own format: read as they are, or refused with their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mwzeval.files import RepeatedKeys
+from mwzeval.multiwoz.predictions import Booking, Findings, check_dialogues
+
+ID = "smp0021"
+GOOD = {"domain": "hotel", "slots": {"name": "the lodge", "stay": "3"}}
+
+
+def check(bookings: Any) -> tuple[Any, Findings]:
+    findings = Findings()
+    raw = {ID: [{"response": "a", "bookings": bookings}]}
+    ((turn,),) = check_dialogues(raw, findings, need_responses=True).values()
+    return turn.bookings, findings
+
+
+@pytest.mark.parametrize(
+    ("bookings", "expected"),
+    [
+        ([], ()),
+        ([GOOD], (Booking("hotel", {"name": "the lodge", "stay": "3"}),)),
+        (({"domain": "taxi", "slots": {}},), (Booking("taxi", {}),)),
+    ],
+)
+def test_bookings_are_read(bookings: Any, expected: Any) -> None:
+    found, findings = check(bookings)
+    assert (found, findings.errors, findings.warnings) == (expected, [], [])
+
+
+def test_a_turn_without_the_key_says_nothing_of_bookings() -> None:
+    dialogues = check_dialogues({ID: [{"response": "a"}]}, Findings(), need_responses=True)
+    assert dialogues[ID][0].bookings is None
+
+
+@pytest.mark.parametrize(
+    ("bookings", "kind", "key", "message"),
+    [
+        ({}, "shape", "bookings", "expected a list of bookings, found an object"),
+        (None, "shape", "bookings", "expected a list of bookings, found null"),
+        ([GOOD, "hotel"], "shape", "bookings[1]",
+         'a booking is {"domain": …, "slots": {…}}, found text'),
+        ([{"slots": {}}], "shape", "bookings[0].domain", "a domain's name is text, found null"),
+        ([{"domain": "hotel"}], "shape", "bookings[0].slots",
+         "expected an object of slots, found null"),
+        ([{"domain": "hotel", "slots": {"stay": 3}}], "shape", "bookings[0].slots.stay",
+         'a slot\'s value is text, found a number: write "3"'),
+        ([RepeatedKeys([*GOOD.items(), ("domain", "taxi")])], "repeated-key", None,
+         'given more than once in one object: "domain"'),
+    ],
+)  # fmt: skip
+def test_bookings_of_another_shape_are_refused(
+    bookings: Any, kind: str, key: str | None, message: str
+) -> None:
+    _, findings = check(bookings)
+    (error,) = findings.errors
+    assert (error.kind, error.dialogue, error.turn, error.key) == (kind, ID, 0, key)
+    assert error.message == message
+
+
+def test_an_unknown_key_of_a_booking_is_told_and_not_used() -> None:
+    found, findings = check([{**GOOD, "slot": {}}])
+    assert found == check([GOOD])[0]
+    (warning,) = findings.warnings
+    assert (warning.kind, warning.key) == ("unknown-key", "bookings[0]")
+    assert warning.message.endswith('did you mean "slots"?')

@@ -1,0 +1,191 @@
+"""The format is told by the shape of the input, or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import InputError, UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import INPUT_FORMATS
+from mwzeval.multiwoz.formats.detection import marks
+from mwzeval.multiwoz.predictions import read_predictions
+from tests.multiwoz.formats.rendering import to_messages, to_sgd, to_unified
+from tests.places import ROOT, sample_predictions
+
+TURN = {"response": "a"}
+MESSAGE = {"role": "user", "content": "a"}
+SAID = {"speaker": "user", "utterance": "a"}
+
+
+def listed(*turns: Any) -> list[Any]:
+    return [{"dialogue_id": "a", "turns": list(turns)}]
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({"a": [TURN]}, {"mwzeval"}),
+        ({"a": [{**TURN, "role": "system", "frames": []}]}, {"mwzeval"}),
+        ({"a": [{"state": {}}]}, {"mwzeval"}),
+        ({"a": [{}, {"bookings": []}]}, {"mwzeval"}),
+        ({"a": {"messages": []}}, {"messages"}),
+        ({"a": [MESSAGE]}, {"messages"}),
+        ({"a": [MESSAGE], "b": [TURN]}, {"messages", "mwzeval"}),
+        ({"a": [MESSAGE, TURN]}, {"messages", "mwzeval"}),
+        (listed({**SAID, "frames": []}), {"sgd"}),
+        (listed(SAID, {**SAID, "frames": []}), {"sgd"}),
+        (listed({**SAID, "utt_idx": 0}), {"unified"}),
+        (listed({**SAID, "state": {}}), {"unified"}),
+        (listed({**SAID, "predictions": {}}), {"unified"}),
+        (listed({**SAID, "predictions": {}}, {**SAID, "frames": []}), {"unified", "sgd"}),
+        (listed(SAID), set()),
+        ({}, set()),
+        ({"a": "b"}, set()),
+        ({"a": [5]}, set()),
+        ([5, {"turns": 5}, {"turns": [5]}], set()),
+        ("text", set()),
+        (None, set()),
+    ],
+)
+def test_marks_are_found_wherever_they_stand(raw: Any, expected: set[str]) -> None:
+    assert marks(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({"a": [MESSAGE], "b": [TURN]}, "it has marks of both messages and mwzeval"),
+        (listed({**SAID, "state": {}, "frames": []}), "it has marks of both sgd and unified"),
+        (listed(SAID), "it could be both sgd and unified"),
+    ],
+)
+def test_of_two_formats_none_is_guessed(raw: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Evaluator(success=True, corpus="sample").evaluate(raw)
+    (problem,) = caught.value.problems
+    assert problem.kind == "ambiguous-format"
+    assert message in problem.message
+    assert "--input-format" in problem.message
+
+
+def test_a_format_that_is_said_is_not_guessed() -> None:
+    turns = [SAID, {"speaker": "system", "utterance": "a [name]"}]
+    raw = [{"dialogue_id": "smp0021", "turns": turns}]
+    for input_format in ("sgd", "unified"):
+        evaluator = Evaluator(bleu=True, corpus="sample", input_format=input_format)
+        assert evaluator.evaluate(raw)["meta"]["coverage"]["turns"]["scored"] == 1
+
+
+@pytest.mark.parametrize("said", ["messages", "unified", "sgd"])
+def test_an_input_of_another_format_than_said_is_refused(said: str) -> None:
+    evaluator = Evaluator(success=True, corpus="sample", input_format=said)
+    with pytest.raises(InputError, match=f"this is not {said}; it looks like mwzeval: say"):
+        evaluator.evaluate({"smp0021": [TURN]})
+
+
+def test_an_unknown_format_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match=r'unknown input format "mesages" — did you mean "messa'):
+        Evaluator(success=True, input_format="mesages")
+
+
+RENDERED = {
+    "mwzeval": lambda predictions: predictions,
+    "messages": to_messages,
+    "unified": to_unified,
+    "sgd": to_sgd,
+}
+
+
+@pytest.mark.parametrize("said", [False, True])
+@pytest.mark.parametrize("written", RENDERED)
+def test_every_format_can_be_validated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], written: str, said: bool
+) -> None:
+    assert set(RENDERED) == set(INPUT_FORMATS) - {"auto"}
+    file = tmp_path / "in.json"
+    file.write_text(json.dumps(RENDERED[written](sample_predictions("good"))))
+    arguments = ["--input-format", written] if said else []
+    assert main(["validate", "-i", str(file), "--corpus", "sample", *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["valid"]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["evaluate", "-s", "-o", "{folder}/report.json"],
+        ["explain"],
+        ["compare", "-s", "-j", "1", "--samples", "50", "{other}"],
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_verbs_show_the_same_of_predictions_in_every_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    shown = []
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(sample_predictions("weak-tracker")))
+    for written in ("mwzeval", "unified"):
+        predictions = sample_predictions("no-phone")
+        for turns in predictions.values():
+            for turn in turns:
+                del turn["active_domains"]
+        (tmp_path / written).mkdir()
+        file = tmp_path / written / "in.json"
+        file.write_text(json.dumps(RENDERED[written](predictions)))
+        words = [word.format(folder=tmp_path, other=other) for word in verb]
+        corpus = ["--corpus", "sample", "--input-format", "auto"]
+        assert main([*words, str(file), *corpus]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+
+
+def test_the_page_shows_what_a_file_of_another_format_predicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "system.json").write_text(json.dumps(to_unified(sample_predictions("good"))))
+    arguments = ["-o", "-", "--samples", "50", "--corpus", "sample"]
+    assert main(["report", str(tmp_path / "system.json"), *arguments]) == 0
+    page = capsys.readouterr().out
+    assert "joint_accuracy" in page  # which is scored of predicted states only
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "message"),
+    [
+        ('{"dialogue": "a", "turns": [], "messages": []}', "shape", "line 1: expected"),
+        ('{"dialogue_id": 5, "turns": []}', "shape", "line 1: expected"),
+        ('{"dialogue_id": "a", "turns": []}\n{"dialogue": "b", "turns": []}', "mixed-formats",
+         "line 2: lines of different formats stand in one file"),
+        ('{"dialogue": "a", "turns": []}\n{"dialogue_id": "b", "turns": []}', "mixed-formats",
+         "line 2: lines of different formats stand in one file"),
+        ('{"dialogue": "a", "messages": []}\n{"dialogue": "a", "messages": []}', "repeated-key",
+         "line 2: the dialogue was given before"),
+    ],
+)  # fmt: skip
+def test_lines_that_do_not_belong_are_told(
+    tmp_path: Path, content: str, kind: str, message: str
+) -> None:
+    (tmp_path / "in.jsonl").write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_predictions(tmp_path / "in.jsonl")
+    assert [problem.kind for problem in caught.value.problems] == [kind]
+
+
+def test_the_examples_of_the_documentation_are_what_they_say() -> None:
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    examples = {
+        section.partition("\n")[0]: section.partition("```json\n")[2].partition("```")[0]
+        for section in text.split("\n## ")[2:]
+    }
+    assert set(examples) == set(INPUT_FORMATS) - {"auto"}
+    evaluator = Evaluator(success=True, corpus="sample")
+    for name, example in examples.items():
+        raw = json.loads(example)
+        assert marks(raw) == {name}
+        kinds = {problem.kind for problem in evaluator.validate(raw)}
+        assert kinds == {"fewer-dialogues", "fewer-turns"}, name

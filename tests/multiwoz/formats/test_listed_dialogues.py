@@ -1,0 +1,234 @@
+"""Lists of dialogues in the unified format and with frames: what is read, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mwzeval.errors import Problem
+from mwzeval.evaluator import Evaluator
+from mwzeval.files import RepeatedKeys
+from mwzeval.multiwoz.formats.adaptation import adapt
+from mwzeval.multiwoz.predictions import Findings
+
+USER = {"speaker": "user", "utterance": "hello"}
+SYSTEM = {"speaker": "system", "utterance": "hi"}
+
+
+def adapted(raw: Any, input_format: str) -> tuple[dict[str, Any], list[Problem]]:
+    findings = Findings()
+    dialogues = adapt(raw, input_format, findings) or {}
+    return dialogues, [*findings.errors, *findings.warnings]
+
+
+def one(*turns: Any, **more: Any) -> list[dict[str, Any]]:
+    return [{"dialogue_id": "SMP0021.json", **more, "turns": list(turns)}]
+
+
+def only(raw: Any, input_format: str) -> list[dict[str, Any]]:
+    dialogues, problems = adapted(raw, input_format)
+    assert problems == []
+    (turns,) = dialogues.values()
+    assert isinstance(turns, list)
+    return turns
+
+
+def framed(values: Any, service: Any = "hotel") -> dict[str, Any]:
+    frame = {"service": service, "state": {"slot_values": values}}
+    return {"speaker": "USER", "utterance": "…", "frames": [frame]}
+
+
+@pytest.mark.parametrize(
+    ("ids", "name"),
+    [
+        ({"dialogue_id": "multiwoz21-test-0", "original_id": "SNG0073.json"}, "sng0073"),
+        ({"dialogue_id": "multiwoz21-test-0", "original_id": "PMUL4648"}, "pmul4648"),
+        ({"dialogue_id": "multiwoz21-test-0", "original_id": "no file"}, "multiwoz21-test-0"),
+        ({"dialogue_id": "MUL0001.json"}, "mul0001"),
+        ({"dialogue_id": "sng0073#12"}, "sng0073#12"),
+    ],
+)
+def test_the_id_of_the_corpus_is_found(ids: dict[str, str], name: str) -> None:
+    assert list(adapted([{**ids, "turns": [USER, SYSTEM]}], "unified")[0]) == [name]
+
+
+def test_slots_of_the_unified_format_are_read_without_what_is_not_filled() -> None:
+    hotel = {"price range": "cheap", "name": "", "area": "none", "book day": "not mentioned"}
+    hotel |= {"stars": "4|5", "type": "dontcare"}
+    state = {"hotel": hotel, "train": {"leave at": "", "arrive by": None}, "taxi": {}}
+    turns = only(one({**USER, "state": state}, SYSTEM), "unified")
+    hotel = {"pricerange": "cheap", "stars": "4", "type": "dontcare"}
+    assert turns == [{"response": "hi", "state": {"hotel": hotel}}]
+
+
+@pytest.mark.parametrize("key", ["response", "utterance"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_predictions_stand_beside_the_annotation_which_is_not_scored(key: str, side: int) -> None:
+    predictions: list[dict[str, Any]] = [{}, {key: "said"}]
+    predictions[side]["state"] = {"hotel": {"area": "north"}}
+    annotated = (
+        {**USER, "state": {"hotel": {"area": "gold"}}, "predictions": predictions[0]},
+        {**SYSTEM, "utterance": "gold", "predictions": predictions[1]},
+    )
+    expected = [{"response": "said", "state": {"hotel": {"area": "north"}}}]
+    assert only(one(*annotated), "unified") == expected
+
+
+def test_tracking_alone_needs_no_response_beside_the_annotation() -> None:
+    predicted = {**USER, "predictions": {"state": {"hotel": {"area": "north"}}}}
+    assert only(one(predicted, SYSTEM), "unified") == [{"state": {"hotel": {"area": "north"}}}]
+
+
+@pytest.mark.parametrize(
+    ("service", "slots"),
+    [
+        ("hotel", {"hotel-area": ["north", "x"], "hotel-stars": []}),
+        ("hotel", {"area": ["north"]}),
+        ("Hotel_2", {"area": ["north"]}),
+        ("hotel_1", {"hotel_1-area": "north"}),
+    ],
+)
+def test_slots_of_frames_are_read_with_and_without_their_domain(
+    service: str, slots: Mapping[str, Any]
+) -> None:
+    turns = only(one(framed(slots, service), {**SYSTEM, "speaker": "SYSTEM"}), "sgd")
+    assert turns == [{"response": "hi", "state": {"hotel": {"area": "north"}}}]
+
+
+def test_a_domain_without_a_frame_keeps_its_state_and_an_empty_frame_clears_it() -> None:
+    turns = only(
+        one(
+            *(framed({"area": ["north"]}), SYSTEM),
+            *(framed({"day": ["monday"]}, "train"), SYSTEM),
+            *({"speaker": "USER", "frames": []}, SYSTEM),
+            *(framed({}), SYSTEM),
+        ),
+        "sgd",
+    )
+    hotel, train = {"area": "north"}, {"day": "monday"}
+    assert [turn["state"] for turn in turns] == [
+        {"hotel": hotel},
+        {"hotel": hotel, "train": train},
+        {"hotel": hotel, "train": train},
+        {"train": train},
+    ]
+
+
+def test_frames_without_any_state_predict_none() -> None:
+    silent = {"speaker": "USER", "frames": [{"service": "hotel"}]}
+    assert only(one(silent, SYSTEM, silent, SYSTEM), "sgd") == [{"response": "hi"}] * 2
+
+
+PREDICTED = {**SYSTEM, "predictions": {"response": "a"}}
+SHARED: list[tuple[str, Any, str, int | None, str | None, str]] = [
+    # what, content, kind, turn, key, message
+    ("an object", {}, "shape", None, None, "expected a list of dialogues, found an object"),
+    ("an empty list", [], "empty", None, None, "there is no dialogue in it"),
+    ("text as dialogue", ["a"], "shape", None, None,
+     "dialogue number 0 of the list: expected an object, found text"),
+    ("no id", [{"turns": [USER, SYSTEM]}], "missing-id", None, None,
+     'dialogue number 0 of the list has no "dialogue_id" that is text'),
+    ("number as id", one(USER, SYSTEM, dialogue_id=5), "missing-id", None, None,
+     'dialogue number 0 of the list has no "dialogue_id" that is text'),
+    ("dialogue twice", one(USER, SYSTEM) * 2, "repeated-key", None, None,
+     "the dialogue is given more than once"),
+    ("no turns", [{"dialogue_id": "SMP0021.json"}], "shape", None, None,
+     "expected a list of turns, found null"),
+    ("empty turns", one(), "empty", None, None, "the dialogue has no turns"),
+    ("text as turn", one(USER, SYSTEM, "a"), "shape", 2, None, "expected an object, found text"),
+    ("no speaker", one(USER, SYSTEM, {}), "shape", 2, "speaker",
+     "expected user or system, found null"),
+    ("unknown speaker", one(USER, SYSTEM, {"speaker": "sytem"}), "unknown-speaker", 2, "speaker",
+     'unknown speaker "sytem" — did you mean "system"? (known: user, system)'),
+    ("system first", one(SYSTEM, USER, SYSTEM), "order", 0, None,
+     "the dialogue begins with the system: every turn of the system answers one of the user"),
+    ("system twice", one(USER, SYSTEM, SYSTEM), "order", 2, None, "it speaks twice: every turn"),
+    ("user twice", one(USER, USER, SYSTEM), "no-answer", 0, None,
+     "the system gives no answer to this turn of the user"),
+    ("user last", one(USER, SYSTEM, USER), "no-answer", 2, None,
+     "the system gives no answer to this turn of the user"),
+    ("repeated key", one(USER, RepeatedKeys([*SYSTEM.items(), ("utterance", "b")])),
+     "repeated-key", 1, None, 'given more than once in one object: "utterance"'),
+]  # fmt: skip
+UNIFIED: list[tuple[str, Any, str, int | None, str | None, str]] = [
+    ("text as predictions", one(USER, {**SYSTEM, "predictions": "a"}), "shape", 1, "predictions",
+     "expected an object, found text"),
+    ("two responses",
+     one(USER, {**SYSTEM, "predictions": {"response": "a", "utterance": "b"}}), "ambiguous", 1,
+     "predictions.response", "there is response and utterance: keep the one that is the system's"),
+    ("two states", one({**USER, "state": {}}, {**SYSTEM, "state": {}}), "ambiguous", 1, "state",
+     "there is a state in this turn and in the user's turn before it: keep one of them"),
+    ("list as state", one({**USER, "state": []}, SYSTEM), "shape", 0, "state",
+     "a state is an object of domains, found a list"),
+    ("list as predicted state",
+     one({**USER, "predictions": {"state": []}}, PREDICTED), "shape", 0, "predictions.state",
+     "a state is an object of domains, found a list"),
+    ("text as domain", one({**USER, "state": {"hotel": "a"}}, SYSTEM), "shape", 0, "state.hotel",
+     "a domain's state is an object of slots, found text"),
+    ("number as value", one({**USER, "state": {"hotel": {"book stay": 3}}}, SYSTEM), "shape", 0,
+     "state.hotel.book stay", "a slot and its value are text, found a number"),
+    ("annotation only", [*one(USER, PREDICTED),
+     {"dialogue_id": "SMP0022.json", "turns": [USER, SYSTEM]}], "missing-predictions", None, None,
+     'no turn has "predictions", though other dialogues have them'),
+]  # fmt: skip
+AREA = "frames[0].state.slot_values"
+FRAMES: list[tuple[str, Any, str, int | None, str | None, str]] = [
+    ("object as frames", one({"speaker": "USER", "frames": {}}, SYSTEM), "shape", 0, "frames",
+     "expected a list of frames, found an object"),
+    ("text as frame", one({"speaker": "USER", "frames": ["a"]}, SYSTEM), "shape", 0, "frames[0]",
+     "expected an object, found text"),
+    ("number as service", one(framed({}, 5), SYSTEM), "shape", 0, "frames[0].service",
+     "a service's name is text, found a number"),
+    ("text as state",
+     one({"speaker": "USER", "frames": [{"service": "hotel", "state": "a"}]}, SYSTEM), "shape", 0,
+     "frames[0].state", "a state is an object, found text"),
+    ("list as slot values", one(framed([]), SYSTEM), "shape", 0, AREA,
+     "slot values are an object, found a list"),
+    ("number as value", one(framed({"area": [4]}), SYSTEM), "shape", 0, f"{AREA}.area",
+     "a slot and its value are text, found a number"),
+    ("null as value", one(framed({"area": None}), SYSTEM), "shape", 0, f"{AREA}.area",
+     "a slot and its value are text, found null"),
+    ("slot of another service", one(framed({"train-day": ["monday"]}), SYSTEM), "wrong-service", 0,
+     f"{AREA}.train-day", 'a slot of "train" stands in a frame of "hotel"'),
+    ("a slot with two values", one(framed({"area": ["a"], "hotel-area": ["b"]}), SYSTEM),
+     "repeated-key", 0, f"{AREA}.hotel-area", '"hotel-area" has two values in this turn'),
+    ("two states", one(framed({}), {**framed({}), "speaker": "SYSTEM", "utterance": "a"}),
+     "ambiguous", 1, "frames",
+     "there is a state in this turn and in the user's turn before it: keep one of them"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("input_format", "raw", "kind", "turn", "key", "message"),
+    [
+        pytest.param(input_format, *case[1:], id=f"{input_format}: {case[0]}")
+        for input_format, cases in (
+            ("unified", [*SHARED, *UNIFIED]),
+            ("sgd", [*SHARED, *FRAMES]),
+        )
+        for case in cases
+    ],
+)
+def test_each_fault_is_told_once_with_its_place(
+    input_format: str, raw: Any, kind: str, turn: int | None, key: str | None, message: str
+) -> None:
+    _, problems = adapted(raw, input_format)
+    (error,) = (problem for problem in problems if problem.severity == "error")
+    assert (error.kind, error.turn, error.key) == (kind, turn, key)
+    assert error.message.startswith(message)
+
+
+@pytest.mark.parametrize("input_format", ["unified", "sgd"])
+def test_what_is_found_later_is_told_where_it_stands_in_the_file(input_format: str) -> None:
+    raw = one(
+        *(USER, SYSTEM),
+        *({**USER, **framed({"aera": ["a"]}), "state": {"hotel": {"aera": "a"}}}, {**SYSTEM}),
+        *(USER, {"speaker": "system"}),
+    )
+    evaluator = Evaluator(success=True, corpus="sample", input_format=input_format)
+    problems = evaluator.validate(raw)
+    found = {problem.kind: (problem.dialogue, problem.turn, problem.key) for problem in problems}
+    assert found["missing-response"] == ("smp0021", 5, "response")
+    assert found["unknown-slot"] == ("smp0021", 3, "state.hotel.aera")

@@ -1,0 +1,165 @@
+"""A system gets the same numbers in whichever format its predictions are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.predictions import read_predictions
+from tests.multiwoz.formats.rendering import (
+    Predictions,
+    is_told_by_calls,
+    to_messages,
+    to_sgd,
+    to_unified,
+)
+from tests.places import read_json, sample_predictions, shared
+
+METRICS = ("bleu", "success", "richness", "dst")
+FORMATS: dict[str, Callable[[Predictions], Any]] = {
+    "messages": to_messages,
+    "messages with objects": lambda predictions: to_messages(predictions, as_text=False),
+    "bare messages": lambda predictions: {
+        name: dialogue["messages"] for name, dialogue in to_messages(predictions).items()
+    },
+    "unified": to_unified,
+    "unified, generated": lambda predictions: to_unified(predictions, beside_annotation=False),
+    "sgd": to_sgd,
+    "sgd with numbered services": lambda predictions: to_sgd(predictions, prefixed=False),
+}
+WITH_STATES = ("good", "weak-tracker", "no-phone", "lexicalized")
+
+
+def without_active_domains(predictions: Predictions) -> Predictions:
+    """No other format has them, so that they are estimated."""
+    return {
+        name: [{key: turn[key] for key in turn if key != "active_domains"} for turn in turns]
+        for name, turns in predictions.items()
+    }
+
+
+def corpus_dialogues() -> list[Any]:
+    """The dialogues of the test fold as MultiWOZ 2.2 writes them."""
+    folder = shared("data", "multiwoz", "data", "MultiWOZ_2.2", "test")
+    return [one for file in sorted(folder.iterdir()) for one in read_json(file)]
+
+
+def numbers(evaluator: Evaluator, predictions: Any) -> dict[str, Any]:
+    report = evaluator.evaluate(predictions)
+    return {metric: report[metric] for metric in METRICS}
+
+
+@pytest.mark.parametrize("written", FORMATS)
+@pytest.mark.parametrize("system", WITH_STATES)
+def test_an_example_system_gets_the_same_numbers_in_every_format(
+    evaluator: Evaluator, system: str, written: str
+) -> None:
+    predictions = without_active_domains(sample_predictions(system))
+    assert all(is_told_by_calls(turns) for turns in predictions.values())
+    rendered = FORMATS[written](predictions)
+    before = deepcopy(rendered)
+    assert numbers(evaluator, rendered) == numbers(evaluator, predictions)
+    assert rendered == before
+
+
+@pytest.mark.parametrize("written", ["unified", "unified, generated", "sgd"])
+def test_without_states_the_gold_ones_count_in_every_format(
+    evaluator: Evaluator, written: str
+) -> None:
+    predictions = without_active_domains(sample_predictions("policy-only"))
+    expected = numbers(evaluator, predictions)
+    assert expected["dst"] is None
+    assert numbers(evaluator, FORMATS[written](predictions)) == expected
+
+
+def as_lines(rendered: Any) -> str:
+    """JSON Lines, one dialogue each: whole as other formats list them, or with its id beside."""
+    values = rendered
+    if isinstance(rendered, dict):
+        values = [{"dialogue": name, **dialogue} for name, dialogue in rendered.items()]
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("predictions.json", json.dumps),
+        ("predictions.json", lambda rendered: json.dumps(rendered, indent=1)),
+        ("predictions.jsonl", as_lines),
+        ("no ending", as_lines),
+    ],
+    ids=["a line", "indented", "lines", "lines without ending"],
+)
+@pytest.mark.parametrize("written", ["messages", "unified", "sgd"])
+def test_files_of_every_format_are_read_whole_and_by_line(
+    evaluator: Evaluator, tmp_path: Path, written: str, name: str, write: Callable[[Any], str]
+) -> None:
+    predictions = without_active_domains(sample_predictions("good"))
+    (tmp_path / name).write_text(write(FORMATS[written](predictions)))
+    found = numbers(evaluator, read_predictions(tmp_path / name))
+    assert found == numbers(evaluator, predictions)
+
+
+@pytest.mark.parametrize("written", [name for name in FORMATS if not name.startswith("unified")])
+def test_one_dialogue_is_judged_in_every_format(evaluator: Evaluator, written: str) -> None:
+    predictions = without_active_domains(sample_predictions("weak-tracker"))
+    rendered = FORMATS[written](predictions)
+    input_format = "sgd" if isinstance(rendered, list) else "auto"
+    of_format = Evaluator(success=True, corpus="sample", input_format=input_format)
+    for number, (name, turns) in enumerate(list(predictions.items())[:20]):
+        given = rendered[number]["turns"] if input_format == "sgd" else rendered[name]
+        expected = evaluator.evaluate_dialogue(name, turns)
+        assert of_format.evaluate_dialogue(name, given) == expected
+
+
+@pytest.mark.parametrize("written", ["unified", "sgd"])
+def test_a_published_system_gets_its_published_numbers_in_other_formats(written: str) -> None:
+    golden = read_json(shared("golden", "multiwoz", "rules2021", "ubar.json"))
+    predictions = read_json(shared("data", "multiwoz", "predictions", "ubar.json"))
+    evaluator = Evaluator(True, True, True, True, data=shared("data", "multiwoz"))
+    report = evaluator.evaluate(FORMATS[written](predictions))
+    assert report["success"] == golden["success"]
+    for metric in ("bleu", "richness", "dst"):
+        assert report[metric] == pytest.approx(golden[metric], rel=0, abs=1e-6)
+
+
+def test_the_files_of_the_corpus_are_predictions_without_fault_in_tracking() -> None:
+    dialogues = corpus_dialogues()
+    for dialogue in dialogues:
+        for turn in dialogue["turns"]:
+            for frame in turn["frames"]:
+                values = frame["state"]["slot_values"]
+                # Gold states leave these out; a system that predicts them is scored as it is.
+                frame["state"]["slot_values"] = {
+                    name: listed for name, listed in values.items() if "dontcare" not in listed
+                }
+    evaluator = Evaluator(dst=True, data=shared("data", "multiwoz"))
+    report = evaluator.evaluate(dialogues)
+    assert report["meta"]["coverage"]["turns"] == {"scored": 7372, "of": 7372}
+    assert report["dst"]["slot_f1"] == pytest.approx(100)
+    assert report["dst"]["joint_accuracy"] == pytest.approx(100)
+
+
+def test_gold_states_told_by_calls_are_gold_states() -> None:
+    predictions: Predictions = {}
+    for dialogue in corpus_dialogues():
+        turns = []
+        for user, system in zip(dialogue["turns"][::2], dialogue["turns"][1::2], strict=True):
+            state: dict[str, dict[str, str]] = {}
+            for frame in user["frames"]:
+                for name, values in frame["state"]["slot_values"].items():
+                    state.setdefault(frame["service"], {})[name.split("-")[1]] = values[0]
+            turns.append({"response": system["utterance"], "state": state})
+        if is_told_by_calls(turns):
+            predictions[dialogue["dialogue_id"].removesuffix(".json").lower()] = turns
+    assert len(predictions) > 950
+    evaluator = Evaluator(success=True, dst=True, data=shared("data", "multiwoz"))
+    expected = evaluator.evaluate(predictions)
+    found = evaluator.evaluate(to_messages(predictions))
+    assert {m: found[m] for m in METRICS} == {m: expected[m] for m in METRICS}

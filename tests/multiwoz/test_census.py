@@ -1,0 +1,53 @@
+"""Counts of parts add up to those of the whole, and decide what the turns decide."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.accumulation import most_predicted, possible_sources
+from mwzeval.multiwoz.census import Census
+from mwzeval.multiwoz.predictions import Turn
+from mwzeval.multiwoz.scoring import Sources
+
+turns = st.builds(
+    Turn,
+    st.sampled_from(["", "hello", "[hotel_name]", "[odd] and [odder] at [odd]"]),
+    st.sampled_from([None, {}, {"hotel": {"area": "north"}}]),
+    st.sampled_from([None, (), ("hotel",)]),
+)
+names = [f"smp{number:04}" for number in range(20, 26)]
+inputs = st.dictionaries(st.sampled_from(names), st.lists(turns, min_size=1, max_size=4))
+
+
+def census(evaluator: Evaluator, dialogues: dict[str, list[Turn]]) -> Census:
+    scorer = evaluator.scorer("sample")
+    return Census.of(dialogues, scorer.reference_sets, scorer.gold.name_of)
+
+
+@settings(max_examples=60)
+@given(inputs, st.integers(0, 6))
+def test_parts_add_up(evaluator: Evaluator, dialogues: dict[str, list[Turn]], place: int) -> None:
+    items = list(dialogues.items())
+    total = census(evaluator, dict(items[:place]))
+    total.merge(census(evaluator, dict(items[place:])))
+    whole = census(evaluator, dialogues)
+    for field in Census.__slots__:
+        if field != "seen":
+            assert getattr(total, field) == getattr(whole, field)
+    assert sorted(total.seen) == sorted(whole.seen) == sorted(dialogues)
+
+
+@settings(max_examples=60)
+@given(st.lists(inputs.filter(bool), min_size=1, max_size=4))
+def test_the_choice_of_the_whole_is_among_those_that_remain(
+    evaluator: Evaluator, parts: list[dict[str, list[Turn]]]
+) -> None:
+    everything = [turns for part in parts for turns in part.values()]
+    remaining = set.intersection(
+        *(set(possible_sources(census(evaluator, part))) for part in parts)
+    )
+    assert most_predicted(remaining) == Sources.of(everything)
+    alone = possible_sources(census(evaluator, parts[0]))
+    assert alone[0] == Sources.of(parts[0].values())

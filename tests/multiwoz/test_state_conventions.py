@@ -1,0 +1,150 @@
+"""How conventions of joint goal accuracy are spelled, and what is said of wrong spellings."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.errors import UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.joint_goals import JointGoals
+from mwzeval.multiwoz.state_conventions import (
+    CHOICES,
+    FUZZY95,
+    PRESETS,
+    RULES,
+    Convention,
+    parse_rules,
+)
+from tests.places import ROOT, read_json, shared
+
+CHANGED = {
+    choice: st.sampled_from(sorted(values))
+    for choice, values in CHOICES.items()
+    # TRADE's labels leave no choice of this.
+    if choice != "none"
+}
+conventions = st.builds(
+    Convention.of, st.sampled_from(sorted(PRESETS)), st.fixed_dictionaries({}, optional=CHANGED)
+)
+
+
+def test_every_preset_names_every_choice() -> None:
+    for preset in PRESETS.values():
+        assert list(preset) == list(CHOICES)
+        assert all(value in CHOICES[choice] for choice, value in preset.items())
+    assert (FUZZY95, *PRESETS) == RULES
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("fuzzy95", (True, [])),
+        ("exact", (False, ["exact"])),
+        ("trade,exact,trade", (False, ["trade", "exact"])),
+        (["exact, fuzzy95", "mwz22"], (True, ["exact", "mwz22"])),
+        ((), (False, [])),
+        ("exact+booking=out+dontcare=absent", (False, ["exact+dontcare=absent+booking=out"])),
+        ("exact+booking=out+booking=out", (False, ["exact+booking=out"])),
+        ("exact+booking=in", (False, ["exact"])),
+        ("trade+values=exact+none=value", (False, ["trade+values=exact+none=value"])),
+    ],
+)
+def test_a_convention_has_one_spelling(names: str, expected: tuple[bool, list[str]]) -> None:
+    fuzzy, found = parse_rules(names)
+    assert (fuzzy, [convention.name for convention in found]) == expected
+
+
+@given(conventions)
+def test_a_spelling_means_the_convention_that_it_is_of(convention: Convention) -> None:
+    assert parse_rules(convention.name) == (False, (convention,))
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("exct", ['unknown rule "exct" — did you mean "exact"?', "fuzzy95, exact, trade, mwz22"]),
+        ("", ['unknown rule ""']),
+        ("exact+bookin=out", ['unknown choice "bookin" — did you mean "booking"?']),
+        ("exact+booking=no", ['"no" is no value of booking', "(known: in, out)"]),
+        ("exact+booking", ['"" is no value of booking']),
+        ("exact+slots=30+slots=all", ["slots cannot be both 30 and all"]),
+        ("trade+none=value", ["none=value contradicts values=trade"]),
+        ("exact+values=trade+none=value", ["none=value contradicts values=trade"]),
+        ("fuzzy95+booking=out", ["nothing of it can be chosen", "exact+values=fuzzy95"]),
+        (
+            "exct,exact+bookin=out,trade+none=value,exact",
+            ["exct", "bookin", "none=value contradicts"],
+        ),
+    ],
+)
+def test_everything_that_is_wrong_is_said_at_once(names: str, said: list[str]) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_rules(names)
+    for text in said:
+        assert text in str(error.value)
+
+
+def test_signatures_differ_in_whatever_choice_differs() -> None:
+    found = [
+        Convention.of(preset, {choice: value})
+        for preset in PRESETS
+        for choice, values in CHOICES.items()
+        for value in values
+    ]
+    for one, other in combinations(found, 2):
+        signatures = [JointGoals(convention, "2021").choices() for convention in (one, other)]
+        differing = {key for key in CHOICES if signatures[0][key] != signatures[1][key]}
+        assert differing == {key for key in CHOICES if one[key] != other[key]}
+        assert (signatures[0] == signatures[1]) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("rule", "keys"),
+    [
+        ("exact", {"rules"}),
+        ("exact+values=fuzzy95", {"rules", "fuzzy", "levenshtein"}),
+        ("trade", set()),
+        ("mwz22", set()),
+    ],
+)
+def test_signatures_say_of_normalisation_what_a_convention_uses(rule: str, keys: set[str]) -> None:
+    (convention,) = parse_rules(rule)[1]
+    assert set(JointGoals(convention, "2023").choices()) == {"rule", *CHOICES, *keys}
+
+
+PAGE = (ROOT / "docs" / "dst.md").read_text(encoding="utf-8")
+
+
+def test_the_page_explains_every_choice_and_says_what_each_preset_chooses() -> None:
+    for choice, values in CHOICES.items():
+        for value in values:
+            assert f"| `{choice}={value}` |" in PAGE
+    for name, preset in PRESETS.items():
+        section = PAGE.split(f"### `{name}`\n")[1].split("\n### ")[0]
+        for choice, value in preset.items():
+            assert f"`{choice}={value}`" in section
+
+
+COLUMNS = ("augpt", "galaxy-e2e", "pptod", "ubar", "damd")
+
+
+@pytest.mark.parametrize("system", COLUMNS)
+def test_the_figures_of_the_page_are_those_of_this_version(system: str) -> None:
+    lines = PAGE.split("| `--dst-rule` |")[1].split("\n\n")[0].splitlines()[2:]
+    table = {line.split("`")[1]: line.split(" | ")[1:] for line in lines}
+    data = shared("data", "multiwoz")
+    predictions = read_json(data / "predictions" / f"{system}.json")
+    report = Evaluator(corpus="multiwoz-2.2", data=data, dst_rules=list(table)).evaluate(
+        predictions
+    )
+    found = {
+        rule: scores["joint_goal_accuracy"]["total"] for rule, scores in report["dst_rules"].items()
+    }
+    found[FUZZY95] = report["dst"]["joint_accuracy"]
+    column = COLUMNS.index(system)
+    shown = {rule: float(figures[column].strip(" |")) for rule, figures in table.items()}
+    assert shown == {rule: round(found[rule], 1) for rule in table}

@@ -1,0 +1,314 @@
+"""The template system: what it says when, that it sees nothing else, and what it scores."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import string
+from typing import Any
+
+import pytest
+import zstandard
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import FOLDS, Fold
+from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
+from mwzeval.multiwoz.gold import Goal
+from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.template_system import baseline_predictions, known_services
+from mwzeval.multiwoz.template_system.catalogue import Catalogue
+from mwzeval.multiwoz.template_system.keywords import closes, requested_slots, topics_of
+from mwzeval.multiwoz.template_system.policy import ANSWERS, NEEDED_TO_BOOK, WITH_TABLE, Policy
+from mwzeval.multiwoz.template_system.wording import (
+    DETAILS,
+    FLAGS,
+    NAMES_OF_SLOTS,
+    UNKNOWN,
+    WORDING,
+    joined,
+    sentence,
+)
+from tests.places import ROOT, read_json, shared
+
+NAMED = re.compile(r"\[([a-z]+)_([a-z]+)\]")
+
+
+def sample_fold(fold: Fold = "test") -> GoldFold:
+    return load_fold("sample", fold, corpus_root("sample", None, offline=True))
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return Catalogue(sample_fold().tables, "2021")
+
+
+HOTEL = {"area": "south", "type": "hotel", "pricerange": "expensive"}
+BOOKED = {**HOTEL, "bookpeople": "2", "bookday": "monday", "bookstay": "3"}
+JOURNEY = {"departure": "tarnbridge", "destination": "pellingford", "day": "saturday"}
+TRAIN = {**JOURNEY, "leaveat": "17:45"}
+TAXI = {"departure": "here", "destination": "there", "leaveat": "10:00"}
+Turn = tuple[str, dict[str, dict[str, str]]]
+
+
+@pytest.mark.parametrize(
+    ("before", "turn", "said", "unsaid"),
+    [
+        # Venues: an offer when the constraints change, its details when asked, a booking.
+        ([], ("a hotel, please", {"hotel": HOTEL}), ["hotel_name"], ["hotel_phone"]),
+        ([], ("a hotel and its phone", {"hotel": HOTEL}), ["hotel_name", "hotel_phone"], []),
+        (
+            [("a hotel", {"hotel": HOTEL})],
+            ("what is their postcode?", {"hotel": HOTEL}),
+            ["hotel_postcode"],
+            ["hotel_name", "hotel_phone"],
+        ),
+        (
+            [("a hotel", {"hotel": HOTEL})],
+            ("book it for 2 from monday", {"hotel": {**HOTEL, "bookpeople": "2"}}),
+            ["hotel_name"],
+            ["hotel_reference"],
+        ),
+        (
+            [("a hotel", {"hotel": HOTEL})],
+            ("book it", {"hotel": BOOKED}),
+            ["hotel_name", "hotel_reference"],
+            [],
+        ),
+        (
+            [("book it", {"hotel": BOOKED})],
+            ("the reference number?", {"hotel": BOOKED}),
+            ["hotel_reference"],
+            ["hotel_phone"],
+        ),
+        ([], ("a hotel", {"hotel": {"area": "nowhere"}}), [], ["hotel_name"]),
+        (
+            [],
+            ("the museum", {"attraction": {"name": "clockmakers' museum"}}),
+            ["attraction_name", "attraction_address", "attraction_phone"],
+            [],
+        ),
+        # What contradicts its venue's name is not offered by name, but still told about.
+        (
+            [],
+            ("phone?", {"attraction": {"name": "clockmakers' museum", "type": "park"}}),
+            ["attraction_phone"],
+            ["attraction_name"],
+        ),
+        # Trains: both ends first, then an offer, and a booking.
+        ([], ("a train", {"train": {"day": "monday"}}), [], ["train_trainid"]),
+        ([], ("a train", {"train": TRAIN}), ["train_trainid", "train_leaveat"], []),
+        (
+            [("a train", {"train": TRAIN})],
+            ("3 seats", {"train": {**TRAIN, "bookpeople": "3"}}),
+            ["train_trainid", "train_reference", "train_price"],
+            [],
+        ),
+        # Taxis: what is missing is asked for once.
+        ([], ("a taxi", {"taxi": TAXI}), ["taxi_type", "taxi_phone"], []),
+        ([], ("a taxi", {"taxi": {"departure": "here"}}), [], ["taxi_phone"]),
+        (
+            [("a taxi", {"taxi": {"departure": "here", "leaveat": "10:00"}})],
+            ("please", {"taxi": {"departure": "here", "leaveat": "10:00", "arriveby": "11:00"}}),
+            ["taxi_phone"],
+            [],
+        ),
+        ([], ("where is the police?", {}), ["police_address", "police_phone"], []),
+        ([], ("I need a hospital", {}), ["hospital_phone", "hospital_postcode"], []),
+        # Two domains at once, and none.
+        (
+            [],
+            ("a hotel and a train", {"hotel": HOTEL, "train": TRAIN}),
+            ["hotel_name", "train_trainid"],
+            [],
+        ),
+        ([("a hotel", {"hotel": HOTEL})], ("no, thank you, bye", {"hotel": HOTEL}), [], ["hotel"]),
+    ],
+)
+def test_a_turn_says_what_it_should(
+    catalogue: Catalogue, before: list[Turn], turn: Turn, said: list[str], unsaid: list[str]
+) -> None:
+    policy = Policy(catalogue, "smp0000")
+    for utterance, state in before:
+        policy.reply(utterance, state)
+    reply = policy.reply(*turn)
+    for placeholder in said:
+        assert f"[{placeholder}]" in reply.response
+    for placeholder in unsaid:
+        assert f"[{placeholder}" not in reply.response
+    assert {domain for domain, _ in NAMED.findall(reply.response)} <= set(reply.domains)
+
+
+@pytest.mark.parametrize(
+    ("utterance", "slots"),
+    [
+        ("Could I have the phone number?", ("phone",)),
+        ("What's their number, and the post code?", ("phone", "postcode")),
+        ("The reference number please", ("reference",)),
+        ("for a number of people", ()),
+        ("How much is the entrance fee?", ("price",)),
+        ("cheap price range, please", ("pricerange",)),
+        ("Do they have wifi?", ("internet",)),
+        ("any more information?", ("phone", "address", "postcode")),
+        ("That's all the information I need, thanks", ()),
+        ("a table for two", ()),
+    ],
+)
+def test_requests_are_seen_by_keywords(utterance: str, slots: tuple[str, ...]) -> None:
+    assert requested_slots(utterance) == slots
+
+
+def test_topics_are_seen_by_words_and_names() -> None:
+    state = {"restaurant": {"name": "the turnip cart"}, "hotel": {"area": "north"}}
+    assert topics_of("Where is The Turnip Cart?", state) == ("restaurant",)
+    assert topics_of("a cab from the museum", state) == ("taxi", "attraction")
+    assert topics_of("hello", state) == ()
+    assert closes("Thank you, goodbye")
+    assert not closes("a cheap hotel")
+
+
+def test_every_wording_that_can_be_asked_for_exists_and_is_understood() -> None:
+    needed = {"hello", "welcome", "more?", "more? attraction", "booked taxi", "inform police"}
+    needed |= {"inform hospital", *(f"ask taxi {s}" for s in ("departure", "destination", "time"))}
+    needed |= {f"ask train {s}" for s in ("departure", "destination", "day", "time")}
+    for domain in WITH_TABLE:
+        needed |= {f"{k} {domain}" for k in ("several", "offer", "again", "none")}
+        needed |= {f"offer {domain} unnamed"}
+        needed |= {f"ask {domain} {slot}" for slot in NEEDED_TO_BOOK[domain]}
+        if NEEDED_TO_BOOK[domain]:
+            needed |= {f"{k} {domain}" for k in ("booked", "reference", "book?")}
+            needed |= {f"booked {domain} unnamed"}
+    assert needed == WORDING.keys()
+    for what, wordings in WORDING.items():
+        for wording in wordings:
+            for domain, slot in NAMED.findall(wording):
+                assert f"{domain}_{slot}" in PLACEHOLDERS, wording
+                assert domain in what, wording
+            assert "[" not in NAMED.sub("", wording)
+    for domain, slots in ANSWERS.items():
+        for slot in slots:
+            if slot in DETAILS:
+                assert NAMED.findall(DETAILS[slot].format(domain=domain)) == [(domain, slot)]
+                assert f"{domain}_{slot}" in PLACEHOLDERS
+
+
+def test_wordings_take_turns_and_depend_on_nothing_but_the_seed() -> None:
+    many = [sentence("more?", str(number)) for number in range(50)]
+    assert set(many) == set(WORDING["more?"])
+    assert many == [sentence("more?", str(number)) for number in range(50)]
+    assert joined(["a", "b", "c"]) == "a, b and c."
+
+
+@pytest.mark.parametrize("fold", FOLDS)
+def test_predictions_pass_validation_without_any_warning(fold: Fold) -> None:
+    predictions = baseline_predictions(sample_fold(fold), states=True)
+    strict = Evaluator(True, True, True, True, corpus="sample", fold=fold)
+    assert strict.validate(predictions) == []
+    scores = strict.evaluate(predictions)
+    assert scores["dst"]["joint_accuracy"] > 99.9
+    assert scores["success"]["success"]["total"] >= 90
+
+
+def test_nothing_but_utterances_states_and_the_database_is_looked_at() -> None:
+    gold = sample_fold()
+    blind = {
+        name: dataclasses.replace(
+            dialogue,
+            goal={"taxi": Goal({}, frozenset())},
+            booked=tuple(frozenset({"taxi"}) for _ in dialogue.booked),
+            references=tuple("x" for _ in dialogue.references),
+            tokenized_references=tuple("x" for _ in dialogue.references),
+        )
+        for name, dialogue in gold.dialogues.items()
+    }
+    assert baseline_predictions(dataclasses.replace(gold, dialogues=blind)) == baseline_predictions(
+        gold
+    )
+
+
+def test_nothing_of_later_turns_is_looked_at() -> None:
+    gold = sample_fold()
+    whole = baseline_predictions(gold)
+    cut = {
+        name: dataclasses.replace(
+            dialogue, user_utterances=dialogue.user_utterances[:3], states=dialogue.states[:3]
+        )
+        for name, dialogue in gold.dialogues.items()
+    }
+    beginnings = baseline_predictions(dataclasses.replace(gold, dialogues=cut))
+    assert beginnings == {name: turns[:3] for name, turns in whole.items()}
+
+
+def test_filled_in_values_are_those_of_venues_that_satisfy_the_state() -> None:
+    gold, root = sample_fold(), corpus_root("sample", None, offline=True)
+    catalogue = Catalogue(gold.tables, "2021")
+    names = {
+        domain: {string.capwords(row["name"]): str(row["id"]) for row in gold.tables[domain]}
+        for domain in ("restaurant", "hotel", "attraction")
+    }
+    plain = baseline_predictions(gold)
+    filled = baseline_predictions(gold, services=known_services(root))
+    named = 0
+    for name, turns in filled.items():
+        for turn, with_placeholders, state in zip(
+            turns, plain[name], gold.dialogues[name].states, strict=True
+        ):
+            assert "[" not in turn["response"]
+            assert turn["active_domains"] == with_placeholders["active_domains"]
+            for domain in names:
+                if f"[{domain}_name]" in with_placeholders["response"]:
+                    ids = [i for n, i in names[domain].items() if n in turn["response"]]
+                    constraints = {
+                        slot: value
+                        for slot, value in state.get(domain, {}).items()
+                        if not slot.startswith("book")
+                    }
+                    assert set(ids) & set(catalogue.find(domain, constraints))
+                    named += 1
+    assert named > 50
+
+
+def test_values_can_be_told_from_words_again() -> None:
+    gold, root = sample_fold(), corpus_root("sample", None, offline=True)
+    filled = baseline_predictions(gold, services=known_services(root))
+    delexicalizing = Evaluator(success=True, corpus="sample", responses="lexicalized")
+    plain = Evaluator(success=True, corpus="sample", responses="delexicalized")
+    found = delexicalizing.evaluate(filled)["success"]
+    assert found == plain.evaluate(baseline_predictions(gold))["success"]
+
+
+def test_the_committed_sample_predictions_are_these() -> None:
+    committed = read_json(ROOT / "predictions" / "template-sample.json")
+    assert committed == baseline_predictions(sample_fold())
+
+
+def committed_for_multiwoz() -> Any:
+    path = ROOT / "predictions" / "template-multiwoz-2.2.json.zst"
+    return json.loads(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
+
+
+def test_the_committed_multiwoz_predictions_hold_our_sentences_and_no_values() -> None:
+    texts = [wording for wordings in WORDING.values() for wording in wordings]
+    texts += [*DETAILS.values(), *FLAGS.values(), *NAMES_OF_SLOTS.values(), UNKNOWN, "and"]
+    texts += [slot for slots in ANSWERS.values() for slot in slots]
+    words = {word for text in texts for word in re.findall(r"[a-z']+", text)}
+    for turns in committed_for_multiwoz().values():
+        for turn in turns:
+            assert turn.keys() == {"response", "active_domains"}
+            text = NAMED.sub("", turn["response"])
+            assert not re.search(r"[0-9A-Z]", text)
+            assert set(re.findall(r"[a-z']+", text)) <= words
+
+
+def test_on_the_real_test_fold_it_scores_what_the_readme_says() -> None:
+    data = shared("data", "multiwoz")
+    root = corpus_root("multiwoz-2.2", data, offline=True)
+    predictions = baseline_predictions(load_fold("multiwoz-2.2", "test", root))
+    assert predictions == committed_for_multiwoz()
+    evaluator = Evaluator(True, True, True, corpus="multiwoz-2.2", data=data, offline=True)
+    assert evaluator.validate(predictions) == []
+    scores = evaluator.evaluate(predictions)
+    assert scores["success"]["inform"]["total"] == 97.0
+    assert scores["success"]["success"]["total"] == 94.1
+    assert scores["bleu"]["mwz22"] == pytest.approx(13.5, abs=0.05)
+    assert scores["richness"]["num_unigrams"] < 200

@@ -1,0 +1,166 @@
+"""The verbs for benchmarks other than MultiWOZ: the same for all, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mwzeval.benchmark import FAMILIES, benchmark_named
+from mwzeval.cli import OF_BENCHMARK, main
+from mwzeval.errors import UsageError
+from mwzeval.resources import embedded
+from tests.places import read_json
+
+OVERLAP, RANDOM = (
+    str(embedded("predictions", f"dstc7-{system}", "Ubuntu_subtask_4.json"))
+    for system in ("overlap", "random")
+)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("family", [f for f in FAMILIES if f == "dstc7"])
+def test_a_benchmark_is_found_by_each_of_its_names(family: str) -> None:
+    for name in benchmark_named(family).names:
+        assert name.startswith(family)
+        assert benchmark_named(name) is benchmark_named(family)
+
+
+@pytest.mark.parametrize("name", ["dstc8", "dstc7-ubuntu-3", "", "multiwoz-2.2"])
+def test_an_unknown_benchmark_is_named_with_those_that_there_are(name: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown benchmark .*known: .*dstc7"):
+        benchmark_named(name)
+
+
+@pytest.mark.parametrize("verb", OF_BENCHMARK)
+def test_every_verb_shows_the_options_of_the_benchmark(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([verb, "--benchmark=dstc7", "--help"])
+    assert stopped.value.code == 0
+    shown = capsys.readouterr().out
+    assert "--targets" in shown
+    assert "--corpus" not in shown
+
+
+def test_evaluate_prints_a_table_and_writes_the_report(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "--benchmark", "dstc7-ubuntu-4", OVERLAP, "--ci"]) == 0
+    printed = capsys.readouterr()
+    assert re.search(r"^Recall@10 +0\.5000 +0\.6250$", printed.out, re.MULTILINE)
+    assert "these are not scores on the data of DSTC7" in printed.out
+    report = read_json(elsewhere / "evaluation_results.json")
+    assert report["ranking"]["recall"]["10"] == 0.5
+    assert report["meta"]["corpus"] == "dstc7-ubuntu-4"
+
+
+def test_the_track_comes_from_the_name_of_the_file(elsewhere: Path) -> None:
+    assert main(["evaluate", "--benchmark", "dstc7", "-q", "-i", OVERLAP]) == 0
+    assert read_json(elsewhere / "evaluation_results.json")["meta"]["corpus"] == "dstc7-ubuntu-4"
+
+
+def test_rows_are_one_per_example(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["evaluate", "--benchmark", "dstc7", OVERLAP, "--per-example", "-f", "jsonl"]
+    assert main(arguments) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) == 10
+    assert all("example" in row for row in rows)
+
+
+@pytest.mark.parametrize(("gate", "code"), [("recall10=0.5", 0), ("final=0.9", 1)])
+def test_gates_fail_by_the_short_names_of_the_benchmark(gate: str, code: int) -> None:
+    assert main(["evaluate", "--benchmark", "dstc7", OVERLAP, "-q", "--fail-under", gate]) == code
+
+
+def test_a_baseline_that_is_not_better_fails_nothing() -> None:
+    arguments = ["evaluate", "--benchmark", "dstc7", OVERLAP, "-q", "--fail-below", RANDOM]
+    assert main(arguments) == 0
+
+
+def test_compare_names_the_systems_by_what_tells_them_apart(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["compare", "--benchmark", "dstc7", RANDOM, OVERLAP]) == 0
+    shown = capsys.readouterr().out
+    assert "dstc7-overlap/Ubuntu_subtask_4" in shown
+    assert "on 10 examples that all have" in shown
+
+
+def test_explain_counts_reasons_and_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--benchmark", "dstc7", OVERLAP, "-f", "json"]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert counted["examples"] == 10
+    assert main(["explain", "--benchmark", "dstc7", OVERLAP, "--worst", "1", "-f", "json"]) == 0
+    (worst,) = json.loads(capsys.readouterr().out)
+    assert main(["explain", "--benchmark", "dstc7", OVERLAP, worst["unit"]]) == 0
+    assert capsys.readouterr().out.count("Why it was lost") == 1
+    assert main(["explain", "--benchmark", "dstc7", OVERLAP, "--reason", "ranked-belw"]) == 2
+    assert 'did you mean "ranked-below"' in capsys.readouterr().err
+    assert main(["explain", "--benchmark", "dstc7", OVERLAP, "nobody"]) == 2
+
+
+def test_report_writes_one_page(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--benchmark", "dstc7", RANDOM, OVERLAP, "-o", "page.html"]) == 0
+    page = (elsewhere / "page.html").read_text(encoding="utf-8")
+    assert "dstc7-random/Ubuntu_subtask_4" in page
+    assert "wrote page.html" in capsys.readouterr().err
+
+
+def test_what_cannot_be_scored_is_exit_code_1_and_wrong_use_2(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "Ubuntu_subtask_1.json").write_text('[{"example-id": 1}]')
+    bad = ["--benchmark", "dstc7", "Ubuntu_subtask_1.json"]
+    assert main(["evaluate", *bad]) == 1
+    assert "no candidate-ranking" in capsys.readouterr().err
+    assert main(["validate", *bad]) == 1
+    assert json.loads(capsys.readouterr().out)["valid"] is False
+    assert main(["validate", "--benchmark", "dstc7", OVERLAP]) == 0
+    assert main(["evaluate", "--benchmark", "dstc7", OVERLAP, "--coverage", "2"]) == 2
+    (elsewhere / "mine.json").write_text("[]")
+    assert main(["evaluate", "--benchmark", "dstc7", "mine.json"]) == 2
+    assert "name the track" in capsys.readouterr().err
+
+
+def test_published_results_stand_without_a_system_of_the_sample(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["leaderboard", "--benchmark", "dstc7-advising-3"]) == 0
+    assert "dstc7-advising-3 case1 test" in capsys.readouterr().out
+    assert main(["leaderboard", "--benchmark", "dstc7", "-i", OVERLAP]) == 2
+    assert "other data" in capsys.readouterr().err
+
+
+def test_converting_there_and_back_keeps_the_scores(elsewhere: Path) -> None:
+    assert main(["dstc7", "convert", OVERLAP, "--to", "run", "-o", "run.txt"]) == 0
+    back = "Ubuntu_subtask_4.json"
+    assert main(["dstc7", "convert", "run.txt", "--to", "submission", "-o", back]) == 0
+    reports = []
+    for file in (OVERLAP, back):
+        assert main(["evaluate", "--benchmark", "dstc7", "-q", "-i", file]) == 0
+        reports.append(read_json(elsewhere / "evaluation_results.json")["ranking"])
+    assert reports[0] == reports[1]
+
+
+def test_a_baseline_on_generated_data_is_valid(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = ["--train", "30", "--dev", "8", "--test", "5"]
+    track = ["--track", "dstc7-ubuntu-4"]
+    assert main(["dstc7", "generate", *track, *sizes, "-o", "data"]) == 0
+    test, dev = (f"data/ubuntu_{split}_subtask_4.json" for split in ("test", "dev"))
+    output = "Ubuntu_subtask_4.json"
+    ranked = ["dstc7", "predict", test, "--baseline", "tfidf", "--dev", dev, "-o", output]
+    assert main(ranked) == 0
+    assert "5 examples, NONE with the score" in capsys.readouterr().err
+    valid = ["validate", "--benchmark", "dstc7", output, "--data", "data", "--strict"]
+    assert main(valid) == 0

@@ -1,0 +1,145 @@
+"""`mwzeval delexicalize`, and how `--responses` is decided."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import LEXICALIZED, RESPONSES
+from tests.places import ROOT, read_json, sample_predictions
+
+IN_WORDS = str(ROOT / "predictions" / "sample-lexicalized.json")
+
+
+def evaluated(predictions: Any, responses: str = "auto") -> dict[str, Any]:
+    evaluator = Evaluator(True, True, corpus="sample", responses=responses)
+    return evaluator.evaluate(predictions)
+
+
+def kinds(report: dict[str, Any]) -> list[str]:
+    return [warning["kind"] for warning in report["meta"]["warnings"]]
+
+
+def test_predictions_get_placeholders_and_keep_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sample_predictions("lexicalized")
+    for turns in before.values():
+        turns[0]["note"] = {"kept": True}
+    (tmp_path / "in.json").write_text(json.dumps(before))
+    output, mentions = tmp_path / "out.json", tmp_path / "mentions.jsonl"
+    arguments = ["delexicalize", str(tmp_path / "in.json"), "-o", str(output)]
+    assert main([*arguments, "--mentions", str(mentions)]) == 0
+    shown = capsys.readouterr()
+    assert "name" in shown.out
+    assert "unsure" in shown.out
+    after = read_json(output)
+    assert list(after) == list(before)
+    records = [json.loads(line) for line in mentions.read_text().splitlines()]
+    for name, turns in before.items():
+        for number, (old, new) in enumerate(zip(turns, after[name], strict=True)):
+            assert {**new, "response": old["response"]} == old
+            said = [m for m in records if (m["dialogue"], m["turn"]) == (name, number)]
+            assert new["response"].count("[") == len(said)
+            for mention in said:
+                assert old["response"][mention["start"] : mention["end"]] == mention["text"]
+    assert sum(m["slot"] == "name" for m in records) > 100
+    assert f"{len(records)} mentions" in shown.out
+
+
+def test_what_was_delexicalised_scores_as_it_does_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["delexicalize", IN_WORDS, "-o", str(tmp_path / "out.json")]) == 0
+    first, second = evaluated(sample_predictions("lexicalized")), None
+    second = evaluated(read_json(tmp_path / "out.json"))
+    assert first["success"] == second["success"]
+    assert first["bleu"] == second["bleu"]
+    assert first["success"]["inform"]["total"] > 90
+    assert first["success"]["success"]["total"] > 85
+    assert (kinds(first), kinds(second)) == (["lexicalized"], [])
+
+
+def test_output_may_be_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["delexicalize", IN_WORDS, "-o", "-"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["smp0021"][0]["response"].count("[")
+    assert "unsure" in shown.err
+
+
+def test_the_account_comes_in_every_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["delexicalize", IN_WORDS, "-o", str(tmp_path / "out.json"), "-f", "json"]) == 0
+    account = json.loads(capsys.readouterr().out)
+    assert account["turns"] == 452
+    assert account["slots"]["name"]["mentions"] > 100
+    assert account["slots"]["reference"]["not_in_database"] is None
+
+
+def test_bad_input_is_told_and_nothing_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.json").write_text('{"smp0021": [{"response": 5}], "smp9999": [{}]}')
+    output = tmp_path / "out.json"
+    assert main(["delexicalize", str(tmp_path / "in.json"), "-o", str(output)]) == 2
+    shown = capsys.readouterr().err
+    for part in ("smp0021", "found a number", "smp9999", "no response"):
+        assert part in shown
+    assert not output.exists()
+
+
+def test_responses_of_one_kind_are_told_apart() -> None:
+    for system, expected in (("lexicalized", "lexicalized"), ("good", "delexicalized")):
+        evaluator = Evaluator(success=True, corpus="sample")
+        report = evaluator.report(sample_predictions(system))
+        choices = {dict(score.signature.choices)["responses"] for score in report.scores}
+        assert choices == {expected}
+
+
+def test_saying_what_responses_are_settles_it() -> None:
+    in_words, with_placeholders = sample_predictions("lexicalized"), sample_predictions("good")
+    said = evaluated(in_words, LEXICALIZED)
+    assert kinds(said) == []
+    assert said["success"] == evaluated(in_words)["success"]
+    as_they_are = evaluated(in_words, "delexicalized")
+    assert kinds(as_they_are) == ["lexicalized"]
+    assert as_they_are["success"]["success"]["total"] < 20
+    assert (
+        evaluated(with_placeholders, "delexicalized")["bleu"]
+        == evaluated(with_placeholders)["bleu"]
+    )
+
+
+def test_a_mixture_is_counted() -> None:
+    mixture = sample_predictions("good")
+    in_words = sample_predictions("lexicalized")
+    for name in list(mixture)[:20]:
+        mixture[name] = in_words[name]
+    (warning,) = evaluated(mixture)["meta"]["warnings"]
+    assert warning["kind"] == "mixed-responses"
+    assert "--responses lexicalized" in warning["message"]
+    (warning,) = evaluated(mixture, LEXICALIZED)["meta"]["warnings"]
+    assert warning["kind"] == "mixed-responses"
+    everything = evaluated(mixture, LEXICALIZED)["success"]["success"]["total"]
+    assert everything > evaluated(mixture)["success"]["success"]["total"] + 10
+
+
+def test_one_dialogue_in_words_is_scored_alike() -> None:
+    evaluator = Evaluator(success=True, corpus="sample", responses=LEXICALIZED)
+    predictions = sample_predictions("lexicalized")
+    table = evaluator.report(predictions).table
+    inform = table.column("inform.total")
+    for name, expected in zip(table.units, inform, strict=True):
+        assert evaluator.evaluate_dialogue(name, predictions[name]).inform == bool(expected)
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(UsageError, match=", ".join(RESPONSES)):
+        Evaluator(responses="lexicalised")

@@ -1,0 +1,285 @@
+"""On a cluster of separate processes: the same bytes, also when one of them is killed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from mwzeval.distributed import cluster, on_cluster
+from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.report.json import to_json, to_plain
+from mwzeval.shards import evaluate_shards, one_after_the_other
+from tests.parts import Predictions, cut, rollouts, write_shards
+from tests.places import ROOT, sample_predictions
+
+WORKERS = 2
+LONG_MINUTES = 3
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with cluster("local", WORKERS) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def of_rollouts() -> Evaluator:
+    return Evaluator(True, True, True, True, corpus="sample", rollouts=True)
+
+
+def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: bool) -> str:
+    run = partial(on_cluster, client)
+    return to_json(to_plain(evaluate_shards(evaluator, paths, run, **options)))
+
+
+def here(evaluator: Evaluator, paths: Sequence[str], **options: bool) -> str:
+    return to_json(to_plain(evaluate_shards(evaluator, paths, one_after_the_other, **options)))
+
+
+def test_a_cluster_finds_what_one_process_finds(
+    client: Any, evaluator: Evaluator, tmp_path: Path
+) -> None:
+    predictions = sample_predictions("weak-tracker")
+    endings = (".jsonl.zst", ".json", ".jsonl.gz")
+    paths = write_shards(tmp_path, cut(predictions, range(3, 62, 3)), endings)
+    assert len(paths) > 16, "more than one sum of neighbours"
+    expected = to_json(evaluator.evaluate(predictions))
+    assert on(client, evaluator, paths) == here(evaluator, paths) == expected
+
+
+def test_a_turn_without_a_state_in_any_shard_counts_for_all(
+    client: Any, evaluator: Evaluator, tmp_path: Path
+) -> None:
+    predictions = sample_predictions("good")
+    del predictions["smp0021"][0]["state"]
+    paths = write_shards(tmp_path, cut(predictions, [20, 40, 60]))
+    assert on(client, evaluator, paths) == to_json(evaluator.evaluate(predictions))
+
+
+def test_bad_shards_are_named_and_can_be_skipped(
+    client: Any, evaluator: Evaluator, tmp_path: Path
+) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
+    Path(paths[1]).write_bytes(b"{")
+    with pytest.raises(InputError, match=r"part-001\.jsonl: not valid JSON: line 1"):
+        on(client, evaluator, paths)
+    found = on(client, evaluator, paths, skip_bad=True)
+    assert found == here(evaluator, paths, skip_bad=True)
+    assert "skipped_shards" in found
+
+
+def test_a_dialogue_in_two_shards_is_named_with_both(
+    client: Any, evaluator: Evaluator, tmp_path: Path
+) -> None:
+    parts = cut(sample_predictions("good"), range(5, 62, 5))
+    name = next(iter(parts[1]))
+    paths = write_shards(tmp_path, [*parts, {name: parts[1][name]}])
+    with pytest.raises(InputError, match=f'"{name}": .*{paths[1]}, {paths[-1]}'):
+        on(client, evaluator, paths)
+
+
+def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    lost = Evaluator(success=True, corpus="multiwoz-2.2", data=tmp_path / "nowhere")
+    run = partial(on_cluster, client)
+    with pytest.raises(DataError, match="nowhere"):
+        run(lost, paths, evaluator_sources())
+    # The cluster is none the worse for it.
+    sound = Evaluator(success=True, corpus="sample")
+    assert on(client, sound, paths) == here(sound, paths)
+
+
+def evaluator_sources() -> Any:
+    from mwzeval.multiwoz.scoring import Sources
+
+    return Sources(predicted_states=True, predicted_domains=True)
+
+
+def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path) -> None:
+    # So many that both workers get some of those that are added up together.
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), range(1, 62)))
+
+    def pretend(version: str) -> None:
+        import mwzeval.multiwoz.measures
+
+        mwzeval.multiwoz.measures.__version__ = version  # type: ignore[attr-defined]
+
+    from mwzeval.version import __version__
+
+    evaluator = Evaluator(success=True, corpus="sample")
+    one = next(iter(client.scheduler_info()["workers"]))
+    client.run(pretend, "9.9", workers=[one])
+    try:
+        with pytest.raises(UsageError, match=r"version: .*9\.9"):
+            on(client, evaluator, paths)
+    finally:
+        client.run(pretend, __version__)
+
+
+def long_run(folder: Path) -> tuple[list[str], Predictions]:
+    """Shards that keep two workers busy for some seconds."""
+    predictions = rollouts(sample_predictions("good"), 80)
+    return write_shards(folder, cut(predictions, range(124, len(predictions), 124))), predictions
+
+
+def test_the_shards_of_a_killed_worker_are_done_again(
+    client: Any, of_rollouts: Evaluator, tmp_path: Path
+) -> None:
+    paths, predictions = long_run(tmp_path)
+    killed: list[int] = []
+
+    def kill_a_busy_worker() -> None:
+        pids = client.run(os.getpid)
+        deadline = time.monotonic() + 60 * LONG_MINUTES
+        while not killed and time.monotonic() < deadline:
+            done = client.run_on_scheduler(_finished_shards)
+            busy = {worker for worker, tasks in client.processing().items() if tasks}
+            if done >= 5 and busy:
+                killed.append(pids[min(busy)])
+                os.kill(killed[0], signal.SIGKILL)
+            time.sleep(0.01)
+
+    killer = Thread(target=kill_a_busy_worker)
+    killer.start()
+    found = on(client, of_rollouts, paths)
+    killer.join()
+    assert found == to_json(of_rollouts.evaluate(predictions))
+    assert killed
+    client.wait_for_workers(WORKERS, timeout=60)
+    assert killed[0] not in client.run(os.getpid).values()
+
+
+def _finished_shards(dask_scheduler: Any) -> int:
+    return sum(
+        str(key).startswith("mwzeval-shard") and task.state in ("memory", "released")
+        for key, task in dask_scheduler.tasks.items()
+    )
+
+
+def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
+    with cluster("local", 1) as alone:
+        alone.run_on_scheduler(_allow_no_death)
+        evaluator = _DeadlyEvaluator(success=True, corpus="sample")
+        paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+        with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl: every worker that took it died"):
+            on_cluster(alone, evaluator, paths, evaluator_sources())
+
+
+def _allow_no_death(dask_scheduler: Any) -> None:
+    dask_scheduler.allowed_failures = 0
+
+
+class _DeadlyEvaluator(Evaluator):
+    """Ends the process that scores with it, as running out of memory does."""
+
+    def part(self, predictions: Any, findings: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_memory_of_a_worker_does_not_grow_with_the_dialogues(
+    client: Any, of_rollouts: Evaluator, tmp_path: Path
+) -> None:
+    predictions = rollouts(sample_predictions("good"), 100)
+    (tmp_path / "few").mkdir()
+    (tmp_path / "many").mkdir()
+    few = write_shards(tmp_path / "few", cut(predictions, range(62, 620, 62))[:9])
+    many = write_shards(tmp_path / "many", cut(predictions, [3100]))
+    on(client, of_rollouts, few)
+    before = client.run(_peak_megabytes)
+    on(client, of_rollouts, many)
+    after = client.run(_peak_megabytes)
+    # Ten times as many dialogues, and fifty times as many in a shard, of some 6 kB each as text.
+    assert max(after[worker] - before[worker] for worker in before) < 24
+
+
+def _peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def test_gold_data_are_not_sent_to_workers(evaluator: Evaluator) -> None:
+    evaluator.scorer("sample")
+    assert len(pickle.dumps(evaluator.unloaded())) < 2000
+
+
+@pytest.fixture(params=["closed", "silent", "unknown"])
+def unreachable(request: pytest.FixtureRequest) -> Iterator[str]:
+    """An address where nobody listens, where nobody answers, and one that does not exist."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        if request.param == "silent":
+            listener.listen()
+        yield (
+            "tcp://nobody.invalid:8786" if request.param == "unknown" else f"tcp://127.0.0.1:{port}"
+        )
+
+
+def test_an_unreachable_scheduler_is_told_soon(unreachable: str, tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    arguments = ["-bs", "--dask", unreachable, "-o", str(tmp_path / "report.json"), *paths]
+    program = [sys.executable, str(ROOT / "evaluate.py"), *arguments]
+    start = time.monotonic()
+    done = subprocess.run(program, capture_output=True, check=False, text=True)
+    assert time.monotonic() - start < 15
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: no Dask scheduler answers at {unreachable} (")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_command_line_takes_a_cluster_by_its_address(
+    client: Any, evaluator: Evaluator, tmp_path: Path
+) -> None:
+    predictions = sample_predictions("good")
+    write_shards(tmp_path, cut(predictions, [20, 40]))
+    report = tmp_path / "report.json"
+    program = [sys.executable, str(ROOT / "evaluate.py"), "-bsrd", "--corpus", "sample"]
+    program += ["--dask", client.scheduler.address, "-o", str(report), str(tmp_path / "part-*")]
+    done = subprocess.run(program, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert report.read_text(encoding="utf-8") == to_json(evaluator.evaluate(predictions))
+
+
+WITHOUT_DASK = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("dask", "distributed", "fsspec"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from mwzeval.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dask", "local"], "evaluating on a cluster needs Dask, which is not installed"),
+        (["memory://part-*"], "reading from URLs needs fsspec, which is not installed"),
+    ],
+)
+def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], message: str) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    report = str(tmp_path / "report.json")
+    verb = ["evaluate", "-bs", "-o", report, "--shards", *paths]
+    program = [sys.executable, "-c", WITHOUT_DASK, *verb]
+    done = subprocess.run(program, capture_output=True, check=False, text=True)
+    assert done.returncode == 0, "shards of this machine need no extra"
+    done = subprocess.run([*program, *arguments], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "pip install 'mwzeval[distributed]'" in done.stderr

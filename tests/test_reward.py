@@ -1,0 +1,135 @@
+"""`Evaluator.reward`: stateless, the numbers of `evaluate`, and the same wherever it runs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from copy import deepcopy
+from multiprocessing import get_context
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+import mwzeval
+from mwzeval.errors import InputError
+from mwzeval.evaluator import Evaluator
+from mwzeval.metrics.reward import Reward, RewardWeights
+from mwzeval.multiwoz.corpus import corpus_root, load_fold
+from mwzeval.multiwoz.template_system import baseline_predictions, known_services
+from tests.places import SAMPLE_SYSTEMS, sample_predictions
+
+WEIGHTS = RewardWeights(0.25, 0.5, 0.25)
+PROCESSES = 8
+
+
+def rewards_of(system: str, evaluator: Evaluator | None = None) -> list[Reward]:
+    """Return a system's rewards; a process of its own has an evaluator of its own."""
+    evaluator = evaluator or Evaluator(corpus="sample")
+    return evaluator.rewards(sample_predictions(system).items(), weights=WEIGHTS)
+
+
+def test_the_names_are_public() -> None:
+    assert mwzeval.RewardWeights is RewardWeights
+    assert mwzeval.Reward is Reward
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_the_mean_reward_is_inform_and_success(evaluator: Evaluator, system: str) -> None:
+    predictions = sample_predictions(system)
+    before = deepcopy(predictions)
+    rewards = [evaluator.reward(name, turns) for name, turns in predictions.items()]
+    scores = evaluator.evaluate(predictions)["success"]
+    mean = 100 * sum(each.value for each in rewards) / len(rewards)
+    expected = (scores["inform"]["total"] + scores["success"]["total"]) / 2
+    assert mean == pytest.approx(expected, abs=0.051)  # rates are rounded to one decimal
+    assert predictions == before
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_a_turn_changes_what_its_reward_says(evaluator: Evaluator, system: str) -> None:
+    seen = set()
+    for name, turns in sample_predictions(system).items():
+        whole = evaluator.reward(name, turns)
+        before = evaluator.evaluate_dialogue(name, [{**turns[0], "response": ""}])
+        for length, of_turn in enumerate(whole.turns, start=1):
+            part = evaluator.reward(name, turns[:length])
+            after = evaluator.evaluate_dialogue(name, turns[:length])
+            assert part.outcome == after
+            assert part.turns == whole.turns[:length]
+            for domain, outcome in after.domains.items():
+                gained = outcome.inform - before.domains[domain].inform
+                assert gained == (domain in of_turn.offered) - (domain in of_turn.lost)
+                new = before.domains[domain].missing - outcome.missing
+                assert {slot for d, slot in of_turn.provided if d == domain} == new
+                seen |= {f"inform {gained}"} | ({"provided"} if new else set())
+            before = after
+    if system == "good":
+        assert seen == {"inform 0", "inform 1", "provided"}
+
+
+def test_a_batch_may_hold_a_dialogue_many_times(evaluator: Evaluator) -> None:
+    good, weak = sample_predictions("good"), sample_predictions("no-phone")
+    name = next(n for n in good if evaluator.reward(n, good[n]) != evaluator.reward(n, weak[n]))
+    rollouts = [(name, good[name]), (name, weak[name]), (name, good[name][:2]), (name, good[name])]
+    rewards = evaluator.rewards(iter(rollouts))
+    assert rewards == [evaluator.reward(name, turns) for _, turns in rollouts]
+    assert rewards[0] == rewards[3] != rewards[1]
+    assert evaluator.rewards([]) == []
+
+
+def test_each_rollout_of_a_batch_is_judged_alone(evaluator: Evaluator) -> None:
+    predictions = sample_predictions("weak-tracker")
+    stateless = {n: [{"response": t["response"]} for t in p] for n, p in predictions.items()}
+    mixed: list[tuple[str, Any]] = [*predictions.items(), *stateless.items()]
+    expected = [evaluator.reward(name, turns) for name, turns in mixed]
+    assert evaluator.rewards(mixed) == expected
+    assert expected[: len(predictions)] != expected[len(predictions) :]
+
+
+def test_all_problems_of_a_batch_are_reported_with_their_rollout(evaluator: Evaluator) -> None:
+    good = sample_predictions("good")
+    name, turns = next(iter(good.items()))
+    with pytest.raises(InputError) as caught:
+        evaluator.rewards([(name, [{}]), (name, turns), (name, turns * 9), ("smp9999", turns)])
+    kinds = [(problem.file, problem.kind) for problem in caught.value.problems]
+    assert kinds == [
+        ("rollout 0", "missing-response"),
+        ("rollout 2", "too-many-turns"),
+        ("rollout 3", "unknown-dialogue"),
+    ]
+
+
+def test_two_threads_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
+    expected = {system: rewards_of(system, evaluator) for system in SAMPLE_SYSTEMS}
+    shared, start = Evaluator(corpus="sample"), Barrier(2)
+
+    def work(systems: tuple[str, ...]) -> dict[str, list[Reward]]:
+        start.wait()
+        return {system: rewards_of(system, shared) for system in systems}
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(work, [SAMPLE_SYSTEMS, SAMPLE_SYSTEMS[::-1]]))
+    assert found == [expected, expected]
+
+
+def test_eight_processes_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
+    systems = [SAMPLE_SYSTEMS[number % len(SAMPLE_SYSTEMS)] for number in range(PROCESSES)]
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        # Half of them make an evaluator of their own, half are sent this one.
+        sent = [None if number % 2 else evaluator for number in range(PROCESSES)]
+        found = list(pool.map(rewards_of, systems, sent))
+    assert found == [rewards_of(system, evaluator) for system in systems]
+
+
+def test_responses_in_words_are_worth_what_their_placeholders_are() -> None:
+    root = corpus_root("sample", None, offline=True)
+    gold = load_fold("sample", "test", root)
+    plain = Evaluator(corpus="sample", responses="delexicalized")
+    in_words = Evaluator(corpus="sample", responses="lexicalized")
+    filled = baseline_predictions(gold, services=known_services(root))
+    expected = plain.rewards(baseline_predictions(gold).items())
+    assert sum(each.success for each in expected) > 50
+    assert sum(each.success for each in plain.rewards(filled.items())) < 5
+    found = in_words.rewards(filled.items())
+    assert [each.outcome for each in found] == [each.outcome for each in expected]
+    assert [each.turns for each in found] == [each.turns for each in expected]

@@ -1,0 +1,316 @@
+"""Predictions in many files score as those of one file with the same lines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval import shards as shards_module
+from mwzeval.cli import main
+from mwzeval.errors import InputError, UsageError
+from mwzeval.evaluator import Evaluator
+from mwzeval.report.json import to_json, to_plain
+from mwzeval.shards import evaluate_shards, one_after_the_other
+from mwzeval.streams import PIECE, content, expand, lines
+from tests.parts import Predictions, cut, lines_of, packed, write_shards
+from tests.places import sample_predictions
+
+ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.zst", ".jsonl.zst", ".txt")
+Result = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    def evaluate(*arguments: str) -> Result:
+        report = str(tmp_path / "report.out")
+        try:
+            code = main(["evaluate", "-bsrd", "--corpus", "sample", "-o", report, *arguments])
+        except SystemExit as stopped:  # argparse
+            code = int(str(stopped.code))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return evaluate
+
+
+def reported(tmp_path: Path) -> Any:
+    return json.loads((tmp_path / "report.out").read_text(encoding="utf-8"))
+
+
+def in_shards(evaluator: Evaluator, paths: Sequence[str], **options: bool) -> str:
+    return to_json(to_plain(evaluate_shards(evaluator, paths, one_after_the_other, **options)))
+
+
+@settings(max_examples=12)
+@given(st.lists(st.integers(1, 61), min_size=1, max_size=7, unique=True), st.data())
+def test_files_of_any_kind_are_as_one(
+    evaluator: Evaluator,
+    tmp_path_factory: pytest.TempPathFactory,
+    places: list[int],
+    data: st.DataObject,
+) -> None:
+    predictions = sample_predictions("weak-tracker")
+    endings = data.draw(st.permutations(ENDINGS))
+    paths = write_shards(tmp_path_factory.mktemp("shards"), cut(predictions, places), endings)
+    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
+
+
+@pytest.mark.parametrize("place", [0, 25, 61])
+def test_a_turn_without_a_state_in_any_shard_counts_for_all(
+    evaluator: Evaluator, tmp_path: Path, place: int
+) -> None:
+    predictions = sample_predictions("good")
+    del list(predictions.values())[place][0]["state"]
+    paths = write_shards(tmp_path, cut(predictions, [20, 40]))
+    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
+
+
+def test_long_files_are_read_in_batches(
+    evaluator: Evaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards_module, "BATCH", 5)
+    predictions = sample_predictions("good")
+    paths = write_shards(tmp_path, [predictions], [".jsonl.zst"])
+    assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
+
+
+def test_the_command_line_takes_patterns_in_order_of_their_names(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    predictions = sample_predictions("good")
+    write_shards(tmp_path, cut(predictions, [10, 30, 50]), [".jsonl.gz", ".jsonl"])
+    whole = tmp_path / "whole.json"
+    whole.write_text(json.dumps(predictions), encoding="utf-8")
+    code, shown, said = run(str(whole))
+    expected = reported(tmp_path)
+    assert code == 0, said
+    assert run(str(tmp_path / "part-*.jsonl*")) == (0, shown, said)
+    assert reported(tmp_path) == expected
+    paths = sorted(str(path) for path in tmp_path.glob("part-*"))
+    assert run("--shards", *paths) == (0, shown, said)
+    assert reported(tmp_path) == expected
+
+
+def test_any_place_that_fsspec_knows_can_be_read(run: Callable[..., Result]) -> None:
+    memory = fsspec.filesystem("memory")
+    predictions = sample_predictions("good")
+    for number, part in enumerate(cut(predictions, [20, 40])):
+        memory.pipe(f"/runs/{number}.jsonl.zst", packed(part, ".jsonl.zst"))
+    try:
+        code, shown, said = run("memory://runs/*.jsonl.zst")
+        assert (code, said) == (0, "")
+        assert "62 of 62 dialogues" in shown
+        code, _, said = run("memory://runs/none.jsonl")
+        assert (code, "memory://runs/none.jsonl: cannot be read" in said) == (2, True)
+    finally:
+        memory.rm("/runs", recursive=True)
+
+
+def broken(predictions: Predictions, how: str) -> tuple[str, bytes]:
+    text = lines_of(predictions)
+    first = next(iter(predictions))
+    repeated = {first: predictions[first]}
+    table: dict[str, tuple[str, bytes]] = {
+        "half a gzip": (".jsonl.gz", gzip.compress(text)[:-20]),
+        "half a zstd": (".jsonl.zst", zstandard.compress(text)[:-20]),
+        "not zstd": (".jsonl.zst", b"once upon a time"),
+        "nothing": (".jsonl", b""),
+        "an empty gzip file": (".jsonl.gz", b""),
+        "half a line": (".jsonl", text[:-30]),
+        "no JSON": (".json", b"{"),
+        "a list": (".json", b"[]"),
+        "odd bytes": (".jsonl", text + b"\xff\xfe\n"),
+        "an unknown dialogue": (".jsonl", text + b'{"dialogue": "smp9999", "turns": [{}]}\n'),
+        "too many turns": (".jsonl", lines_of({first: [*predictions[first] * 30]})),
+        "twice in one": (".jsonl", text + lines_of(repeated)),
+        "another corpus": (".jsonl", b'{"dialogue": "mul0001", "turns": [{"response": "a"}]}\n'),
+    }
+    return table[how]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("half a gzip", "not a complete gzip file"),
+        ("half a zstd", "not a complete zstd file"),
+        ("not zstd", "not a complete zstd file"),
+        ("nothing", "the file is empty"),
+        ("an empty gzip file", "not a complete gzip file"),
+        ("half a line", "not valid JSON: line 20"),
+        ("no JSON", "not valid JSON: line 1"),
+        ("a list", "dialogue"),
+        ("odd bytes", "line 21: byte 0 is not UTF-8"),
+        ("an unknown dialogue", 'dialogue "smp9999": not in the test fold'),
+        ("too many turns", "system turns; the test fold"),
+        ("twice in one", "given before"),
+        ("another corpus", 'dialogue "mul0001": not in the test fold'),
+    ],
+)
+def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
+    run: Callable[..., Result],
+    evaluator: Evaluator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+    message: str,
+) -> None:
+    monkeypatch.setattr(shards_module, "BATCH", 5)
+    first, second, third = cut(sample_predictions("good"), [20, 40])
+    paths = write_shards(tmp_path, [first, {}, third])
+    ending, content = broken(second, how)
+    bad = Path(paths[1]).with_name(f"part-001{ending}")
+    Path(paths[1]).unlink()
+    bad.write_bytes(content)
+    pattern = str(tmp_path / "part-*")
+    code, shown, said = run(pattern)
+    assert (code, shown) == (2, "")
+    assert f"{bad}: " in said
+    assert message in said
+    assert not (tmp_path / "report.out").exists()
+
+    code, shown, said = run(pattern, "--skip-bad-shards")
+    assert code == 0, said
+    assert f"warning: {bad}: left out, because" in said
+    report = reported(tmp_path)
+    (skipped,) = report["meta"].pop("skipped_shards")
+    assert skipped["shard"] == str(bad)
+    assert message in "\n".join(skipped["problems"])
+    assert report["meta"]["warnings"].pop()["kind"] == "skipped-shard"
+    assert report == json.loads(to_json(evaluator.evaluate({**first, **third})))
+    assert run(pattern, "--skip-bad-shards", "--strict")[0] == 2
+
+
+def test_a_shard_that_is_gone_is_a_bad_one(run: Callable[..., Result], tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    Path(paths[1]).unlink()
+    code, _, said = run("--shards", *paths)
+    assert (code, said) == (2, f"error: {paths[1]}: cannot be read: No such file or directory\n")
+    code, shown, _ = run("--shards", *paths, "--skip-bad-shards")
+    assert (code, "30 of 62 dialogues" in shown) == (0, True)
+
+
+def test_all_bad_shards_are_named_at_once(run: Callable[..., Result], tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
+    for path in paths[1:]:
+        Path(path).write_bytes(b"{}\n")
+    code, _, said = run("--shards", *paths)
+    assert code == 2
+    assert all(f"{path}: line 1: expected" in said for path in paths[1:])
+    Path(paths[0]).write_bytes(b"")
+    code, _, said = run("--shards", *paths, "--skip-bad-shards")
+    assert code == 2, "nothing would be left"
+    assert all(path in said for path in paths)
+
+
+def test_a_dialogue_in_two_shards_is_named_with_both(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    first, second, third = cut(sample_predictions("good"), [20, 40])
+    name = next(iter(second))
+    paths = write_shards(tmp_path, [first, second, {name: second[name], **third}])
+    for options in ((), ("--skip-bad-shards",)):
+        code, _, said = run("--shards", *paths, *options)
+        expected = f'dialogue "{name}": the dialogue is in more than one shard'
+        assert (code, said) == (2, f"error: {expected}: {paths[1]}, {paths[2]}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ci"], "--ci needs the numbers of each dialogue"),
+        (["--per-dialogue"], "only sums are kept"),
+        (["--ceiling"], "only sums are kept"),
+        (["--fail-below", "x.json"], "only sums are kept"),
+        (["--runs"], "shards are parts of one"),
+        (["-f", "html"], "single dialogues"),
+        (["-i", "-"], "standard input is no shard"),
+        (["--workers", "2"], "--dask local"),
+        (["--workers", "0", "--dask", "local"], "invalid"),
+        (["--dask", "elsewhere"], "no address of a Dask scheduler"),
+        (["--dask", "tcp://127.0.0.1:8786", "--workers", "2"], "--dask local"),
+    ],
+)
+def test_what_cannot_be_had_of_shards_is_refused(
+    run: Callable[..., Result], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    code, shown, said = run("--shards", *paths, *arguments)
+    assert (code, shown) == (2, "")
+    assert message in said
+
+
+def test_options_of_shards_need_shards(run: Callable[..., Result], tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    assert "--skip-bad-shards is about --shards" in run(paths[0], "--skip-bad-shards")[2]
+    assert "say --runs when they are runs of one system, --shards" in run(*paths)[2]
+
+
+def test_gates_hold_for_shards(run: Callable[..., Result], tmp_path: Path) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    assert run("--shards", *paths, "--fail-under", "inform=90")[0] == 0
+    assert run("--shards", *paths, "--fail-under", "inform=95")[0] == 1
+
+
+def test_patterns_stand_for_files_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("b2.jsonl", "b10.jsonl", "a.jsonl", "[1].jsonl", "c/d.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    assert expand(["b*.jsonl", "a.jsonl"]) == ["b10.jsonl", "b2.jsonl", "a.jsonl"]
+    assert expand(["[1].jsonl"]) == ["[1].jsonl"], "a file may be called so"
+    assert expand(["**/d.jsonl"]) == ["c/d.jsonl"]
+    assert expand([f"file://{tmp_path}/b*.jsonl"]) == [
+        f"file://{tmp_path}/{name}" for name in ("b10.jsonl", "b2.jsonl")
+    ]
+    with pytest.raises(UsageError, match=r"more than once: a\.jsonl"):
+        expand(["a.jsonl", "a*.jsonl"])
+    with pytest.raises(InputError, match=r"x\*: matches no file\n.*y\*: matches no file"):
+        expand(["x*", "y*"])
+
+
+@given(
+    st.lists(st.text("ab\u2028ü ", max_size=9), max_size=20),
+    st.sampled_from(["", ".gz", ".zst"]),
+    st.integers(1, 3),
+)
+def test_lines_of_a_file_are_those_of_its_text(
+    tmp_path_factory: pytest.TempPathFactory, text: list[str], ending: str, members: int
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / f"text{ending}"
+    raw = "\n".join(text).encode()
+    ways: dict[str, Callable[[bytes], bytes]] = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".zst": zstandard.compress,
+    }
+    compress = ways[ending]
+    size = len(raw) // members + 1
+    path.write_bytes(b"".join(compress(raw[at : at + size]) for at in range(0, len(raw) + 1, size)))
+    expected = [(n, line) for n, line in enumerate(text, start=1) if line.strip()]
+    assert content(str(path)) == raw
+    if expected:
+        assert list(lines(str(path))) == expected
+    else:
+        with pytest.raises(InputError, match="empty"):
+            list(lines(str(path)))
+
+
+def test_long_lines_are_put_together_and_endless_ones_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "long.jsonl"
+    long = "x" * (3 * PIECE + 5)
+    path.write_text(f"{long}\ny\n{long}", encoding="utf-8")
+    assert list(lines(str(path))) == [(1, long), (2, "y"), (3, long)]
+    monkeypatch.setattr("mwzeval.streams.LONGEST_LINE", 2 * PIECE)
+    with pytest.raises(InputError, match="a line is longer than"):
+        list(lines(str(path)))
