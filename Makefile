@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: evaluate test lint unit bench clean
+.PHONY: evaluate test nightly lint unit bench clean
 
 .venv/installed: pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
@@ -18,9 +18,13 @@ lint: .venv/installed
 	$(BIN)/mypy
 
 unit: .venv/installed
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test: lint unit
+
+# What takes minutes: figures over many seeds. Every night, and before a release.
+nightly: .venv/installed
+	$(BIN)/python -m pytest -n 2 -m slow
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks

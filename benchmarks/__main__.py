@@ -9,7 +9,17 @@ from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import delexicalization, multiwoz, reporting, sharding
+from benchmarks import (
+    crosswoz_scoring,
+    crosswoz_simulation,
+    delexicalization,
+    dstc7,
+    dstc7_baselines,
+    multiwoz,
+    reporting,
+    sharding,
+    training,
+)
 from benchmarks.measure import Row
 from mwzeval.version import __version__
 
@@ -31,6 +41,11 @@ def main() -> int:
         reporting.rows(folder, yardstick),
         delexicalization.rows(folder),
         sharding.rows(folder),
+        training.rows(folder),
+        dstc7.rows(),
+        dstc7_baselines.rows(),
+        crosswoz_scoring.rows(folder.parents[1] / "crosswoz"),
+        crosswoz_simulation.rows(folder.parents[1] / "crosswoz"),
     ):
         lines.append(_line(row))
         print(lines[-1], flush=True)

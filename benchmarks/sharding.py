@@ -29,7 +29,7 @@ SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
 """Those with states. Neighbouring dialogues and rollouts are of different ones, so that there is
 as much to remember in every shard."""
 
-DIALOGUES = 30_000
+DIALOGUES = 100_000
 FEW_DIALOGUES = 10_000
 DIALOGUES_OF_A_SHARD = 2_500
 LEAST_SPEED_UP = 1.6
@@ -106,7 +106,7 @@ def rows(predictions: Path, repetitions: int = REPETITIONS) -> Iterator[Row]:
             ratio >= LEAST_SPEED_UP if bar else None,
         )
     yield Row(
-        "… the same in processor time, busiest worker and this process, which others cannot disturb",
+        "… the same in processor time: of the busiest worker, and of this process",
         "",
         statistics.median(busy),
         "",

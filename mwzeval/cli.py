@@ -39,6 +39,7 @@ VERBS = {
     "tools-schema": "print the JSON tool schema for systems that call tools",
     "baseline": "run a baseline system over a fold and write its predictions",
     "dstc7": "baselines, synthetic data and conversions for DSTC7 sentence selection",
+    "crosswoz": "statistics, simulation, templates, policy and NLU of CrossWOZ",
     "data": "show, download or verify corpus files; copy example predictions",
 }
 """Each verb is a module of `mwzeval.commands` with `add_arguments(parser)` and `run(arguments)`."""

@@ -14,7 +14,7 @@ from mwzeval.collector import no_garbage_collection
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.measure import Resampling, Scored
 from mwzeval.metrics.goal_success import DialogueOutcome
-from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, collected
+from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
 from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.choices import (
     AUTO,
@@ -282,7 +282,7 @@ class Evaluator:
         """
 
         def reward(rollout: tuple[str, Turns], place: str) -> Reward:
-            scorer, dialogue = self._normalized(*rollout, place)
+            scorer, dialogue = self._normalized(*checked_pair(rollout, place), place)
             return scorer.reward(dialogue, weights)
 
         return collected(reward, rollouts, "rollout")

@@ -220,8 +220,9 @@ def reward_function(
     turns before the one that a completion is (empty for the first; each a turn as in predictions).
     A completion is text, or a list of messages of which the last is taken. Its reward is the value
     of the dialogue up to and including it, or, with `credit_only`, the credit of the turn itself
-    (see `mwzeval.metrics.reward`). Raises `UsageError` when a column is missing or of another
-    length, `InputError` for turns that cannot be scored.
+    (see `mwzeval.metrics.reward`). Null in `previous_turns` is what is not there: tables such as
+    those of `datasets` give every turn all keys that any turn has. Raises `UsageError` when a
+    column is missing or of another length, `InputError` for turns that cannot be scored.
     """
 
     def rewards_of(
@@ -244,13 +245,20 @@ def reward_function(
                 f"{', '.join(wrong)}"
             )
         turns = [
-            [*before, parse(completion_text(completion))]
+            [*_without_nulls(before or ()), parse(completion_text(completion))]
             for before, completion in zip(previous_turns, completions, strict=True)
         ]
         rewards = evaluator.rewards(zip(dialogue_id, turns, strict=True), weights=weights)
         return [each.turns[-1].credit if credit_only else each.value for each in rewards]
 
     return rewards_of
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return lists and dicts without keys whose value is null."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def completion_text(completion: Any) -> str:

@@ -19,6 +19,7 @@ LAYERS = {
     **dict.fromkeys(
         ("files", "streams", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),
+    "tensor_files": 1,
     **dict.fromkeys(
         ("type_counts", "measure", "comparison", "gates", "runs", "leaderboard", "report"), 2
     ),

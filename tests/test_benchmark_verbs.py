@@ -108,6 +108,16 @@ def test_explain_counts_reasons_and_shows_an_example(capsys: pytest.CaptureFixtu
     assert main(["explain", "--benchmark", "dstc7", OVERLAP, "nobody"]) == 2
 
 
+def test_outcomes_lost_for_the_same_reason_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--benchmark", "dstc7", OVERLAP, "--worst", "10"]) == 0
+    example = ""
+    seen = set()
+    for line in capsys.readouterr().out.splitlines():
+        example = example if line.startswith(" ") else line
+        assert (example, line) not in seen
+        seen.add((example, line))
+
+
 def test_report_writes_one_page(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "--benchmark", "dstc7", RANDOM, OVERLAP, "-o", "page.html"]) == 0
     page = (elsewhere / "page.html").read_text(encoding="utf-8")

@@ -274,6 +274,38 @@ def test_slot_domains_are_added_to_every_turn(elsewhere: Path, program: tuple[st
     assert read_json(elsewhere / "in.json") == with_placeholders()
 
 
+def test_slot_domains_are_added_to_other_formats(elsewhere: Path) -> None:
+    listed = [
+        {
+            "dialogue_id": f"{name}.json",
+            "turns": [
+                said
+                for turn in turns
+                for said in (
+                    {"speaker": "USER", "utterance": "and now?", "frames": []},
+                    {"speaker": "SYSTEM", "utterance": turn["response"], "frames": []},
+                )
+            ],
+        }
+        for name, turns in with_placeholders().items()
+    ]
+    (elsewhere / "in.json").write_text(json.dumps(listed))
+    done = run(MWZEVAL, "add-slot-domains", "-i", "in.json", "-o", "out.json")
+    assert (done.returncode, done.stderr) == (0, b"out.json: 3 of 3 turns have a domain\n")
+    first = read_json(elsewhere / "out.json")["sng0001"][0]
+    assert first == {
+        "response": "[restaurant_name] is in [value_area]",
+        "active_domains": ["restaurant"],
+    }
+
+
+def test_a_file_in_place_of_a_percentage_is_told(elsewhere: Path) -> None:
+    done = run(EVALUATE, "-s", "--ci", GOOD)
+    assert done.returncode == 2
+    assert b"a percentage, such as 95" in done.stderr
+    assert b"before --ci" in done.stderr
+
+
 def test_active_domains_that_are_there_are_overwritten_only_on_request(elsewhere: Path) -> None:
     done = run(ADD_SLOT_DOMAINS, "-i", GOOD, "-o", "out.json")
     assert (done.returncode, done.stdout) == (2, b"")

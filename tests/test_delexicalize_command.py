@@ -95,6 +95,35 @@ def test_bad_input_is_told_and_nothing_written(
     assert not output.exists()
 
 
+def test_other_formats_are_checked_as_they_stand_and_written_as_our_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sample_predictions("lexicalized")
+    messages = {
+        name: [
+            message
+            for turn in turns
+            for message in (
+                {"role": "user", "content": "and now?"},
+                {"role": "assistant", "content": turn["response"]},
+            )
+        ]
+        for name, turns in before.items()
+    }
+    (tmp_path / "in.json").write_text(json.dumps(messages))
+    arguments = ["delexicalize", str(tmp_path / "in.json"), "-o", str(tmp_path / "out.json")]
+    assert main([*arguments, "--strict"]) == 2
+    assert "no function is called anywhere" in capsys.readouterr().err
+    assert not (tmp_path / "out.json").exists()
+    assert main(arguments) == 0
+    assert "no function is called anywhere" in capsys.readouterr().err
+    after = read_json(tmp_path / "out.json")
+    assert {name: len(turns) for name, turns in after.items()} == {
+        name: len(turns) for name, turns in before.items()
+    }
+    assert set(after["smp0021"][0]) == {"response", "state", "bookings"}
+
+
 def test_responses_of_one_kind_are_told_apart() -> None:
     for system, expected in (("lexicalized", "lexicalized"), ("good", "delexicalized")):
         evaluator = Evaluator(success=True, corpus="sample")

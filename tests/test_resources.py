@@ -451,3 +451,22 @@ def wait_for_a_partial_file(folder: Path) -> Path:
                 return path
         time.sleep(0.02)
     raise AssertionError("no download began")
+
+
+def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "public_files.tsv"
+    table.write_text(f"{HEADER}game/test.json\tsome/where\tc0ffee\ttest.json\tb10b\t\n")
+    shelf = tmp_path / "shelf"
+    inner = shelf / "game"
+    inner.mkdir(parents=True)
+    monkeypatch.setenv("MWZEVAL_DATA", str(shelf))
+    assert locate(None, table=table, name="game").path == inner
+    assert locate(shelf, table=table, name="game").path == inner
+    assert locate(shelf, table=table, name="other").path == shelf
+    # A folder with a published file at its place is the benchmark's own, whatever else is in it.
+    (inner / "test.json").write_text("{}")
+    assert locate(None, table=table, name="game").path == shelf
+    (inner / "game").mkdir()
+    assert locate(inner, table=table, name="game").path == inner / "game"

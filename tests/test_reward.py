@@ -99,6 +99,13 @@ def test_all_problems_of_a_batch_are_reported_with_their_rollout(evaluator: Eval
     ]
 
 
+def test_what_is_no_pair_is_told(evaluator: Evaluator) -> None:
+    turns = sample_predictions("good")["smp0021"]
+    for odd in ({"smp0021": turns}, [("smp0021", turns, 1)], [5], ["ab"]):
+        with pytest.raises(InputError, match=r"^rollout 0: expected a pair \(dialogue id, turns\)"):
+            evaluator.rewards(odd)  # type: ignore[arg-type]
+
+
 def test_two_threads_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
     expected = {system: rewards_of(system, evaluator) for system in SAMPLE_SYSTEMS}
     shared, start = Evaluator(corpus="sample"), Barrier(2)

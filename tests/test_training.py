@@ -291,6 +291,26 @@ def test_the_example_keeps_the_best_epoch_and_both_ways_agree(tmp_path: Path) ->
     assert (tmp_path / "best" / "model.safetensors").exists()
 
 
+def test_nulls_of_previous_turns_are_what_is_not_there(evaluator: Evaluator) -> None:
+    name, turns = next(iter(sample_predictions("good").items()))
+    domains = {domain for turn in turns for domain in turn["state"]}
+    assert len(turns) > 2
+    as_in_a_table = [
+        {**turn, "bookings": None, "state": dict.fromkeys(domains) | turn["state"]}
+        for turn in turns[:2]
+    ]
+    reward = reward_function(evaluator, weights=RewardWeights(1, 1, 1))
+    text = turns[2]["response"]
+    plain, filled = (
+        reward(completions=[text], dialogue_id=[name], previous_turns=[before])
+        for before in (turns[:2], as_in_a_table)
+    )
+    assert plain == filled
+    assert reward(completions=[text], dialogue_id=[name], previous_turns=[None]) == reward(
+        completions=[text], dialogue_id=[name], previous_turns=[[]]
+    )
+
+
 def test_a_reward_function_has_the_signature_of_trl(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     names = list(predictions)[:5]

@@ -9,13 +9,14 @@ import argparse
 import json
 import sys
 
-from mwzeval.commands.arguments import add_input
+from mwzeval.commands.arguments import add_input, add_input_format
 from mwzeval.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_input(parser)
+    add_input_format(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -31,11 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert and write; return the exit code."""
     from mwzeval.files import STANDARD_INPUT, write_atomically
-    from mwzeval.multiwoz.predictions import read_predictions
+    from mwzeval.multiwoz.formats.adaptation import adapt
+    from mwzeval.multiwoz.predictions import Findings, read_predictions
     from mwzeval.multiwoz.slot_domains import add_slot_domains, has_active_domains
 
-    predictions = read_predictions(arguments.input)
-    completed = add_slot_domains(predictions, file=arguments.input)
+    findings = Findings(arguments.input)
+    predictions = adapt(read_predictions(arguments.input), arguments.input_format, findings)
+    findings.check()
+    completed = add_slot_domains(predictions, findings)
     if has_active_domains(predictions) and not arguments.yes:
         if arguments.input == STANDARD_INPUT or not sys.stdin.isatty():
             raise UsageError("every turn has active_domains already; --yes overwrites them")

@@ -151,7 +151,11 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
 
 
 def _confidence(text: str) -> float:
-    value = float(text.rstrip("%"))
+    try:
+        value = float(text.rstrip("%"))
+    except ValueError:
+        message = f"a percentage, such as 95, not {text!r} (if this is a file: put it before --ci)"
+        raise argparse.ArgumentTypeError(message) from None
     return value / 100 if value > 1 else value
 
 

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Delexicalise, write and print; return the exit code."""
     from mwzeval.evaluator import Evaluator
     from mwzeval.files import write_atomically
-    from mwzeval.multiwoz.choices import LEXICALIZED, OWN_FORMAT
+    from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.delexicalized_predictions import DelexicalizedInput
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions import Findings, read_predictions
@@ -65,12 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
         rules=arguments.rules,
         data=arguments.data,
         offline=arguments.offline,
-        input_format=OWN_FORMAT,
+        input_format=arguments.input_format,
         responses=LEXICALIZED,
     )
-    findings = Findings(arguments.predictions)
-    raw = adapt(read_predictions(arguments.predictions), arguments.input_format, findings)
-    findings.check()
+    raw = read_predictions(arguments.predictions)
     checked = evaluator.checked(raw, file=arguments.predictions)
     if arguments.strict and checked.warnings:
         raise InputError(checked.warnings)
@@ -79,7 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mentions:
         lines = (json.dumps(record, ensure_ascii=False) for record in delexicalized.records())
         write_atomically(arguments.mentions, "".join(f"{line}\n" for line in lines))
-    written = json.dumps(delexicalized.written_into(raw), indent=1, ensure_ascii=False) + "\n"
+    # The same once more, because what is written keeps keys that nobody scores.
+    adapted = adapt(raw, arguments.input_format, Findings())
+    written = json.dumps(delexicalized.written_into(adapted), indent=1, ensure_ascii=False) + "\n"
     table = render(_document(delexicalized.account.plain()), arguments.format)
     if arguments.output in STANDARD_OUTPUT:
         sys.stdout.write(written)

@@ -192,7 +192,11 @@ def _generate(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.tracks import track_of
 
     folder = Path(arguments.output)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"cannot make the folder {arguments.output}: {reason}") from None
     sizes = Sizes(arguments.train, arguments.dev, arguments.test)
     written = write_track(folder, track_of(arguments.track), sizes, Recipe(seed=arguments.seed))
     for what, path in written.items():

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mwzeval.crosswoz.database import Database
 from mwzeval.crosswoz.dialogues import Dialogue, dialogue_from_json
 from mwzeval.crosswoz.names import ATTRACTION, HOTEL, METRO, RESTAURANT
+from mwzeval.crosswoz.text_files import gbk_message, is_gbk
 from mwzeval.derived import combined_fingerprint
 from mwzeval.errors import DataError, UsageError, did_you_mean
 from mwzeval.resources import DataRoot
@@ -77,21 +79,41 @@ def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fo
     """
     _check("revision", revision, tuple(REVISIONS))
     _check("fold", fold, FOLDS)
-    layout = REVISIONS[revision]
-    dialogues = root.require(*(place.format(fold=fold) for place in layout.dialogues))
-    tables = {
-        domain: root.require(*(place.format(table=table) for place in layout.tables))
-        for domain, table in TABLES.items()
-    }
-    paths = [dialogues, *tables.values()]
-    fingerprint = combined_fingerprint({str(path.relative_to(root.path)): path for path in paths})
+    places = REVISIONS[revision].dialogues
+    dialogues = root.require(*(place.format(fold=fold) for place in places))
+    tables = _table_files(root, revision)
     return Fold(
         revision=revision,
         name=fold,
-        checksum=fingerprint[:8],
+        checksum=_checksum(root, [dialogues, *tables.values()]),
         dialogues=read_dialogues(dialogues),
         tables={domain: _read_table(path) for domain, path in tables.items()},
     )
+
+
+def load_database(root: DataRoot, revision: str = RELEASE) -> tuple[Database, str]:
+    """Return the database of a revision, and 8 hexadecimal digits over its files.
+
+    Raises `UsageError` for an unknown revision, `DataError` when files are missing or not what they
+    should be.
+    """
+    _check("revision", revision, tuple(REVISIONS))
+    tables = _table_files(root, revision)
+    database = Database({domain: _read_table(path) for domain, path in tables.items()})
+    return database, _checksum(root, tables.values())
+
+
+def _table_files(root: DataRoot, revision: str) -> dict[str, Path]:
+    places = REVISIONS[revision].tables
+    return {
+        domain: root.require(*(place.format(table=table) for place in places))
+        for domain, table in TABLES.items()
+    }
+
+
+def _checksum(root: DataRoot, paths: Iterable[Path]) -> str:
+    files = {str(path.relative_to(root.path)): path for path in paths}
+    return combined_fingerprint(files)[:8]
 
 
 def read_dialogues(path: Path) -> dict[str, Dialogue]:
@@ -124,12 +146,22 @@ def _read_table(path: Path) -> Any:
     return rows
 
 
+def dialogue_ids(path: Path) -> frozenset[str]:
+    """Return the ids of the dialogues of a file, which are not looked at. Raises `DataError`."""
+    plain = _read_json(path)
+    return frozenset(plain if isinstance(plain, dict) else ())
+
+
 def _read_json(path: Path) -> Any:
     try:
         if path.suffix != ".zip":
-            return json.loads(path.read_bytes())
-        with zipfile.ZipFile(path) as archive:
-            return json.loads(archive.read(path.name.removesuffix(".zip")))
+            raw = path.read_bytes()
+        else:
+            with zipfile.ZipFile(path) as archive:
+                raw = archive.read(path.name.removesuffix(".zip"))
+        if is_gbk(raw):
+            raise DataError(f"{path}: {gbk_message(path.name)}")
+        return json.loads(raw)
     except (OSError, ValueError, LookupError, RecursionError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} cannot be read: {error}") from None
 

@@ -8,8 +8,9 @@ up there and remembered. Nothing leaks from one query into the next.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate, compress
 from typing import Any, NamedTuple
 
 from mwzeval.crosswoz.constraints import PRICE_SLOTS, price_bounds, rating_bounds
@@ -17,7 +18,9 @@ from mwzeval.crosswoz.names import (
     CAR_PLATE,
     CAR_TYPE,
     DEPARTURE,
+    DEPARTURE_STATION,
     DESTINATION,
+    DESTINATION_STATION,
     DISHES,
     METRO,
     NAME,
@@ -25,19 +28,26 @@ from mwzeval.crosswoz.names import (
     RATING,
     SERVICES,
     STATE_SLOTS,
+    STATION,
     TAXI,
     VENUE_DOMAINS,
 )
 
 Record = Mapping[str, Any]
+BETWEEN_TEXTS = "\0"
 REMEMBERED = 2**14
 """Answers kept before the oldest is forgotten: bounds memory on hostile input."""
 SEVERAL_ITEMS = frozenset({DISHES, SERVICES})
 """Slots whose value asks for several items, with blanks between."""
 ITEM_LISTS = frozenset({DISHES, SERVICES, *NEARBY.values()})
 DEPARTURE_MARK, DESTINATION_MARK = "(起点)", "(终点)"
+STATION_OF_END = {DEPARTURE_STATION: DEPARTURE, DESTINATION_STATION: DESTINATION}
+"""The slot with a station → the slot with the end of the trip that it is near."""
 TAXI_RECORD = {CAR_TYPE: "#CX", CAR_PLATE: "#CP"}
 """What every taxi is: placeholders, which gold system acts hold as well."""
+
+
+_AS_TRUTH = bytes.maketrans(b"01", b"\0\1")
 
 
 class Entity(NamedTuple):
@@ -48,20 +58,43 @@ class Entity(NamedTuple):
 
 
 class _Texts:
-    """An index of texts: which rows have a text that contains a piece?"""
+    """An index of texts: which rows have a text that contains a piece?
+
+    All distinct texts stand in one, which is searched as a whole: a piece is found in thousands of
+    texts at the speed of one search.
+    """
 
     def __init__(self, texts_of_rows: Iterable[Iterable[str]]) -> None:
-        self._rows_of: dict[str, int] = {}
+        rows_of: dict[str, int] = {}
         for index, texts in enumerate(texts_of_rows):
             for text in texts:
-                self._rows_of[text] = self._rows_of.get(text, 0) | 1 << index
+                rows_of[text] = rows_of.get(text, 0) | 1 << index
+        self._texts = tuple(rows_of)
+        self._rows = tuple(rows_of.values())
+        self._joined = BETWEEN_TEXTS.join(self._texts)
+        lengths = (len(text) + len(BETWEEN_TEXTS) for text in self._texts)
+        # Where the text after each begins.
+        self._ends = tuple(accumulate(lengths))
 
     def containing(self, piece: str) -> int:
         rows = 0
-        for text, of_text in self._rows_of.items():
-            if piece in text:
-                rows |= of_text
+        for index in self._indices(piece):
+            rows |= self._rows[index]
         return rows
+
+    def first_containing(self, piece: str) -> str | None:
+        return next((self._texts[index] for index in self._indices(piece)), None)
+
+    def _indices(self, piece: str) -> Iterator[int]:
+        if BETWEEN_TEXTS in piece or not piece:
+            # Neither can be told from where two texts meet.
+            yield from (i for i, text in enumerate(self._texts) if piece in text)
+            return
+        place = self._joined.find(piece)
+        while place >= 0:
+            index = bisect_right(self._ends, place)
+            yield index
+            place = self._joined.find(piece, self._ends[index])
 
 
 class _Numbers:
@@ -112,12 +145,9 @@ class _Venues:
                     rows &= self._satisfying(slot, value)
         if rows == self._everything:
             return self.entities
-        found = []
-        while rows:
-            lowest = rows & -rows
-            found.append(self.entities[lowest.bit_length() - 1])
-            rows ^= lowest
-        return tuple(found)
+        # The digits of the number, lowest first, choose the entities.
+        digits = f"{rows:b}"[::-1].encode().translate(_AS_TRUTH)
+        return tuple(compress(self.entities, digits))
 
     def _look_up(self, slot: str, value: str) -> int:
         if slot in self._numbers:
@@ -155,6 +185,8 @@ class Database:
             domain: {entity.name: entity for entity in entities[domain]} for domain in VENUE_DOMAINS
         }
         self._stations = entities[METRO]
+        self._station_of = dict(reversed(self._stations))  # of equal names the first counts
+        self._places = _Texts([name] for name, _ in self._stations)
         self._stop = lru_cache(REMEMBERED)(self._first_stop)
         self._answer = lru_cache(REMEMBERED)(self._query)
 
@@ -177,6 +209,19 @@ class Database:
         """Return the venue of exactly this name, None when the database has none."""
         return self._by_name.get(domain, {}).get(name)
 
+    def trip_facts(self, domain: str, ends: Mapping[str, str]) -> dict[str, Any]:
+        """Return what can be asked about a metro or taxi trip, by slot.
+
+        A station is None where the database knows none, or an end has no name.
+        """
+        if domain == TAXI:
+            return dict(TAXI_RECORD)
+        facts: dict[str, Any] = {}
+        for slot, end in STATION_OF_END.items():
+            stop = self._stop(DEPARTURE_MARK, ends[end]) if ends.get(end) else None
+            facts[slot] = None if stop is None else stop.record.get(STATION)
+        return facts
+
     def _query(self, domain: str, *constraints: tuple[str, str]) -> tuple[Entity, ...]:
         asked = dict(constraints)
         if domain in self._venues:
@@ -193,10 +238,8 @@ class Database:
         return tuple(stop for stop in stops if stop is not None)
 
     def _first_stop(self, mark: str, place: str) -> Entity | None:
-        for name, record in self._stations:
-            if place in name:
-                return Entity(f"{mark} {name}", record)
-        return None
+        name = self._places.first_containing(place)
+        return None if name is None else Entity(f"{mark} {name}", self._station_of[name])
 
     def __getstate__(self) -> dict[str, Any]:
         tables = {domain: of.entities for domain, of in self._venues.items()}

@@ -37,7 +37,8 @@ class SemanticTuple(NamedTuple):
     @property
     def done(self) -> bool:
         """Whether it has been expressed and is answered."""
-        return self.expressed and bool(self.value) and not self.refers
+        value = self.value
+        return self.expressed and bool(value) and not (isinstance(value, str) and "id" in value)
 
     def with_value(self, value: str | tuple[str, ...], *, expressed: bool = True) -> SemanticTuple:
         """Return the same line with another value."""

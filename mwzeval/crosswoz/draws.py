@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -44,14 +47,20 @@ class RandomDraws:
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
         """Return the items in random order."""
-        order = list(items)
-        self._random.shuffle(order)
-        return order
+        draw = self._random.random
+        return sorted(items, key=lambda _: draw())
 
     def weighted(self, items: Sequence[Item], weights: Sequence[float]) -> Item:
         """Return one of the items by weight."""
-        return self._random.choices(items, weights)[0]
+        sums = _sums(tuple(weights))
+        place = bisect_right(sums, self._random.random() * sums[-1])
+        return items[min(place, len(items) - 1)]
 
     def happens(self, probability: float) -> bool:
         """Return True with the given probability."""
         return self._random.random() < probability
+
+
+@lru_cache(maxsize=256)
+def _sums(weights: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(accumulate(weights))

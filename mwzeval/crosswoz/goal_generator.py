@@ -46,6 +46,7 @@ from mwzeval.crosswoz.names import (
     VENUE_DOMAINS,
     YES,
 )
+from mwzeval.errors import DataError
 
 Value = str | tuple[str, ...]
 MOST_SUBGOALS = 5
@@ -107,10 +108,21 @@ class SubGoal:
 
 
 class GoalGenerator:
-    """Draws goals whose values a database has."""
+    """Draws goals whose values a database has.
+
+    Raises `DataError` naming all that the database lacks for it.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        lacking = [domain for domain in VENUE_DOMAINS if not database.entities(domain)]
+        if not self._common_dishes:
+            lacking.append(f"{DISHES} that two restaurants have")
+        if not self._service_frequencies:
+            lacking.append(SERVICES)
+        lacking += [slot for (_, slot), values in self._frequencies.items() if not values]
+        if lacking:
+            raise DataError(f"goals cannot be drawn from a database without {', '.join(lacking)}")
 
     def goal(self, draws: Draws) -> Goal:
         """Return a new goal."""

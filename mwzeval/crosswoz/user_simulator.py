@@ -46,11 +46,16 @@ class RuleSimulator:
         self.goal = list(goal)
         self.state = [line.with_value(line.value, expressed=False) for line in goal]
         self._draws = draws
+        self._lines_of: dict[int, list[int]] = {}
+        for index, line in enumerate(goal):
+            self._lines_of.setdefault(line.subgoal, []).append(index)
+        self._known: list[SemanticTuple] | None = None
+        self._done_before = 0
 
     @property
     def terminated(self) -> bool:
         """Whether everything was expressed and answered."""
-        return all(line.done for line in self.state)
+        return not self._current()
 
     def begin(self) -> Acts:
         """Return what the user says first."""
@@ -68,9 +73,9 @@ class RuleSimulator:
 
     def update(self, system_acts: Iterable[Act]) -> None:
         """Take in what the system says."""
-        if self.terminated:
-            return
         lines = self._current()
+        if not lines:
+            return
         domain = self.state[lines[0]].domain
         acts = tuple(system_acts)
         informed: dict[tuple[str, str], list[str]] = {}
@@ -94,13 +99,14 @@ class RuleSimulator:
 
     def act(self) -> Acts:
         """Return what the user says next; it is expressed from now on."""
-        if self.terminated:
+        current = self._current()
+        if not current:
             goodbye = [general("bye")] if self._draws.happens(GOODBYE) else []
             return ordered([general("thank"), *goodbye])
         references: list[Act] = []
         constraints: list[int] = []
         requests: list[int] = []
-        for index in self._current():
+        for index in current:
             line = self.state[index]
             if not line.value:
                 requests.append(index)
@@ -118,10 +124,18 @@ class RuleSimulator:
             acts += self._express(index)
         return ordered(acts)
 
-    def _current(self) -> list[int]:
-        """Return the lines of the first sub-goal that is not done."""
-        current = next(line.subgoal for line in self.state if not line.done)
-        return [i for i, line in enumerate(self.state) if line.subgoal == current]
+    def _current(self) -> Sequence[int]:
+        """Return the lines of the first sub-goal that is not done; none when all are."""
+        state = self.state
+        if self._known is not state:
+            self._known, self._done_before = state, 0
+        # Sub-goals that are done stay so.
+        for index in range(self._done_before, len(state)):
+            if not state[index].done:
+                lines = self._lines_of[state[index].subgoal]
+                self._done_before = lines[0]
+                return lines
+        return ()
 
     def _express(self, index: int) -> list[Act]:
         line = self.state[index] = self.state[index]._replace(expressed=True)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import io
+import lzma
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
-from mwzeval.dstc7.streams import MEGABYTE, not_utf8
+from mwzeval.dstc7.streams import MEGABYTE, decompressed, not_utf8
 from mwzeval.dstc7.tracks import Track, track_of_file
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.files import STANDARD_INPUT
 
 MAGIC = b"PK\x03\x04"
+
+DAMAGE = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    # A version or method that Python lacks, a password, names or lengths that make no sense.
+    *(NotImplementedError, RuntimeError, ValueError),
+)
+"""What `zipfile` raises for archives that cannot be read."""
 
 
 def is_archive(path: str | Path) -> bool:
@@ -25,7 +36,7 @@ def is_archive(path: str | Path) -> bool:
         return False
 
 
-def tracks_in(path: str | Path) -> Mapping[Track, str]:
+def tracks_in(path: str | Path) -> Mapping[Track, list[str]]:
     """Return the tracks of a zip's files with official names, and these files.
 
     Raises `InputError` when it is damaged.
@@ -33,10 +44,15 @@ def tracks_in(path: str | Path) -> Mapping[Track, str]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except (OSError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise InputError([_damaged(path, str(error))]) from None
-    found = ((track_of_file(name), name) for name in names if "__MACOSX" not in name)
-    return {track: name for track, name in found if track is not None}
+    found: dict[Track, list[str]] = {}
+    for name in names:
+        # Some programs write folders with backslashes.
+        track = track_of_file(name.replace("\\", "/"))
+        if track is not None and "__MACOSX" not in name:
+            found.setdefault(track, []).append(name)
+    return found
 
 
 def read_member(path: str | Path, track: Track | None, *, at_most: int) -> str:
@@ -48,20 +64,22 @@ def read_member(path: str | Path, track: Track | None, *, at_most: int) -> str:
     known = tracks_in(path)
     fitting = [
         name
-        for said, name in known.items()
+        for said, names in known.items()
+        for name in names
         if track is None
         or (said == track)
         or (track.case is None and (said.dataset, said.subtask) == (track.dataset, track.subtask))
     ]
     if len(fitting) != 1:
-        there = ", ".join(known.values()) or "none"
+        there = ", ".join(shorten(name) for names in known.values() for name in names) or "none"
         what = "no track was named" if track is None else f"{track.file_name} is wanted"
         raise UsageError(f"{shorten(str(path))}: {what}; files with official names in it: {there}")
     name = f"{path}/{fitting[0]}"
     try:
         with zipfile.ZipFile(path) as archive, archive.open(fitting[0]) as stream:
-            raw = stream.read(at_most + 1)
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+            content = decompressed(cast(io.BufferedReader, stream))
+            raw = content.read(at_most + 1)
+    except DAMAGE as error:
         raise InputError([_damaged(name, str(error))]) from None
     if len(raw) > at_most:
         message = f"larger than {at_most / MEGABYTE:.0f} MB, the most that a submission may have"

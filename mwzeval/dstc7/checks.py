@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from math import fsum, isfinite
+from math import fsum, inf, isfinite
 
 from mwzeval.dstc7.dialogue_checks import report_lacking
 from mwzeval.dstc7.findings import Findings
@@ -203,9 +203,12 @@ def _check_distribution(example: str, ranking: Ranking, findings: Findings) -> N
     for position in negative:
         message = f"a probability is not negative, found {known[position - 1]:g}"
         findings.add("not-a-distribution", message, fatal=True, example=example, position=position)
-    total = fsum(known)
     if negative:
         return
+    try:
+        total = fsum(known)
+    except OverflowError:
+        total = inf
     if total == 0:
         message = "all probabilities are 0"
         findings.add("not-a-distribution", message, fatal=True, example=example)

@@ -7,19 +7,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.streams import CHUNK, opened
+from mwzeval.dstc7.streams import CHUNK, MEGABYTE, opened
 from mwzeval.errors import InputError, Problem
 from mwzeval.files import STANDARD_INPUT
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANKS = b" \t\r\n"
 
+ITEM_AT_MOST = 100 * MEGABYTE
+"""Some five thousand times as much as an example has."""
+
+DEEPEST = 1000
+"""So many levels are far more than any file has; each costs memory for the whole path to it."""
+
+MANY_LEVELS = 2000
+"""A chunk that opens more than that is parsed in pieces, so that its levels are seen in time."""
+PIECE = 1 << 11
+
 
 def items_of(path: str | Path) -> Iterator[Any]:
     """Yield each item of the array that a JSON file holds, keeping no more than one in memory.
 
     Raises `InputError` with line and column when it is not JSON (only once what stands before has
-    been yielded), not an array, empty, not UTF-8 or cannot be read.
+    been yielded), not an array, empty, not UTF-8 or cannot be read; also for an item that is too
+    large or nested too deeply for memory.
     """
     import ijson
 
@@ -27,23 +38,66 @@ def items_of(path: str | Path) -> Iterator[Any]:
     done: Any = ijson.sendable_list()
     builder = ijson.items_coro(done, "item", use_float=True)
     position, begun = 0, False
+    item = _Item(name)
     with opened(path) as stream:
         while True:
             chunk = stream.read(CHUNK)
             if not begun:
                 chunk, begun = _check_beginning(chunk, name)
-            try:
-                builder.send(chunk)
-            except (ijson.JSONError, UnicodeDecodeError) as error:
+            for piece in _pieces(chunk):
+                item.grow(piece)
+                try:
+                    builder.send(piece)
+                except (ijson.JSONError, UnicodeDecodeError) as error:
+                    yield from done
+                    raise InputError([_broken(path, position, str(error))]) from None
+                except StopIteration:
+                    pass
+                position += len(piece)
+                item.end(len(done))
                 yield from done
-                raise InputError([_broken(path, position, str(error))]) from None
-            except StopIteration:
-                pass
-            position += len(chunk)
-            yield from done
-            del done[:]
+                del done[:]
             if not chunk:
                 return
+
+
+def _pieces(chunk: bytes) -> list[bytes]:
+    """Return the chunk whole, as long as it cannot be nested deeply."""
+    if chunk.count(b"[") + chunk.count(b"{") <= MANY_LEVELS:
+        return [chunk]
+    return [chunk[start : start + PIECE] for start in range(0, len(chunk), PIECE)]
+
+
+class _Item:
+    """Watches how much of memory the item that is being read may take."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._number = 1
+        self._size = self._depth = 0
+
+    def grow(self, piece: bytes) -> None:
+        """Add bytes. Raises `InputError` when it becomes too much.
+
+        Brackets in texts count as well: an item would need a thousand that are never closed.
+        """
+        self._size += len(piece)
+        opened_more = piece.count(b"[") + piece.count(b"{") - piece.count(b"]") - piece.count(b"}")
+        self._depth = max(0, self._depth + opened_more)
+        where = f"item {self._number} of the array"
+        if self._depth > DEEPEST:
+            message = f"{where} is nested too deeply, in more than {DEEPEST:,} levels"
+            raise InputError([Problem("not-json", message, file=self._name)])
+        if self._size > ITEM_AT_MOST:
+            limit = f"{ITEM_AT_MOST / MEGABYTE:.0f} MB"
+            message = f"{where} is larger than {limit}: is it another file?"
+            raise InputError([Problem("too-large", message, file=self._name)])
+
+    def end(self, count: int) -> None:
+        """Say how many items have ended: what comes belongs to the next one."""
+        if count:
+            self._number += count
+            self._size = self._depth = 0
 
 
 def _check_beginning(chunk: bytes, name: str) -> tuple[bytes, bool]:
@@ -83,7 +137,8 @@ class _Locator:
     def problem(self) -> Problem:
         import ijson
 
-        parser = ijson.basic_parse_coro(ijson.sendable_list())
+        events = ijson.sendable_list()
+        parser = ijson.basic_parse_coro(events)
         fed = 0
         with opened(self._name) as stream:
             first = True
@@ -104,6 +159,7 @@ class _Locator:
                         return self._not_json()
                     except StopIteration:
                         pass
+                    del events[:]
                 fed += len(chunk)
         return self._not_json(" (the file ends too early)")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from mwzeval.dstc7.archive import is_archive
 from mwzeval.dstc7.checks import (
     check_examples,
     check_file_name,
@@ -36,7 +37,8 @@ def load(
     All problems go to `findings`, which also knows whether any of them prevents scoring.
     """
     notes = findings.of_file(str(submission))
-    if str(submission) != STANDARD_INPUT:
+    # What is read from an archive has an official name in it.
+    if str(submission) != STANDARD_INPUT and not is_archive(submission):
         check_file_name(str(submission), track, notes)
     ranked = _tried(notes, lambda: read_submission(submission, notes, track))
     files = _Files(gold, track, options, notes)

@@ -28,7 +28,7 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
     name = str(path)
     try:
         with _raw(name) as raw:
-            yield _decompressed(raw)
+            yield decompressed(raw)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError([_unreadable(name, reason)]) from None
@@ -49,7 +49,7 @@ def _raw(name: str) -> Iterator[io.BufferedReader]:
         yield stream
 
 
-def _decompressed(raw: io.BufferedReader) -> BinaryIO:
+def decompressed(raw: io.BufferedReader) -> BinaryIO:
     """Return a stream of what is inside, as the first bytes tell."""
     magic = raw.peek(4)[:4]
     if magic.startswith(GZIP_MAGIC):

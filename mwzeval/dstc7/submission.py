@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,9 +90,17 @@ def _parsed(path: str | Path, track: Track | None) -> Any:
             message += ' — write "NONE" with quotes'
     except RecursionError:
         message = "nested too deeply to be a submission"
-    except ValueError as error:  # an integer of more digits than Python converts
-        message = str(error)
+    except ValueError:  # an integer of more digits than Python converts
+        message = f"{_place_of_long_number(text)}: a number of too many digits"
     raise InputError([Problem("not-json", f"not valid JSON: {message}", file=name)])
+
+
+def _place_of_long_number(text: str) -> str:
+    limit = sys.get_int_max_str_digits()
+    match = re.search(rf"-?[0-9]{{{limit + 1},}}", text)
+    start = match.start() if match else 0
+    line = text.count("\n", 0, start) + 1
+    return f"line {line}, column {start - text.rfind(chr(10), 0, start)}"
 
 
 def check_submission(raw: Any, findings: Findings) -> Submission:

@@ -131,6 +131,7 @@ def track_from(name: str | None, file: str) -> Track:
         example = Track("ubuntu", 1).file_name
         raise UsageError(
             f"{shorten(file)}: the name does not say which dataset and subtask it is of, as "
-            f"{example} does: name the track, one of {', '.join(TRACK_NAMES)}"
+            f"{example} does: name the track (--benchmark or --track), one of "
+            f"{', '.join(TRACK_NAMES)}"
         )
     return said

@@ -28,15 +28,22 @@ COVERAGE_TOLERANCE = 1e-9
 
 
 def found_positions(ranking: Sequence[str], relevant: Sequence[str]) -> tuple[int, ...]:
-    """Return the positions, from 1 and ascending, of the relevant ids that are in the ranking."""
+    """Return the positions, from 1 and ascending, of the relevant ids that are in the ranking.
+
+    Of an id that is ranked again the first position counts.
+    """
     if len(relevant) == 1:
         # The usual case, and some ten times as fast as looking at every place.
         try:
             return (ranking.index(relevant[0]) + 1,)
         except ValueError:
             return ()
-    wanted = set(relevant)
-    return tuple(place for place, item in enumerate(ranking, start=1) if item in wanted)
+    wanted, found = set(relevant), []
+    for place, item in enumerate(ranking, start=1):
+        if item in wanted:
+            found.append(place)
+            wanted.remove(item)
+    return tuple(found)
 
 
 def first_ranks(found: Sequence[Sequence[int]]) -> NDArray[np.int64]:
@@ -108,7 +115,12 @@ def covering(weights: Sequence[float], coverage: float) -> list[int]:
     reaches `coverage`; entries of weight 0 never belong to it. The indices come in that order,
     none when there is no weight.
     """
-    total = fsum(weights)
+    try:
+        total = fsum(weights)
+    except OverflowError:  # so large that only their proportions can be added
+        largest = max(weights)
+        weights = [weight / largest for weight in weights]
+        total = fsum(weights)
     if total <= 0:
         return []
     order = sorted(range(len(weights)), key=lambda index: -weights[index])

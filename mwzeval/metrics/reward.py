@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.metrics.goal_success import (
     DialogueOutcome,
     DomainGoal,
@@ -152,6 +152,17 @@ def collected(
     if problems:
         raise InputError(problems)
     return rewards
+
+
+def checked_pair(rollout: Any, place: str) -> tuple[Any, Any]:
+    """Return a rollout's dialogue id and turns. Raises `InputError` when it is no pair of these."""
+    if isinstance(rollout, list | tuple) and len(rollout) == 2:
+        return rollout[0], rollout[1]
+    message = (
+        f"expected a pair (dialogue id, turns), not {shorten(repr(rollout))} (of predictions, "
+        "dialogue id → turns, take the `.items()`)"
+    )
+    raise InputError([Problem("shape", message, file=place)])
 
 
 def _needs(wanted: DomainGoal) -> int:

@@ -37,8 +37,9 @@ class NearMisses:
 
     def closest(self, word: str) -> str | None:
         """Return the word of a name that an unknown word is close to; None if there is none."""
-        if word in self._closest:
-            return self._closest[word]
+        found = self._closest.get(word, word)  # no unknown word is the closest to itself
+        if found != word:
+            return found
         found = None
         if word not in self._known and word.isalpha() and SHORTEST <= len(word) <= LONGEST:
             best = process.extractOne(

@@ -10,7 +10,7 @@ from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.recognition import Candidate
 from mwzeval.multiwoz.slot_choices import choose_slot, is_about_taxi, way_to_name
 from mwzeval.multiwoz.surface_tables import DOMAINS_OF, GENERIC_WORDS, ORDINARY_WORDS
-from mwzeval.multiwoz.text_tokens import Tokens, fold
+from mwzeval.multiwoz.text_tokens import Tokens, fold, lowered
 from mwzeval.multiwoz.unknown_values import TAILS
 from mwzeval.multiwoz.value_spellings import SPELLED
 
@@ -108,7 +108,7 @@ def read(
             continue
         slot = choose_slot(slot, tokens, candidate, context.active)
         if slot in SPELLED:
-            values = [SPELLED[slot](said)]
+            values = [SPELLED[slot](said if said.isascii() else lowered(said))]
         mention = _mention(candidate, said, slot, values, context)
         if slot == "name":
             context.name(values, mention)

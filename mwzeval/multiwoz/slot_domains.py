@@ -24,13 +24,12 @@ def has_active_domains(predictions: Mapping[str, Any]) -> bool:
 
 
 def add_slot_domains(
-    predictions: Mapping[str, Any], *, file: str | None = None
+    predictions: Mapping[str, Any], findings: Findings
 ) -> dict[str, list[dict[str, Any]]]:
     """Return a copy of the predictions in which every turn has the domains of its placeholders.
 
-    Raises `InputError` when the predictions are not well formed.
+    Raises `InputError` when the predictions are not well formed; problems go to `findings`.
     """
-    findings = Findings(file)
     check_dialogues(predictions, findings, need_responses=True)
     findings.check()
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cached_property
 
 from mwzeval.multiwoz.surface_tables import NUMBER_WORDS, WORD_SPELLINGS
@@ -17,6 +18,29 @@ _TOKEN = re.compile(
     r"|([^\W_]+)(\s?['’`´]\s?s\b)?"
     r"|[^\w\s]"
 )
+_DASHES = (*range(0x2010, 0x2016), 0x2212)
+_ACCENTED = (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
+_FULL_WIDTH = range(0xFF01, 0xFF5F)
+
+
+def _plain_signs() -> dict[int, str]:
+    """Return what letters with accents, dashes and full-width signs are on a plain keyboard.
+
+    One character stands for one, so that places in a text stay what they are.
+    """
+    plain = dict.fromkeys(_DASHES, "-")
+    for code in (*_ACCENTED, *_FULL_WIDTH):
+        letters = unicodedata.normalize("NFKD", chr(code)).lower()
+        sign, marks = letters[0], letters[1:]
+        # Brackets of another kind make no placeholder.
+        if sign.isascii() and sign not in "[]" and all(map(unicodedata.combining, marks)):
+            plain[code] = sign
+    return plain
+
+
+_PLAIN = _plain_signs()
+"""Chat models write `Café` and `01223‑302330`; the database has neither accents nor dashes."""
+
 SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
 """Kinds of tokens."""
 
@@ -56,12 +80,12 @@ class Tokens:
 
 
 def lowered(text: str) -> str:
-    """Return the text in lower case, as long as it was."""
+    """Return the text in lower case and without accents, as long as it was."""
     low = text.lower()
     if len(low) != len(text):
         # A few letters become two: İ → i̇.
         low = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
-    return low
+    return low if low.isascii() else low.translate(_PLAIN)
 
 
 def tokenize(text: str, low: str) -> Tokens:

@@ -39,12 +39,14 @@ def listing_text(explanations: Iterable[Explanation]) -> str:
     lines = []
     for explanation in explanations:
         lines.append(_printable(explanation.unit))
+        # Several outcomes lost for the same reason are one line.
+        reasons = {(r.turn, r.scope, r.code, r.text): r for r in explanation.reasons}.values()
         columns = [
             (LOST, _place(reason), _printable(reason.scope), _printable(reason.code))
-            for reason in explanation.reasons
+            for reason in reasons
         ]
         widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
-        for cells, reason in zip(columns, explanation.reasons, strict=True):
+        for cells, reason in zip(columns, reasons, strict=True):
             start = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
             text = shorten(reason.text, max(WIDTH - len(start) - 5, 20))
             lines.append(f"  {start}  {text}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import east_asian_width
 
 from mwzeval.errors import SHOWN_PROBLEMS, Problem
 from mwzeval.report.sheet import Document, Sheet
@@ -24,15 +25,24 @@ def _sheet_text(sheet: Sheet) -> str:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Return lines of cells in columns: the first one flush left, the others flush right."""
-    widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(
-            [line[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for line in lines
-    )
+    """Return lines of cells in columns: the first one flush left, the others flush right.
+
+    Characters that take two columns of a terminal, as Chinese ones do, count as two.
+    """
+    widths = [max(_width(line[index]) for line in lines) for index in range(len(lines[0]))]
+    rows = []
+    for line in lines:
+        blanks = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        right = [blank + cell for cell, blank in zip(line[1:], blanks[1:], strict=True)]
+        rows.append("  ".join([line[0] + blanks[0], *right]).rstrip())
+    return "\n".join(rows)
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(east_asian_width(character) in "WF" for character in text)
 
 
 def warnings_text(warnings: Sequence[Problem]) -> str:

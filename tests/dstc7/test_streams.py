@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import json
 import resource
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from mwzeval.dstc7 import submission, targets
+from mwzeval.dstc7 import json_array, submission, targets
+from mwzeval.dstc7.json_array import DEEPEST, items_of
 from mwzeval.dstc7.streams import opened, read_text
 from mwzeval.errors import InputError
 from tests.dstc7.cases import kinds
@@ -79,3 +82,41 @@ def test_two_gigabytes_where_a_small_file_is_meant(module: object, tmp_path: Pat
         env={"OPENBLAS_NUM_THREADS": "1", "PATH": ""},
     )
     assert done.stdout == "too-large\n", done.stderr
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, '{"a":' * 30_000, "[" * 2_000 + "]" * 2_000])
+def test_items_nested_too_deeply_are_refused_in_little_memory(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(f'[{{"a": 1}},\n{text}', encoding="utf-8")
+    tracemalloc.start()
+    with pytest.raises(InputError, match=rf"nested too deeply, in more than {DEEPEST:,}"):
+        list(items_of(path))
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+
+
+def test_brackets_in_texts_are_no_levels(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    raw = [["[" * 50, "{" * 50, ["x"] * 3000]] * 100 + [[[1]] * 5000]
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    assert list(items_of(path)) == raw
+
+
+def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_array, "ITEM_AT_MOST", 1_000_000)
+    path = tmp_path / "d.json.gz"
+    path.write_bytes(gzip.compress(b'[{}, {}, {"a": "' + b"x" * 3_000_000))
+    with pytest.raises(InputError, match="item 3 of the array is larger than 1 MB") as caught:
+        list(items_of(path))
+    assert kinds(caught.value.problems) == ["too-large"]
+
+
+def test_what_is_broken_at_its_end_is_located_in_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text("[\n" + '{"a": [1, 2, 3, 4]},\n' * 200_000 + "oops]", encoding="utf-8")
+    tracemalloc.start()
+    with pytest.raises(InputError, match="line 200002, column 1"):
+        for _ in items_of(path):
+            pass
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()

@@ -22,6 +22,7 @@ from mwzeval.dstc7.synthetic.identities import identities
 from mwzeval.dstc7.synthetic.words import Zipf, vocabulary
 from mwzeval.dstc7.targets import read_targets
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
+from mwzeval.errors import UsageError
 from tests.places import ROOT
 
 SMALL = Recipe(vocabulary=3_000, topics=20, pool=1_000)
@@ -199,3 +200,8 @@ def test_the_committed_fixtures_are_what_their_script_writes(tmp_path: Path) -> 
     assert len(made) > 30
     for path, content in made.items():
         assert (ROOT / path).read_bytes() == content, path
+
+
+def test_a_split_has_no_negative_size() -> None:
+    with pytest.raises(UsageError, match="train cannot have -1 examples"):
+        Sizes(train=-1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from mwzeval.dstc7.archive import tracks_in
-from mwzeval.dstc7.evaluation import evaluate
+from mwzeval.dstc7.evaluation import evaluate, validate
 from mwzeval.dstc7.submission import read_submission
 from mwzeval.dstc7.submission_writing import submission_text, write_submission
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_from, track_of, track_of_file
@@ -102,6 +104,53 @@ def test_damaged_zips_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_submission(path)
     assert kinds(caught.value.problems) == ["unreadable"]
+
+
+def test_each_damage_to_a_zip_ends_in_a_located_problem_or_nothing(tmp_path: Path) -> None:
+    content = [{"example-id": n, "candidate-ranking": []} for n in range(200)]
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        whole = tmp_path / "whole.zip"
+        with zipfile.ZipFile(whole, "w", method) as archive:
+            archive.writestr("Ubuntu_subtask_1.json", json.dumps(content))
+        raw = whole.read_bytes()
+        for place in range(4, len(raw), max(1, len(raw) // 150)):
+            damaged = tmp_path / "damaged.zip"
+            damaged.write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
+            with suppress(InputError, UsageError):
+                read_submission(damaged, track=UBUNTU)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../Ubuntu_subtask_1.json", "/etc/Ubuntu_subtask_1.json", "x\\Ubuntu_subtask_1.json"],
+)
+def test_a_zip_is_read_whatever_the_folders_in_it_and_never_unpacked(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "in" / "team.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, json.dumps(submission_of({"1": "A"})))
+    problems = validate(path, Folder(tmp_path).gold("1\tA\n"), UBUNTU)
+    assert kinds(problems) == ["too-few-candidates"]
+    assert not list(tmp_path.rglob("Ubuntu_subtask_1.json"))
+
+
+def test_compressed_files_in_a_zip(tmp_path: Path) -> None:
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        packed = gzip.compress(json.dumps(submission_of({"1": "A"})).encode())
+        archive.writestr("Ubuntu_subtask_1.json.gz", packed)
+    assert read_submission(path)["1"].ids == ("A",)
+
+
+def test_two_files_of_one_track_in_a_zip_are_not_guessed_between(tmp_path: Path) -> None:
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/Ubuntu_subtask_1.json", json.dumps(submission_of({"1": "A"})))
+        archive.writestr("b/Ubuntu_subtask_1.json", json.dumps(submission_of({"1": "B"})))
+    with pytest.raises(UsageError, match=r"a/Ubuntu_subtask_1\.json, b/Ubuntu_subtask_1\.json"):
+        read_submission(path, track=UBUNTU)
 
 
 def test_a_written_submission_is_read_back(tmp_path: Path) -> None:

@@ -607,3 +607,30 @@ def test_several_answers_are_worth_set_recall(tmp_path: Path) -> None:
 def test_options_that_make_no_sense(options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         Options(**options)
+
+
+def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
+    raw = submission_of({"1": [(f"C{n}", 1e308) for n in range(10)]})
+    options = Options(metric="fscore")
+    problems = Folder(tmp_path).problems(raw, "1\tC0\n", options=options)
+    assert [(p.kind, p.message) for p in problems] == [
+        ("not-a-distribution", "the probabilities add up to inf, not to 1")
+    ]
+    fscore = Folder(tmp_path).evaluated(raw, "1\tC0\n", options=options).report().metrics["fscore"]
+    assert fscore["counts"] == {"selected": 9, "correct_selected": 1, "correct": 1}
+
+
+def test_a_number_of_too_many_digits_is_located(tmp_path: Path) -> None:
+    raw = '[\n {"example-id": ' + "9" * 5000 + ', "candidate-ranking": []}]'
+    problems = Folder(tmp_path).problems(raw, "1\tA\n")
+    assert [problem.message for problem in problems] == [
+        "not valid JSON: line 2, column 17: a number of too many digits"
+    ]
+
+
+def test_repeats_of_2018_do_not_lift_set_recall_above_1(tmp_path: Path) -> None:
+    raw = submission_of({"1": "A A B"})
+    options = Options(compat="2018")
+    report = Folder(tmp_path).evaluated(raw, "1\tA,B\n", SEVERAL, options).report()
+    assert report.metrics["ranking"]["set_recall"]["2"] == 0.5
+    assert report.metrics["ranking"]["set_recall"]["5"] == 1

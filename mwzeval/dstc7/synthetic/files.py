@@ -16,6 +16,7 @@ from mwzeval.dstc7.synthetic.identities import identities
 from mwzeval.dstc7.synthetic.knowledge import course_info, course_of, man_pages, profile
 from mwzeval.dstc7.synthetic.world import Recipe, World
 from mwzeval.dstc7.tracks import RANKED, Track
+from mwzeval.errors import UsageError
 
 FIRST_ID = {"train": 1_000_000, "dev": 1_100_000, "test": 1_200_000}
 ADVISING_OFFSET = 500_000
@@ -24,11 +25,19 @@ SPEAKERS = {"ubuntu": ("participant_1", "participant_2"), "advising": ("student"
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many examples each split has; a split of none is not written."""
+    """How many examples each split has; a split of none is not written.
+
+    Raises `UsageError` for a number below 0.
+    """
 
     train: int = 100_000
     dev: int = 5_000
     test: int = 1_000
+
+    def __post_init__(self) -> None:
+        for split, size in (("train", self.train), ("dev", self.dev), ("test", self.test)):
+            if size < 0:
+                raise UsageError(f"{split} cannot have {size} examples")
 
 
 def write_track(

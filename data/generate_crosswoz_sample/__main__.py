@@ -1,0 +1,127 @@
+"""Write the CrossWOZ sample and its predictions: `python data/generate_crosswoz_sample`."""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import example_systems
+from city import TAXI_ROW, build_city
+from wizard import Studio, conversations
+
+from mwzeval.crosswoz.corpus import TABLES
+from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.dialogues import dialogue_from_json
+from mwzeval.crosswoz.participants import RULE_PAPER, system_named
+from mwzeval.crosswoz.policy_vector import Vocabulary
+from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.simulation_log import dialogue_line, header_line
+from mwzeval.crosswoz.simulation_run import log_header, simulated_dialogues
+from mwzeval.crosswoz.task_descriptions import task_description
+from mwzeval.crosswoz.template_files import TemplateNlg, load_templates
+from mwzeval.crosswoz.template_reader import TemplateReader
+
+SEED = 620
+ROOT = Path(__file__).resolve().parents[2]
+FOLDS = {"test": (90_001, 8), "val": (91_001, 4)}
+"""Fold → its first id, and how many dialogues of each goal type it has."""
+SIMULATED = 4
+
+
+def main() -> None:
+    """Write everything below the root that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=ROOT,
+        metavar="DIR",
+        help="where data/crosswoz/sample and predictions are written (default: this repository)",
+    )
+    output: Path = parser.parse_args().output
+    for path, text in sorted(files().items()):
+        target = output / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Bytes, because writing text would change the line ends on Windows.
+        target.write_bytes(text.encode("utf-8"))
+
+
+def files() -> dict[str, str]:
+    """Return the text of every file, by path below the root."""
+    city = build_city(SEED)
+    database = Database({domain: city[table] for domain, table in TABLES.items()})
+    templates = load_templates()
+    words = TemplateNlg(templates, "manual")
+    studio = Studio(database, words, lambda goal: list(task_description(goal)))
+    folds = {
+        fold: conversations(studio, f"{SEED}/{fold}", first, per_type)
+        for fold, (first, per_type) in FOLDS.items()
+    }
+    typed = {
+        fold: [dialogue_from_json(name, plain) for name, plain in dialogues.items()]
+        for fold, dialogues in folds.items()
+    }
+    vocabulary = Vocabulary.mined(
+        dialogue for dialogues in typed.values() for dialogue in dialogues
+    )
+    sample = "data/crosswoz/sample"
+    written = {f"{sample}/{fold}.json": _object(plain) for fold, plain in folds.items()}
+    written |= {f"{sample}/database/{table}_db.json": _array(rows) for table, rows in city.items()}
+    written[f"{sample}/database/taxi_db.json"] = _array([TAXI_ROW])
+    written[f"{sample}/usr_da_voc.json"] = _array(vocabulary.user)
+    written[f"{sample}/sys_da_voc.json"] = _array(vocabulary.system)
+    reader = TemplateReader(templates["user"].manual, templates["system"].manual, database)
+    seed = f"{SEED}/examples"
+    for track, about, predict in (
+        ("nlu", {}, lambda d: example_systems.nlu(d, reader)),
+        ("dst", {"conditioning": "gold_previous_state"}, example_systems.dst),
+        ("policy", {}, lambda d: example_systems.policy(d, database)),
+        ("nlg", {}, lambda d: example_systems.nlg(d, words, seed)),
+        ("sim", {}, lambda d: example_systems.simulator(d, seed)),
+        (
+            "e2e",
+            {"conditioning": "gold_acts"},
+            lambda d: example_systems.end_to_end(d, database, words, seed),
+        ),
+    ):
+        plain = _predictions(track, about, {d.name: predict(d) for d in typed["test"]})
+        written[f"predictions/crosswoz-sample-{track}.json"] = plain
+    written["predictions/crosswoz-sample-simulation.jsonl"] = _log(database)
+    return written
+
+
+def _predictions(track: str, about: Mapping[str, str], dialogues: Mapping[str, Any]) -> str:
+    meta = {"dataset": "crosswoz", "revision": "sample", "split": "test", "track": track, **about}
+    numbered = {
+        name: [{"turn": number, **turn} for number, turn in enumerate(turns)]
+        for name, turns in dialogues.items()
+    }
+    return _object({"_meta": {**meta, "system": "rules and templates"}, **numbered})
+
+
+def _log(database: Database) -> str:
+    """Return what `mwzeval crosswoz simulate --system rule-paper` writes, but for checksums."""
+    system = system_named(RULE_PAPER)
+    setting = Setting(database, system.make)
+    dialogues = simulated_dialogues(setting, per_type=SIMULATED, seed=SEED)
+    about = {"system": system.name, "revision": "sample"}
+    header = header_line(log_header(setting, SEED, SIMULATED, about))
+    return header + "".join(map(dialogue_line, dialogues))
+
+
+def _array(items: Iterable[Any]) -> str:
+    return "[\n" + ",\n".join(_line(item) for item in items) + "\n]\n"
+
+
+def _object(members: Mapping[str, Any]) -> str:
+    lines = (f"{_line(key)}:{_line(value)}" for key, value in members.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""A system of one's own in CrossWOZ's simulation, in ten lines.
+
+Run `mwzeval crosswoz simulate --system examples.crosswoz_own_system:NamesOnly --revision sample`
+in the repository, or this file. It knows one trick: it names a venue and answers nothing else.
+"""
+
+from collections.abc import Iterable
+
+from mwzeval.crosswoz.acts import Act, Acts
+from mwzeval.crosswoz.database import Database
+
+
+class NamesOnly:
+    """Names the first venue of whatever domain the user asks about."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def answer(self, user_acts: Acts) -> Iterable[Act]:
+        """Return what the system says."""
+        for domain in dict.fromkeys(act.domain for act in user_acts if act.intent == "Request"):
+            for venue in self._database.query(domain, {})[:1]:
+                yield Act("Inform", domain, "名称", venue.name)
+
+
+if __name__ == "__main__":
+    from mwzeval.crosswoz.corpus import SAMPLE, load_database
+    from mwzeval.crosswoz.places import corpus_root
+    from mwzeval.crosswoz.simulation import Setting
+    from mwzeval.crosswoz.simulation_run import simulate
+
+    database, _ = load_database(corpus_root(SAMPLE), SAMPLE)
+    print(simulate(Setting(database, NamesOnly), per_type=20).to_text(), end="")

@@ -1,0 +1,120 @@
+"""Who takes part in a simulation, by name: systems that come along, and a user's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mwzeval.crosswoz.acts import Acts
+from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.protocols import MakeSystem, Nlu, Side
+from mwzeval.crosswoz.rule_policy import RuleSystem
+from mwzeval.crosswoz.sl_policy import MODEL_FILE, MakeSlSystem, SlPolicy
+from mwzeval.crosswoz.template_reader import TemplateReader, spellings
+from mwzeval.crosswoz.templates import Templates
+from mwzeval.errors import UsageError, did_you_mean
+
+RULE, RULE_PAPER = "rule", "rule-paper"
+TEMPLATES = "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A system by name: `make` makes one for each dialogue, of acts or, if `in_words`, of words."""
+
+    name: str
+    make: Callable[[Database], Any]
+    in_words: bool = False
+
+
+def system_named(name: str) -> Participant:
+    """Return a system by its name.
+
+    `rule` is the system of rules, `rule-paper` the same with the paper's RuleDST; a folder is that
+    of a trained SL policy; `package.module:Name` is something of the user's own that is called with
+    the database, once a dialogue. Raises `UsageError` for anything else, `InputError` for a policy
+    that cannot be loaded.
+    """
+    if name in (RULE, RULE_PAPER):
+        make: MakeSystem = partial(RuleSystem, paper_compatible=name == RULE_PAPER)
+        return Participant(name, make)
+    if ":" in name:
+        found = _imported(name)
+        return Participant(name, found, in_words=hasattr(found, "respond"))
+    if Path(name).exists():
+        return Participant(name, MakeSlSystem(SlPolicy.load(name)))
+    raise UsageError(
+        f'unknown system "{name}"{did_you_mean(name, (RULE, RULE_PAPER))} (known: {RULE}, '
+        f"{RULE_PAPER}, a folder with {MODEL_FILE}, or package.module:Name)"
+    )
+
+
+@dataclass(slots=True)
+class TrainedNlu:
+    """A trained NLU that each process loads for itself, when it needs it.
+
+    Templates say values in small letters; `spellings` gives those of the database their own back.
+    """
+
+    folder: Path
+    spellings: Mapping[str, str]
+    _loaded: Nlu | None = None
+
+    def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
+        """Return the acts of an utterance."""
+        if self._loaded is None:
+            self._loaded = self.load()
+        acts = self._loaded.understand(utterance, context, side)
+        return tuple(act._replace(value=self.spellings.get(act.value, act.value)) for act in acts)
+
+    def load(self) -> Nlu:
+        """Return the NLU. Raises `InputError` when it is none, `DependencyError`."""
+        from mwzeval.crosswoz.nlu.bert import load_bert
+        from mwzeval.crosswoz.nlu.model import load_tagger
+        from mwzeval.tensor_files import required
+
+        # Processes beside each other share the cores.
+        required("torch").set_num_threads(1)
+        is_bert = (self.folder / "config.json").exists()
+        return load_bert(self.folder) if is_bert else load_tagger(self.folder)
+
+
+def nlu_named(name: str, user: Templates, system: Templates, database: Database) -> Nlu:
+    """Return an NLU by its name.
+
+    `templates` understands the manual templates; a folder is that of a trained NLU;
+    `package.module:Name` is something of the user's own that is called once, without arguments.
+    Raises `UsageError` for anything else, `InputError` for an NLU that cannot be loaded.
+    """
+    if name == TEMPLATES:
+        return TemplateReader(user.manual, system.manual, database)
+    if ":" in name:
+        nlu: Nlu = _imported(name)()
+        return nlu
+    if Path(name).exists():
+        trained = TrainedNlu(Path(name), spellings(database))
+        trained.load()  # what is wrong with it is told before anything begins
+        return trained
+    raise UsageError(
+        f'unknown NLU "{name}"{did_you_mean(name, (TEMPLATES,))} (known: {TEMPLATES}, the folder '
+        "of a trained NLU, or package.module:Name)"
+    )
+
+
+def _imported(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.partition(":")
+    # As with `python -m`, modules of the current folder are found.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f'"{name}" cannot be imported: {error}') from error
+    if not callable(found):
+        raise UsageError(f'"{name}" cannot be called: expected a class or function')
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,104 @@
+"""Scores of generated texts: BLEU-4 and the share of values that they do not say, by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.crosswoz.dialogues import Dialogue
+from mwzeval.crosswoz.nlg import NlgScorer
+from mwzeval.crosswoz.predictions import Predicted
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
+from mwzeval.crosswoz.track_scores import TYPE_SCOPES, Sign
+from mwzeval.crosswoz.tracks import RESPONSE, USER_RESPONSE
+from mwzeval.measure import Measure
+from mwzeval.statistics import Sums
+from mwzeval.version import library_version
+
+SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
+"""The field with the texts of a side."""
+BLEU_PLACES = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextScores:
+    """BLEU-4 (0 to 1, as the paper has it) and value missing rate (percent) of each side."""
+
+    scorers: tuple[NlgScorer, ...]
+    main: tuple[str, ...] = ("nlg.bleu4", "nlg.missing_values")
+
+    @classmethod
+    def of(cls, dialogues: Mapping[str, Dialogue], fields: Sequence[str]) -> TextScores:
+        """Return what scores texts in these fields; all sentences of the fold are references."""
+        sides = [side for key, side in SIDES.items() if key in fields]
+        return cls(tuple(NlgScorer.of(dialogues, side) for side in sides))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The additive numbers of a row."""
+        return tuple(
+            _of_scope(column, scope)
+            for scorer in self.scorers
+            for scope in ("", *TYPE_SCOPES)
+            for column in (*scorer.columns, _dialogues(scorer.side))
+        )
+
+    def rows(self, predicted: Mapping[str, Sequence[Predicted]]) -> dict[str, dict[str, float]]:
+        """Return the numbers of each dialogue. Raises `DependencyError` without jieba."""
+        rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
+        for scorer in self.scorers:
+            texts = {name: _texts(of, scorer.side) for name, of in predicted.items()}
+            for name, row in scorer.rows(texts).items():
+                counted = {**row, _dialogues(scorer.side): 1.0}
+                for scope in ("", scorer.gold[name].goal_type):
+                    rows[name] |= {_of_scope(key, scope): n for key, n in counted.items()}
+        return rows
+
+    def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
+        """Yield both scores of each side, and of each goal type on it (`user, S`)."""
+        for scorer in self.scorers:
+            choices = {"side": scorer.side, "jieba": library_version("jieba"), "refs": "act-group"}
+            signature = sign("nlg", choices)
+            for scope in ("", *TYPE_SCOPES):
+                cases = _of_scope(_dialogues(scorer.side), scope)
+                if not sums[cases]:
+                    continue
+                where = f"{scorer.side}, {scope}" if scope else scorer.side
+                parts: list[tuple[str, str, Callable[[Sums], NDArray[np.float64]], int, bool]] = [
+                    ("bleu4", "BLEU-4", scorer.bleu4, BLEU_PLACES, False),
+                    ("missing_values", "Values not said", scorer.missing_rate, 2, True),
+                ]
+                for name, label, of, places, is_lower_better in parts:
+                    yield Measure(
+                        f"nlg.{name}",
+                        label,
+                        signature,
+                        partial(_scoped, of, scorer.columns, scope),
+                        places,
+                        where,
+                        cases,
+                        lower_is_better=is_lower_better,
+                    )
+
+
+def _scoped(
+    of: Callable[[Sums], NDArray[np.float64]], columns: Sequence[str], scope: str, sums: Sums
+) -> NDArray[np.float64]:
+    return of({column: sums[_of_scope(column, scope)] for column in columns})
+
+
+def _texts(predicted: Sequence[Predicted], side: Side) -> list[str]:
+    said = (each.user_response if side == USER else each.response for each in predicted)
+    return [text or "" for text in said]
+
+
+def _dialogues(side: Side) -> str:
+    return f"nlg.{side}.dialogues"
+
+
+def _of_scope(column: str, scope: str) -> str:
+    return f"{column}@{scope}" if scope else column

@@ -1,0 +1,87 @@
+"""What a predictions file can be scored for, and under which conditions it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mwzeval.errors import UsageError, did_you_mean, shorten
+
+USER_ACTS, SYSTEM_ACTS_NLU = "user_acts", "system_acts_nlu"
+SYSTEM_ACTS, SYSTEM_ACTS_DELEX = "system_acts", "system_acts_delex"
+STATE, SELECTED, USER_STATE = "state", "selected", "user_state"
+RESPONSE, USER_RESPONSE = "response", "user_response"
+FIELDS = (
+    *(USER_ACTS, STATE, SYSTEM_ACTS, SYSTEM_ACTS_DELEX, SYSTEM_ACTS_NLU),
+    *(SELECTED, USER_STATE, USER_RESPONSE, RESPONSE),
+)
+"""What an exchange of a predictions file may have, beside its number (`turn`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A task: `required` fields every exchange must have, of `any_of` at least one.
+
+    Optional fields (and those of `any_of`) must be in every exchange once they are in one.
+    """
+
+    name: str
+    label: str
+    required: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+NLU = Track("nlu", "NLU", (USER_ACTS,), optional=(SYSTEM_ACTS_NLU,))
+DST = Track("dst", "State tracking", (STATE,))
+POLICY = Track("policy", "Policy", any_of=(SYSTEM_ACTS, SYSTEM_ACTS_DELEX))
+NLG = Track("nlg", "NLG", any_of=(RESPONSE, USER_RESPONSE))
+SIMULATOR = Track("sim", "User simulator", (USER_ACTS, USER_STATE))
+END_TO_END = Track("e2e", "End to end", (RESPONSE, STATE, SELECTED), optional=(SYSTEM_ACTS,))
+TRACKS = {track.name: track for track in (NLU, DST, POLICY, NLG, SIMULATOR, END_TO_END)}
+
+GOLD_PREVIOUS_STATE = "gold_previous_state"
+PREDICTED_HISTORY = "predicted_history"
+GOLD_ACTS = "gold_acts"
+JOINT_NAMES = {
+    GOLD_PREVIOUS_STATE: "joint_single_turn",
+    PREDICTED_HISTORY: "joint_full",
+    GOLD_ACTS: "joint_full",
+}
+"""What a state was predicted from → what its joint accuracy is called.
+
+`gold_previous_state`: each turn starts from the gold state before it (RuleDST in the paper).
+`predicted_history`: no gold state is ever seen, the words are (TRADE in the paper). `gold_acts`: no
+gold state either, but the user's gold acts of all turns so far. The three are not comparable.
+"""
+
+
+def track_named(name: str) -> Track:
+    """Return a track by its name. Raises `UsageError` for an unknown one."""
+    track = TRACKS.get(name)
+    if track is None:
+        raise UsageError(
+            f'unknown track "{shorten(name)}"{did_you_mean(name, TRACKS)} '
+            f"(known: {', '.join(TRACKS)})"
+        )
+    return track
+
+
+def check_conditioning(name: str) -> str:
+    """Return the name of a conditioning. Raises `UsageError` for an unknown one."""
+    if name not in JOINT_NAMES:
+        raise UsageError(unknown_conditioning(name))
+    return name
+
+
+def unknown_conditioning(name: str) -> str:
+    """Return what to say of a conditioning that there is not."""
+    return (
+        f'unknown conditioning "{shorten(name)}"{did_you_mean(name, JOINT_NAMES)} '
+        f"(known: {', '.join(JOINT_NAMES)})"
+    )
+
+
+def names_of(tracks: Iterable[Track]) -> str:
+    """Return tracks as a signature spells them."""
+    return "+".join(track.name for track in tracks)

@@ -1,0 +1,51 @@
+"""Chinese words, as jieba's default mode cuts them."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from typing import Any
+
+from mwzeval.tensor_files import required
+
+REMEMBERED = 2**18
+BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
+"""Where jieba divides a text before it looks for words: no word goes beyond such a block."""
+TOKENIZER = "jieba-0.42.1"
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text without blanks. Raises `DependencyError` without jieba.
+
+    Blocks are cut one by one, to the same words, because sentences that were filled with other
+    values share most of them.
+    """
+    words: list[str] = []
+    for block in BLOCKS.split(text):
+        if block:
+            words += _words_of_block(block)
+    return tuple(words)
+
+
+def pieces_of(text: str) -> list[str]:
+    """Return the words of a text and its blanks, as corpus statistics count them."""
+    return list(_cut()(text))
+
+
+@lru_cache(REMEMBERED)
+def _words_of_block(block: str) -> tuple[str, ...]:
+    return tuple(word for word in _cut()(block) if word.strip())
+
+
+@cache
+def _cut() -> Callable[[str], Iterable[str]]:
+    """Return the function of a tokeniser of our own: words that others add do not change it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pkg_resources, which jieba imports
+        jieba: Any = required("jieba", "crosswoz")
+    jieba.setLogLevel(logging.WARNING)
+    cut: Callable[[str], Iterable[str]] = jieba.Tokenizer().cut
+    return cut

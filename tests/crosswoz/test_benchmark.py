@@ -1,0 +1,113 @@
+"""CrossWOZ's files at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.benchmark import benchmark_named
+from mwzeval.cli import main
+from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file
+from mwzeval.errors import UsageError
+from tests.crosswoz.small_world import small_gold
+from tests.crosswoz.test_places import write_world
+from tests.crosswoz.test_simulated_evaluation import dialogue, log
+
+GOLD = small_gold()
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the small world, named by the environment."""
+    monkeypatch.setenv("MWZEVAL_DATA", str(write_world(tmp_path / "shelf" / "crosswoz").parent))
+    return tmp_path
+
+
+def write(folder: Path, plain: dict[str, Any]) -> str:
+    path = folder / "predictions.json"
+    path.write_text(json.dumps(plain, ensure_ascii=False), "utf-8")
+    return str(path)
+
+
+def run(*arguments: str) -> int:
+    try:
+        return main(list(arguments)) or 0
+    except SystemExit as stopped:
+        return int(stopped.code or 0)
+
+
+def test_a_file_is_scored_as_it_says_it_should_be(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(world, rule_tracker_file(GOLD.fold))
+    report = world / "report.json"
+    assert run("evaluate", "--benchmark", "crosswoz", file, "-o", str(report)) == 0
+    shown = capsys.readouterr().out
+    assert "Single-turn joint" in shown
+    assert "conditioning:gold_previous_state" in shown
+    assert json.loads(report.read_text("utf-8"))["dst"]["joint_single_turn"]["S"] == 0
+
+
+def test_options_take_the_place_of_the_header(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = rule_tracker_file(GOLD.fold)
+    del plain["_meta"]
+    file = write(world, plain)
+    assert run("evaluate", "--benchmark", "crosswoz", file) == 2
+    assert "--track" in capsys.readouterr().err
+    options = ("--conditioning", "gold_acts")
+    assert run("evaluate", "--benchmark", "crosswoz-dst", file, *options) == 0
+    assert "Full joint" in capsys.readouterr().out
+
+
+def test_bad_files_are_refused_with_all_problems(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = gold_file(GOLD.fold, "nlu", ["user_acts"])
+    plain["1"][0]["user_acts"].append(["Infrom", "景点", "门票", "免费"])
+    plain["2"][0]["user_acts"].append(["Inform"])
+    file = write(world, plain)
+    assert run("evaluate", "--benchmark", "crosswoz", file) == 2
+    shown = capsys.readouterr().err
+    assert 'did you mean "Inform"' in shown
+    assert "found 1 parts" in shown
+    assert run("validate", "--benchmark", "crosswoz", file) != 0
+    assert len(json.loads(capsys.readouterr().out)["problems"]) == 2
+    del plain["2"][0]["user_acts"][-1]
+    assert run("evaluate", "--benchmark", "crosswoz", write(world, plain), "--lenient") == 0
+
+
+def test_a_log_of_a_simulation_is_recognised(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(log(world, [dialogue("a", "1"), dialogue("b", "2", finished=False)]))
+    assert run("evaluate", "--benchmark", "crosswoz", file) == 0
+    shown = capsys.readouterr().out
+    assert "Finish rate" in shown
+    assert "natural mix" in shown
+    assert run("explain", "--benchmark", "crosswoz", file, "a") == 0
+    assert "甲店" in capsys.readouterr().out
+
+
+def test_the_revision_of_a_file_counts_unless_another_is_named(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = gold_file(GOLD.fold, "nlu", ["user_acts"])
+    plain["_meta"]["revision"] = "convlab2"
+    file = write(world, plain)
+    assert run("evaluate", "--benchmark", "crosswoz", file) == 2
+    assert "convlab2_revision/test.json.zip" in capsys.readouterr().err
+    assert run("evaluate", "--benchmark", "crosswoz", file, "--revision", "release") == 2
+    assert 'says revision "convlab2"' in capsys.readouterr().err
+
+
+def test_only_known_tracks_are_benchmarks() -> None:
+    assert "crosswoz-dst" in benchmark_named("crosswoz").names
+    with pytest.raises(UsageError, match='did you mean "crosswoz-policy"'):
+        benchmark_named("crosswoz-polcy")
+    with pytest.raises(UsageError, match=r"docs/crosswoz\.md"):
+        benchmark_named("crosswoz").published("crosswoz", None, "x")

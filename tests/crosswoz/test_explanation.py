@@ -1,0 +1,127 @@
+"""What is told of single dialogues, and the page made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file
+from mwzeval.crosswoz.checking import Options
+from mwzeval.crosswoz.evaluation import Evaluated, evaluate
+from mwzeval.crosswoz.page import WORDS, page_system, title_of
+from mwzeval.crosswoz.reason_codes import REASON_CODES
+from mwzeval.errors import UsageError
+from mwzeval.explanation import Reason
+from mwzeval.report.html import to_html
+from tests.crosswoz.small_world import small_gold
+from tests.places import ROOT
+
+GOLD = small_gold()
+FIELDS = {
+    "nlu": ["user_acts", "system_acts_nlu"],
+    "dst": ["state"],
+    "policy": ["system_acts"],
+    "sim": ["user_acts", "user_state"],
+    "e2e": ["response", "state", "selected"],
+}
+
+
+def gold_as(track: str) -> dict[str, Any]:
+    return gold_file(GOLD.fold, track, FIELDS[track], conditioning="predicted_history")
+
+
+def reasons(evaluated: Evaluated, unit: str) -> list[tuple[str, int | None]]:
+    return [(reason.code, reason.turn) for reason in evaluated.explain(unit).reasons]
+
+
+@pytest.mark.parametrize("track", FIELDS)
+def test_gold_loses_nothing(track: str) -> None:
+    for explanation in evaluate(gold_as(track), GOLD).explain_all():
+        assert explanation.reasons == ()
+        assert set(explanation.outcomes["total"].values()) <= {True, None}
+        gold = GOLD.fold.dialogues[explanation.unit]
+        assert len(explanation.turns) == len(gold.exchanges)
+        said = [each.text for turn in explanation.turns for each in turn.utterances]
+        assert all(exchange.user.utterance in said for exchange in gold.exchanges)
+
+
+def test_acts_are_missing_spurious_or_have_other_values() -> None:
+    file = gold_as("nlu")
+    file["1"][0]["user_acts"] = [
+        ["Inform", "景点", "门票", "20元"],
+        ["Request", "景点", "电话", ""],
+    ]
+    evaluated = evaluate(file, GOLD)
+    assert reasons(evaluated, "1") == [
+        ("missing-act:General", 0),
+        ("wrong-act-value:门票", 0),
+        ("spurious-act:Request", 0),
+    ]
+    facts = {fact.label: fact.value for fact in evaluated.explain("1").turns[0].facts}
+    assert facts["user acts, missing"] == "General+greet+none+none, Inform+景点+门票+免费"
+    assert facts["user acts, spurious"] == "Inform+景点+门票+20元, Request+景点+电话+"
+    assert evaluated.explain("1").outcomes == {"total": {"nlu.f1": False}}
+
+
+def test_states_differ_slot_by_slot() -> None:
+    file = gold_as("dst")
+    file["1"][2]["state"] = {"景点": {"门票": "20元", "评分": "5分", "名称": "小园"}}
+    file["2"][0]["state"] = {"酒店": {"酒店设施": "暖气", "酒店类型": "经济型", "名称": "客栈"}}
+    evaluated = evaluate(file, GOLD)
+    assert reasons(evaluated, "1") == [
+        ("wrong-slot:门票", 2),
+        ("spurious-slot:评分", 2),
+        ("missing-slot:周边景点", 2),
+    ]
+    assert reasons(evaluated, "2") == [
+        ("name-not-annotated:名称", 0),
+        ("other-spelling:酒店类型", 0),
+    ]
+    facts = {fact.label: fact.value for fact in evaluated.explain("1").turns[2].facts}
+    assert facts["门票 differs"] == "gold 免费, predicted 20元"
+    assert facts["state, right"] == "名称=小园"
+    assert "Select" in facts["the user refers"]
+
+
+def test_lines_of_users_differ_in_value_or_flag() -> None:
+    file = gold_as("sim")
+    lines = file["1"][2]["user_state"]
+    lines[0][4], lines[1][3] = False, "大园"
+    evaluated = evaluate(file, GOLD)
+    assert reasons(evaluated, "1") == [("not-expressed:门票", 2), ("wrong-line:名称", 2)]
+    assert evaluated.explain("1").outcomes["total"] == {"sim.joint": False, "sim.f1": True}
+    assert evaluated.explain("2").outcomes["total"]["sim.joint"] is None  # one turn, the first
+
+
+def test_all_codes_are_known_and_in_the_docs() -> None:
+    text = (ROOT / "docs" / "crosswoz.md").read_text(encoding="utf-8")
+    assert all(f"`{code}`" in text for code in REASON_CODES)
+    found: list[Reason] = []
+    for track in FIELDS:
+        file = gold_as(track)
+        for name in ("1", "2"):
+            file[name] = [_emptied(exchange) for exchange in file[name]]
+        evaluated = evaluate(file, GOLD, Options((track,), "gold_acts"))
+        found += [reason for each in evaluated.explain_all() for reason in each.reasons]
+    assert found
+    assert {reason.code.partition(":")[0] for reason in found} <= REASON_CODES
+
+
+def _emptied(exchange: dict[str, Any]) -> dict[str, Any]:
+    kept = ("turn", "user_state")
+    return {key: value if key in kept else type(value)() for key, value in exchange.items()}
+
+
+def test_an_unknown_dialogue_is_told() -> None:
+    with pytest.raises(UsageError, match='no dialogue "3"'):
+        evaluate(gold_as("nlu"), GOLD).explain("3")
+
+
+def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
+    evaluated = evaluate(rule_tracker_file(GOLD.fold), GOLD)
+    system = page_system("RuleDST", evaluated)
+    assert title_of([system]) == "RuleDST · crosswoz-release test"
+    html = to_html([system], title=title_of([system]), words=WORDS)
+    for text in ("dst.joint_single_turn", "推荐您去小园。", "copy of the turn before"):
+        assert text in html

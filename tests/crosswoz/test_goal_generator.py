@@ -1,0 +1,106 @@
+"""Drawn goals: as often of each kind as the golden ones, and always possible to talk about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.dialogues import Goal, goal_from_json
+from mwzeval.crosswoz.draws import RandomDraws
+from mwzeval.crosswoz.goal_generator import GoalGenerator, goal_type
+from mwzeval.crosswoz.names import NAME, TRAFFIC_DOMAINS
+from mwzeval.errors import DataError
+from tests.crosswoz.real_data import database, figures, fold, vectors
+from tests.crosswoz.world import ROWS
+
+GOALS = 20_000
+
+
+@cache
+def goals() -> tuple[Goal, ...]:
+    generator = GoalGenerator(database())
+    return tuple(generator.goal(RandomDraws(f"statistics/{number}")) for number in range(GOALS))
+
+
+def test_types_and_sizes_come_as_often_as_in_the_golden_goals() -> None:
+    golden = figures()["goal_generator_20000"]
+    kinds = Counter(map(goal_type, goals()))
+    for kind, share in golden["type_share"].items():
+        assert kinds[kind] / GOALS == pytest.approx(share, abs=0.02), kind
+    sizes = Counter(goal[-1].subgoal for goal in goals())
+    for size, share in golden["subgoals_dist"].items():
+        assert sizes[int(size)] / GOALS == pytest.approx(share, abs=0.02), size
+    mean = sum(goal[-1].subgoal for goal in goals()) / GOALS
+    assert mean == pytest.approx(golden["avg_subgoals"], rel=0.02)
+
+
+def test_goals_of_a_type_are_as_long_as_the_golden_ones() -> None:
+    for kind, golden in figures()["goal_generator_20000"]["per_type"].items():
+        of_kind = [goal for goal in goals() if goal_type(goal) == kind]
+        subgoals = sum(goal[-1].subgoal for goal in of_kind) / len(of_kind)
+        tuples = sum(map(len, of_kind)) / len(of_kind)
+        assert subgoals == pytest.approx(golden["avg_subgoals"], rel=0.02), kind
+        assert tuples == pytest.approx(golden["avg_tuples"], rel=0.02), kind
+
+
+@pytest.mark.parametrize(
+    ("key", "is_constraint"),
+    [("constraint_tuples_per_goal", True), ("request_tuples_per_goal", False)],
+)
+def test_slots_come_as_often_as_in_the_golden_goals(key: str, is_constraint: bool) -> None:
+    counts: Counter[str] = Counter()
+    for goal in goals():
+        for line in goal:
+            if bool(line.value) == is_constraint:
+                counts[f"{line.domain}/{line.slot.partition('-')[0]}"] += 1
+    golden = figures()["goal_generator_20000"][key]
+    assert counts.keys() == golden.keys()
+    for slot, per_goal in golden.items():
+        assert counts[slot] / GOALS == pytest.approx(per_goal, abs=0.02), slot
+
+
+def test_domains_come_as_often_as_in_the_golden_goals() -> None:
+    found = Counter(
+        domain for goal in goals() for _, domain in {(line.subgoal, line.domain) for line in goal}
+    )
+    for domain, per_goal in figures()["goal_generator_20000"]["domain_subgoals_per_goal"].items():
+        assert found[domain] / GOALS == pytest.approx(per_goal, abs=0.02), domain
+
+
+def test_goals_are_sound() -> None:
+    for goal in goals()[:5000]:
+        numbers = [line.subgoal for line in goal]
+        assert numbers == sorted(numbers)
+        assert set(numbers) == set(range(1, numbers[-1] + 1))
+        assert numbers[-1] <= 5
+        for line in goal:
+            assert not line.expressed
+            if line.refers:
+                source = int(str(line.value).partition("id=")[2][0])
+                # What is spoken of was chosen before.
+                assert source < line.subgoal
+                assert line.slot == NAME or line.domain in TRAFFIC_DOMAINS
+
+
+def test_types_are_told_as_in_the_corpus_and_the_golden_goals() -> None:
+    for name in ("test", "val"):
+        for dialogue in fold(name).dialogues.values():
+            assert goal_type(dialogue.goal) == dialogue.goal_type
+    assert all(goal_type(goal_from_json(list(plain))) for plain in vectors("goal_samples"))
+
+
+def test_the_same_seed_draws_the_same_goals() -> None:
+    generator = GoalGenerator(database())
+    again = tuple(generator.goal(RandomDraws(f"statistics/{number}")) for number in range(50))
+    assert again == goals()[:50]
+
+
+def test_a_database_that_lacks_what_goals_need_is_refused() -> None:
+    rows = {**ROWS, "景点": [], "餐馆": [["甲", {"推荐菜": ["豆花"]}]]}
+    with pytest.raises(
+        DataError, match=r"without 景点, 推荐菜 that two restaurants have, 游玩时间$"
+    ):
+        GoalGenerator(Database(rows))

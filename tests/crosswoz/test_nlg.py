@@ -1,0 +1,127 @@
+"""BLEU-4 of both sides against the golden runs; values that a text does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from statistics import mean
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.crosswoz.acts import Act
+from mwzeval.crosswoz.dialogues import SystemTurn, UserTurn
+from mwzeval.crosswoz.draws import RandomDraws
+from mwzeval.crosswoz.nlg import NlgScorer, value_counts
+from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
+from mwzeval.crosswoz.references import as_compared, turns_of
+from mwzeval.crosswoz.template_files import load_templates
+from mwzeval.crosswoz.word_tokens import pieces_of, words_of
+from mwzeval.statistics import Sums
+from tests.crosswoz.real_data import figures, fold
+from tests.places import shared
+
+SIDES: dict[Side, str] = {USER: "usr", SYSTEM: "sys"}
+
+
+@cache
+def scorer(side: Side) -> NlgScorer:
+    return NlgScorer.of(fold().dialogues, side)
+
+
+def golden(side: Side) -> Any:
+    return figures()["template_nlg"][SIDES[side]]
+
+
+def sums_of(side: Side, say: Callable[[UserTurn | SystemTurn], str]) -> Sums:
+    texts = {n: [say(turn) for turn in turns_of(d, side)] for n, d in fold().dialogues.items()}
+    rows = scorer(side).rows(texts).values()
+    return {name: np.array([sum(row[name] for row in rows)]) for name in scorer(side).columns}
+
+
+def bleu_of_templates(side: Side, seed: int) -> float:
+    archive = shared("data", "crosswoz", "extra", "nlg_templates.zip")
+    templates, draws = load_templates(archive)[side], RandomDraws(seed)
+    sums = sums_of(side, lambda turn: templates.sentence(turn.acts, draws) or "")
+    return float(scorer(side).bleu4(sums)[0])
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_gold_as_hypothesis_is_that_of_the_golden_run(side: Side) -> None:
+    sums = sums_of(side, lambda turn: turn.utterance)
+    gold = golden(side)
+    expected = gold["bleu4_gold_as_hypothesis"]
+    # The golden groups of mixed services depend on the order of acts: 36 references of 458,246.
+    assert scorer(side).bleu4(sums)[0] == pytest.approx(expected, abs=2e-7)
+    rate = scorer(side).missing_rate(sums)[0]
+    assert rate == pytest.approx(100 * gold["value_missing_rate_gold_text"], abs=1e-9)
+    average = gold["avg_references_per_hypothesis"]
+    assert scorer(side).references_a_turn() == pytest.approx(average, abs=0.01)
+
+
+def test_user_templates_score_as_in_the_golden_runs() -> None:
+    assert mean(bleu_of_templates(USER, seed) for seed in range(3)) == pytest.approx(
+        0.580, abs=0.005
+    )
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="0.686 is measured, by the letter of the definition; no reading of it gave 0.667",
+)
+def test_system_templates_score_as_in_the_golden_runs() -> None:
+    assert mean(bleu_of_templates(SYSTEM, seed) for seed in range(3)) == pytest.approx(
+        0.667, abs=0.005
+    )
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_rows_of_dialogues_alone_are_those_of_all_together(side: Side) -> None:
+    some = dict(list(fold().dialogues.items())[:6])
+    texts = {n: [turn.utterance[::-1] for turn in turns_of(d, side)] for n, d in some.items()}
+    together = scorer(side).rows(texts)
+    for name, said in texts.items():
+        assert scorer(side).rows({name: said})[name] == together[name]
+
+
+def test_a_wrong_number_of_texts_is_refused() -> None:
+    name = next(iter(fold().dialogues))
+    with pytest.raises(ValueError, match="1 texts for"):
+        scorer(USER).rows({name: ["好"]})
+
+
+NAMES = (Act("Recommend", "餐馆", "名称", "BHG店"), Act("Recommend", "餐馆", "名称", "乙"))
+
+
+@pytest.mark.parametrize(
+    ("text", "acts", "counts"),
+    [
+        ("去bhg店或者乙", NAMES, (2, 0)),
+        ("去乙", NAMES, (2, 1)),
+        ("", NAMES, (2, 2)),
+        ("没有", (Act("Inform", "餐馆", "评分", "无"),), (0, 0)),
+        ("有", (Act("Inform", "酒店", "酒店设施-wifi", "是"),), (0, 0)),
+        ("电话?", (Act("Request", "酒店", "电话", ""),), (0, 0)),
+    ],
+)
+def test_missing_values(text: str, acts: tuple[Act, ...], counts: tuple[int, int]) -> None:
+    assert value_counts(text, acts) == counts
+
+
+def test_a_hypothesis_goes_the_way_of_the_references() -> None:
+    assert as_compared("去bhg店或者乙[x]", NAMES) == "去bhg店或者乙 "
+
+
+@given(st.text(alphabet="我想去故宫吃饭 ,，。()a1.-%WiFi\n", max_size=40))
+def test_words_block_by_block_are_those_of_the_whole(text: str) -> None:
+    assert words_of(text) == tuple(word for word in pieces_of(text) if word.strip())
+
+
+def test_words_of_the_corpus_block_by_block_are_those_of_the_whole() -> None:
+    for dialogue in list(fold().dialogues.values())[:60]:
+        for exchange in dialogue.exchanges:
+            text = exchange.system.utterance
+            assert words_of(text) == tuple(word for word in pieces_of(text) if word.strip())

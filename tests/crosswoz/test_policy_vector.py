@@ -1,0 +1,153 @@
+"""What a policy sees and says: golden vectors, and how much values survive the round trip."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mwzeval.crosswoz.acts import Act, parse_acts
+from mwzeval.crosswoz.database import Entity
+from mwzeval.crosswoz.policy_turns import PolicyTurn, policy_turns, round_trip
+from mwzeval.crosswoz.policy_vector import (
+    Vocabulary,
+    delexicalized,
+    lexicalized,
+    load_vocabulary,
+    multi_hot,
+)
+from mwzeval.errors import DataError
+from mwzeval.resources import DataRoot
+from tests.crosswoz.real_data import database, figures, fold, vectors
+from tests.places import shared
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    return load_vocabulary(DataRoot(shared("data", "crosswoz"), "--data"))
+
+
+@cache
+def turns(name: str) -> tuple[PolicyTurn, ...]:
+    dialogue = fold().dialogues[name]
+    return tuple(policy_turns(dialogue, database(), vocabulary()))
+
+
+def test_situations_actions_and_values_are_those_of_the_golden_vectors() -> None:
+    golden = vectors("policy_vector")
+    assert len(golden) == 84
+    for vector in golden:
+        name, _, message = vector["id"].partition("#")
+        turn = turns(name)[int(message) // 2]
+        assert list(turn.situation) == vector["active_state_indices"], vector["id"]
+        assert vocabulary().actions(turn.gold_acts) == vector["active_action_indices"]
+        assert (turn.domain, len(turn.results)) == (vector["cur_domain"], vector["db_count"])
+        assert delexicalized(parse_acts(vector["gold_system_acts"])) == vector["delex"]
+        assert [list(act) for act in round_trip(turn, vocabulary())] == vector["relexicalised"]
+
+
+def test_the_public_vector_has_328_places() -> None:
+    known = vocabulary()
+    assert (known.size, len(known.user), len(known.system)) == (328, 142, 155)
+    rows = known.vectors([turns(name)[0].situation for name in list(fold().dialogues)[:3]])
+    assert rows.shape == (3, 328)
+    assert set(np.unique(rows)) == {0, 1}
+
+
+def test_gold_acts_keep_so_much_of_themselves_in_the_round_trip() -> None:
+    common = told = common_delexicalized = told_delexicalized = 0
+    for name in fold().dialogues:
+        for turn in turns(name):
+            gold, kept = turn.gold_acts, round_trip(turn, vocabulary())
+            common += len(set(gold) & set(kept))
+            told += len(gold) + len(kept)
+            common_delexicalized += len(set(delexicalized(gold)) & set(delexicalized(kept)))
+            told_delexicalized += len(gold) + len(kept)
+    runs = figures()["sl_policy_trained_on_val"]["clean_db"]["terminated_correct"]
+    ceiling = runs["oracle_gold_delex_lexicalised"]["overall"]
+    assert 2 * common / told == pytest.approx(ceiling["f1"], abs=1e-12)
+    assert 2 * common_delexicalized / told_delexicalized == pytest.approx(
+        ceiling["delex_f1"], abs=1e-12
+    )
+
+
+HOTELS = (
+    Entity("甲", {"酒店设施": ["暖气"], "价格": 300, "评分": None, "周边景点": ["园", "塔"]}),
+    Entity("乙", {"酒店设施": []}),
+)
+
+
+@pytest.mark.parametrize(
+    ("spelled", "value"),
+    [
+        ("Inform+酒店+名称+1", None),
+        ("Recommend+酒店+名称+2", "乙"),
+        ("Recommend+酒店+名称+3", None),
+        ("Inform+酒店+酒店设施-暖气+1", "是"),
+        ("Inform+酒店+酒店设施-泳池+1", "否"),
+        ("Inform+酒店+价格+1", "300元"),
+        ("Inform+酒店+评分+1", "None分"),
+        ("Inform+酒店+周边景点+2", "塔"),
+        ("Inform+酒店+周边景点+3", None),  # there are two results, whatever the list holds
+        ("Inform+酒店+周边餐馆+1", None),
+        ("Inform+餐馆+名称+1", None),
+        ("General+bye+none+none", "none"),
+        ("NoOffer+酒店+none+none", "none"),
+    ],
+)
+def test_acts_get_the_values_of_the_results(spelled: str, value: str | None) -> None:
+    acts = lexicalized([spelled], "酒店", HOTELS)
+    if spelled == "Inform+酒店+名称+1":
+        assert acts[0].value == "None"  # these records have no field for it
+    else:
+        assert [act.value for act in acts] == ([] if value is None else [value])
+
+
+def test_stations_and_cars_come_from_both_ends() -> None:
+    stops = (Entity("(起点) 甲", {"地铁": "一站"}), Entity("(终点) 乙", {"地铁": None}))
+    asked = ["Inform+地铁+出发地附近地铁站+1", "Inform+地铁+目的地附近地铁站+1"]
+    assert [act.value for act in lexicalized(asked, "地铁", stops)] == ["一站", "None"]
+    assert [act.value for act in lexicalized(asked, "地铁", stops[:1])] == ["一站", "无"]
+    taxi = (Entity("出租 (甲 - 乙)", {"车型": "#CX", "车牌": "#CP"}),)
+    assert lexicalized(["Inform+出租+车牌+1"], "出租", taxi)[0].value == "#CP"
+    assert lexicalized(["Inform+出租+车牌+1"], "出租", ()) == ()
+
+
+def test_tags_among_dishes_are_not_dishes() -> None:
+    restaurants = (Entity("甲", {"推荐菜": ["老字号", "豆花"]}),) * 3
+    assert [a.value for a in lexicalized(["Inform+餐馆+推荐菜+1"], "餐馆", restaurants)] == ["豆花"]
+    assert lexicalized(["Inform+餐馆+推荐菜+2"], "餐馆", restaurants) == ()
+
+
+def test_values_of_a_slot_are_numbered_in_their_order() -> None:
+    acts = [Act("Inform", "餐馆", "推荐菜", v) for v in "甲乙"] + [
+        Act("Request", "餐馆", "电话", "")
+    ]
+    assert delexicalized(acts) == [
+        "Inform+餐馆+推荐菜+1",
+        "Inform+餐馆+推荐菜+2",
+        "Request+餐馆+电话+",
+    ]
+
+
+def test_a_mined_vocabulary_knows_all_acts_and_is_sorted() -> None:
+    dialogues = list(fold("val").dialogues.values())
+    mined = Vocabulary.mined(dialogues)
+    assert list(mined.system) == sorted(set(mined.system))
+    for dialogue in dialogues[:20]:
+        for exchange in dialogue.exchanges:
+            assert len(mined.actions(exchange.system.acts)) == len(set(exchange.system.acts))
+
+
+def test_a_file_that_is_no_vocabulary_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "usr_da_voc.json").write_text(json.dumps(["General+bye+none+none"]))
+    (tmp_path / "sys_da_voc.json").write_text(json.dumps({"a": 1}))
+    with pytest.raises(DataError, match="expected a list of acts"):
+        load_vocabulary(DataRoot(tmp_path, "--data"))
+
+
+def test_ones_stand_where_they_are_named() -> None:
+    assert multi_hot([[0, 2], []], 3).tolist() == [[1, 0, 1], [0, 0, 0]]

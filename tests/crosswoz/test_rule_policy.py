@@ -1,0 +1,109 @@
+"""The system of rules: what it offers is true, and its users get what they came for."""
+
+from __future__ import annotations
+
+import pytest
+
+from mwzeval.crosswoz.acts import Act, parse_acts
+from mwzeval.crosswoz.dialogues import Goal
+from mwzeval.crosswoz.rule_policy import RuleSystem, told
+from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.simulation_run import simulated_dialogues
+from mwzeval.crosswoz.success import judge
+from tests.crosswoz.real_data import database
+from tests.crosswoz.world import DATABASE, IMPOSSIBLE, NEAR_AND_BY_METRO
+
+
+def said(system: RuleSystem, *acts: str) -> list[str]:
+    return [str(act) for act in system.answer(parse_acts(acts))]
+
+
+def test_it_recommends_then_names_the_one_it_tells_of() -> None:
+    system = RuleSystem(DATABASE)
+    assert said(system, "General+greet+none+none", "Request+餐馆+名称+") == [
+        "Recommend+餐馆+名称+大酒楼",
+        "Recommend+餐馆+名称+小馆",
+    ]
+    assert said(system, "Request+餐馆+推荐菜+") == [
+        "Inform+餐馆+名称+小馆",
+        "Inform+餐馆+推荐菜+烤鱼",
+        "Inform+餐馆+推荐菜+豆花",
+    ]
+    assert system.selected == {"餐馆": ("小馆",)}
+    assert said(system, "General+thank+none+none") == ["General+welcome+none+none"]
+
+
+def test_where_nothing_fits_it_offers_the_closest_and_says_how_it_differs() -> None:
+    system = RuleSystem(DATABASE)
+    assert said(system, "Inform+餐馆+人均消费+50-100元", "Inform+餐馆+评分+4.8分以上") == [
+        "Inform+餐馆+人均消费+160元",
+        "Inform+餐馆+名称+大酒楼",
+        "NoOffer+餐馆+none+none",
+    ]
+    # What was given up is not asked for again.
+    assert system.state["餐馆"]["人均消费"] == ""
+    assert said(system, "Request+餐馆+电话+") == ["Inform+餐馆+电话+4"]
+
+
+def test_a_service_that_is_not_there_is_given_up_alone() -> None:
+    system = RuleSystem(DATABASE)
+    acts = ("Inform+酒店+酒店设施-大堂wifi+是", "Inform+酒店+酒店设施-泳池+是")
+    assert said(system, *acts) == [
+        "Inform+酒店+名称+Blue客栈",
+        "Inform+酒店+酒店设施-泳池+否",
+        "NoOffer+酒店+none+none",
+    ]
+    assert system.state["酒店"]["酒店设施"] == "大堂wifi"
+
+
+def test_near_the_one_just_chosen_is_understood_unless_as_in_the_paper() -> None:
+    for paper_compatible, names in ((False, ["Blue客栈"]), (True, ["Blue客栈", "星河饭店"])):
+        system = RuleSystem(DATABASE, paper_compatible=paper_compatible)
+        acts = system.answer(
+            parse_acts(["Inform+餐馆+名称+小馆", "Select+酒店+源领域+餐馆", "Request+酒店+名称+"])
+        )
+        assert [act.value for act in acts] == names
+
+
+def test_a_trip_needs_both_ends_and_an_unknown_station_is_none() -> None:
+    system = RuleSystem(DATABASE)
+    asked = ("Request+地铁+出发地附近地铁站+", "Request+地铁+目的地附近地铁站+")
+    assert said(system, "Inform+地铁+出发地+映月园", *asked) == ["General+reqmore+none+none"]
+    assert said(system, "Inform+地铁+目的地+小馆", *asked) == [
+        "Inform+地铁+出发地附近地铁站+甲站",
+        "Inform+地铁+目的地附近地铁站+无",
+    ]
+    ends = ("Inform+出租+出发地+甲", "Inform+出租+目的地+乙")
+    assert said(system, *ends, "Request+出租+车型+") == ["Inform+出租+车型+#CX"]
+
+
+@pytest.mark.parametrize(
+    ("slot", "values"),
+    [
+        ("评分", ["4.5分"]),
+        ("人均消费", ["60元"]),
+        ("推荐菜", ["豆花", "烤鱼"]),
+        ("周边餐馆", ["无"]),
+    ],
+)
+def test_what_is_told_is_what_the_database_has(slot: str, values: list[str]) -> None:
+    venue = DATABASE.named("餐馆", "小馆")
+    assert venue is not None
+    assert told("餐馆", slot, venue) == [Act("Inform", "餐馆", slot, value) for value in values]
+
+
+@pytest.mark.parametrize("goal", [NEAR_AND_BY_METRO, IMPOSSIBLE])
+def test_users_finish_whatever_is_left_to_chance(goal: Goal) -> None:
+    setting = Setting(DATABASE, RuleSystem)
+    for number in range(50):
+        dialogue = setting.simulate(goal, number, 0)
+        assert dialogue.finished, dialogue
+        assert judge(dialogue.goal, dialogue.final_goal, DATABASE).success, dialogue
+
+
+def test_users_of_the_real_database_finish_and_most_are_served() -> None:
+    setting = Setting(database(), RuleSystem)
+    dialogues = list(simulated_dialogues(setting, per_type=40, seed=1))
+    assert sum(dialogue.finished for dialogue in dialogues) >= 0.99 * len(dialogues)
+    served = [judge(d.goal, d.final_goal, setting.database).success for d in dialogues]
+    assert sum(served) >= 0.85 * len(served)

@@ -1,0 +1,168 @@
+"""Logs of simulated dialogues: finish rates, success, and bad logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.crosswoz.acts import Act, Acts
+from mwzeval.crosswoz.dialogues import goal_to_json
+from mwzeval.crosswoz.draws import RandomDraws
+from mwzeval.crosswoz.goal_generator import GoalGenerator
+from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.names import GOAL_TYPES, NAME, NOTHING
+from mwzeval.crosswoz.rule_policy import RuleSystem
+from mwzeval.crosswoz.simulated_evaluation import (
+    MACRO,
+    NATURAL,
+    EvaluatedSimulation,
+    evaluate_simulation,
+    validate_simulation,
+)
+from mwzeval.crosswoz.simulated_input import is_simulation
+from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.simulation_log import dialogue_line, header_line
+from mwzeval.errors import InputError, UsageError
+from tests.crosswoz.real_data import database, fold
+from tests.crosswoz.small_world import small_gold
+
+GOLD = small_gold()
+
+
+def dialogue(name: str, source: str, **more: Any) -> dict[str, Any]:
+    """Return a log line about a goal of the small world that ends as its own dialogue does."""
+    of = GOLD.fold.dialogues[source]
+    plain: dict[str, Any] = {"dialogue_id": name, "finished": True, "n_turns": 2}
+    plain |= {"goal_type": of.goal_type, "goal": goal_to_json(of.goal)}
+    plain |= {"final_goal": goal_to_json(of.final_goal), "turns": []}
+    return plain | more
+
+
+def log(folder: Path, lines: Sequence[Any]) -> Path:
+    path = folder / "log.jsonl"
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def values(evaluated: EvaluatedSimulation, name: str) -> dict[str, float]:
+    return {s.scope: s.value for s in evaluated.report().scores if s.name == name}
+
+
+def test_the_natural_mix_and_the_mean_of_goal_types_differ(tmp_path: Path) -> None:
+    lines = [{"_meta": {"system": "x"}}]
+    lines += [dialogue(f"s-{i:04}", "1", finished=i % 2 == 0) for i in range(1000)]
+    lines += [dialogue(f"s-{i:04}", "2", finished=i < 1003) for i in range(1000, 1004)]
+    evaluated = evaluate_simulation(log(tmp_path, lines), GOLD)
+    found = values(evaluated, "e2e.finish_rate")
+    assert found[NATURAL] == 50  # the first thousand alone
+    assert found["CM"] == 50
+    assert found["S"] == 75
+    assert found[MACRO] == 62.5
+    assert found["total"] == pytest.approx(100 * 503 / 1004)
+    assert values(evaluated, "e2e.success") == found  # all that finish end well
+
+
+def test_the_natural_mix_ends_where_a_goal_was_passed_over(tmp_path: Path) -> None:
+    lines = [dialogue(f"s-{i}", "1", finished=i < 3) for i in (0, 1, 2, 5, 6)]
+    found = values(evaluate_simulation(log(tmp_path, lines), GOLD), "e2e.finish_rate")
+    assert found[NATURAL] == 100
+    assert found["total"] == 60
+
+
+def test_finished_is_not_successful(tmp_path: Path) -> None:
+    wrong = dialogue("a", "2")
+    wrong["final_goal"][2][3] = "豪华型"
+    late = dialogue("b", "2", finished=False)
+    evaluated = evaluate_simulation(log(tmp_path, [wrong, late, dialogue("c", "2")]), GOLD)
+    assert values(evaluated, "e2e.finish_rate")["total"] == pytest.approx(200 / 3)
+    assert values(evaluated, "e2e.inform")["total"] == pytest.approx(200 / 3)
+    assert values(evaluated, "e2e.success")["total"] == pytest.approx(100 / 3)
+    assert [r.code for r in evaluated.explain("a").reasons] == ["wrong-value:酒店类型"]
+    assert evaluated.explain("b").outcomes["total"]["e2e.finish_rate"] is False
+    assert {r.outcome for r in evaluated.explain("b").reasons} == {"e2e.finish_rate"}
+    with pytest.raises(UsageError):
+        evaluated.explain("d")
+
+
+def test_the_users_last_state_serves_where_there_is_no_final_goal(tmp_path: Path) -> None:
+    plain = dialogue("a", "2")
+    plain["turns"] = [{"user_state": plain["goal"]}, {"user_state": plain.pop("final_goal")}]
+    evaluated = evaluate_simulation(log(tmp_path, [plain]), GOLD)
+    assert values(evaluated, "e2e.success")["total"] == 100
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "word"),
+    [
+        ({"goal": 5}, "shape", "list"),
+        ({"goal": []}, "shape", "goal"),
+        ({"finished": "yes"}, "shape", "true or false"),
+        ({"n_turns": None}, "shape", "a number"),
+        ({"final_goal": []}, "shape", "lines of the goal"),
+        ({"goal_type": "S+"}, "other-goal-type", "known"),
+        ({"goal_type": "CM"}, "other-goal-type", "of type S"),
+        ({"turns": 3}, "shape", "list of exchanges"),
+        ({"dialogue_id": 3}, "shape", "dialogue_id"),
+    ],
+)
+def test_bad_logs_are_told(tmp_path: Path, change: dict[str, Any], kind: str, word: str) -> None:
+    path = log(tmp_path, [dialogue("x", "2", **change), dialogue("y", "2")])
+    problems = validate_simulation(path)
+    assert kind in [problem.kind for problem in problems]
+    assert any(word in problem.message for problem in problems)
+    with pytest.raises(InputError):
+        evaluate_simulation(path, GOLD)
+
+
+def test_a_dialogue_comes_once(tmp_path: Path) -> None:
+    path = log(tmp_path, [dialogue("x", "2"), dialogue("x", "2")])
+    assert [problem.kind for problem in validate_simulation(path)] == ["repeated-key"]
+
+
+def test_logs_are_told_from_predictions(tmp_path: Path) -> None:
+    assert is_simulation(log(tmp_path, [{"_meta": {}}, dialogue("x", "2")]))
+    assert not is_simulation(log(tmp_path, [{"dialogue_id": "1", "turns": []}]))
+    other = tmp_path / "x.json"
+    other.write_text("{}")
+    assert not is_simulation(other)
+
+
+class Inventor(RuleSystem):
+    """Answers as the rule system does, but with a name that nothing has."""
+
+    def answer(self, user_acts: Any, /) -> Acts:
+        return tuple(
+            act._replace(value="虚构的店") if is_name(act) else act
+            for act in super().answer(user_acts)
+        )
+
+
+def is_name(act: Act) -> bool:
+    return act.slot == NAME and act.value not in ("", NOTHING)
+
+
+def simulated(folder: Path, system: Any, count: int = 60) -> EvaluatedSimulation:
+    setting = Setting(database(), make_system=system)
+    goals = GoalGenerator(database())
+    path = folder / "log.jsonl"
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write(header_line({"system": system.__name__}))
+        for number in range(count):
+            goal = goals.goal(RandomDraws(f"goal/{number}"))
+            stream.write(dialogue_line(setting.simulate(goal, number, 0)))
+    return evaluate_simulation(path, Gold(fold()))
+
+
+def test_a_system_that_invents_names_finishes_and_has_no_success(tmp_path: Path) -> None:
+    honest, invents = (simulated(tmp_path, system) for system in (RuleSystem, Inventor))
+    assert values(honest, "e2e.success")["total"] > 80
+    assert set(values(honest, "e2e.success")) <= {"total", NATURAL, MACRO, *GOAL_TYPES}
+    assert values(invents, "e2e.finish_rate")["total"] > 50
+    for name, judged in invents.judgements.items():
+        told = "虚构的店" in json.dumps(invents.log.dialogues[name].turns, ensure_ascii=False)
+        assert not (told and judged.success), name

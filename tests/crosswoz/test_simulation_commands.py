@@ -1,0 +1,140 @@
+"""Simulating and training from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from mwzeval.commands import crosswoz_policy, crosswoz_simulate
+from mwzeval.crosswoz.corpus import load_fold
+from mwzeval.crosswoz.evaluation import evaluate
+from mwzeval.crosswoz.places import corpus_root, load_gold
+from mwzeval.crosswoz.simulation_log import read_log
+from mwzeval.errors import InputError, UsageError
+from tests.places import ROOT
+
+
+def run(command: ModuleType, *arguments: str | Path) -> int:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    code: int = command.run(parser.parse_args(list(map(str, arguments))))
+    return code
+
+
+def simulate(*arguments: str | Path) -> int:
+    fixed = ("--revision", "sample", "--per-type", "3", "--quiet")
+    return run(crosswoz_simulate, *fixed, *arguments)
+
+
+def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert simulate() == 0
+    table = capsys.readouterr().out
+    assert table.splitlines()[0].split() == [
+        "goal",
+        "type",
+        "dialogues",
+        "finished",
+        "%",
+        "user",
+        "turns",
+    ]
+    assert simulate("--json") == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert plain["macro_finish_rate"] == 1
+    assert plain["outcomes"]["finished"] == 15
+
+
+def test_in_words_the_templates_that_come_along_are_understood(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    assert simulate("--level", "text", "-o", log, "--processes", "2") == 0
+    meta, dialogues = read_log(log)
+    assert (meta["level"], meta["template_mode"], meta["nlu"]) == ("text", "manual", "templates")
+    turns = [turn for dialogue in dialogues for turn in dialogue["turns"]]
+    assert all(turn["response"] and turn["user_response"] for turn in turns)
+    understood = [sorted(turn["system_acts"]) == sorted(turn["system_acts_nlu"]) for turn in turns]
+    assert sum(understood) >= 0.98 * len(understood)
+
+
+def test_a_system_of_ones_own_takes_part(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert simulate("--system", "examples.crosswoz_own_system:NamesOnly", "--json") == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert not plain["problems"]
+    assert plain["outcomes"]["limit"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--system", "ruel"), 'did you mean "rule"'),
+        (("--system", "no.such:Thing"), "cannot be imported"),
+        (("--system", "math:pi"), "cannot be called"),
+        (("--level", "text", "--nlu", "bert"), "unknown NLU"),
+        (("--templates", "x.zip"), "for --level text"),
+        (("--resume",), "only a simulation with an output"),
+        (("--limit", "0"), "at least one exchange"),
+    ],
+)
+def test_bad_use_is_told(arguments: Sequence[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        simulate(*arguments)
+
+
+def test_a_policy_is_trained_speaks_is_scored_and_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = tmp_path / "policy", tmp_path / "predictions.json"
+    sample = ("--revision", "sample")
+    chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "3", "--hidden", "20")
+    assert run(crosswoz_policy, "train", "-o", folder, *sample, *chosen) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert run(crosswoz_policy, "predict", folder, "-o", file, *sample) == 0
+    evaluated = evaluate(str(file), load_gold("sample"))
+    assert evaluated.report().scores
+    assert simulate("--system", folder) == 0
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [(("--hold-out", "20"), "between 1 and 19"), ((), "hold-out some")],
+)
+def test_training_needs_dialogues_to_choose_on(
+    tmp_path: Path, chosen: Sequence[str], message: str
+) -> None:
+    fixed = ("-o", str(tmp_path), "--revision", "sample", "--fold", "val")
+    with pytest.raises(UsageError, match=message):
+        run(crosswoz_policy, "train", *fixed, *chosen)
+
+
+def test_a_trained_nlu_takes_part_in_several_processes(tmp_path: Path) -> None:
+    from mwzeval.crosswoz.nlu.model import load_tagger
+    from mwzeval.crosswoz.nlu.settings import NluSettings
+    from mwzeval.crosswoz.nlu.training import train_tagger
+
+    folder, log = tmp_path / "nlu", tmp_path / "log.jsonl"
+    dialogues = list(load_fold(corpus_root("sample"), "test", "sample").dialogues.values())
+    quick = NluSettings(embedding=16, hidden=16, dropout=0.0, learning_rate=0.01, epochs=3)
+    train_tagger(dialogues[::4], folder, quick)
+    fixed = ("--level", "text", "--template-mode", "manual", "--processes", "2", "--limit", "4")
+    assert simulate(*fixed, "--nlu", folder, "-o", log) == 0
+    tagger = load_tagger(folder)
+    heard = 0
+    for dialogue in read_log(log)[1]:
+        assert dialogue["outcome"] in ("finished", "limit")
+        before: list[str] = []
+        for turn in dialogue["turns"]:
+            before.append(turn["user_response"])
+            acts = tagger.understand(turn["response"], before[-3:], "system")
+            assert turn["system_acts_nlu"] == [list(act) for act in acts]
+            before.append(turn["response"])
+            heard += 1
+    assert heard
+    with pytest.raises(InputError):
+        simulate("--level", "text", "--nlu", log)

@@ -1,0 +1,177 @@
+"""The SL policy: figures, resuming, files, and speaking in simulations."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mwzeval.crosswoz.dialogues import Dialogue
+from mwzeval.crosswoz.policy_vector import Vocabulary, delexicalized, load_vocabulary
+from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.simulation_run import simulate
+from mwzeval.crosswoz.sl_policy import MakeSlSystem, SlPolicy, predicted_acts, shapes
+from mwzeval.crosswoz.sl_training import CHECKPOINT_FILE, Epoch, Settings, train_policy
+from mwzeval.errors import InputError, UsageError
+from mwzeval.resources import DataRoot
+from mwzeval.tensor_files import read_arrays, write_arrays
+from tests.crosswoz.real_data import database, figures, fold
+from tests.crosswoz.world import DATABASE
+from tests.places import shared
+
+SMALL = Settings(hidden=12, epochs=4)
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    return load_vocabulary(DataRoot(shared("data", "crosswoz"), "--data"))
+
+
+def validation() -> list[Dialogue]:
+    return list(fold("val").dialogues.values())
+
+
+def small(folder: Path, settings: Settings = SMALL, stop_after: int | None = None) -> SlPolicy:
+    """Train a small policy on a few dialogues; `stop_after` an epoch as if killed."""
+    dialogues = validation()
+
+    def watch(epoch: Epoch) -> None:
+        if epoch.epoch == stop_after:
+            raise KeyboardInterrupt
+
+    return train_policy(
+        dialogues[:30], dialogues[30:40], database(), vocabulary(), folder, settings, watch
+    )[0]
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> SlPolicy:
+    """The policy of the figures: 450 validation dialogues, 50 to choose the epoch."""
+    folder = tmp_path_factory.mktemp("policy")
+    dialogues = validation()
+    return train_policy(dialogues[:450], dialogues[450:], database(), vocabulary(), folder)[0]
+
+
+def scores(policy: SlPolicy, *, paper_compatible: bool) -> tuple[float, float]:
+    """Return act F1 and de-lexicalised act F1 on the test fold, in percent."""
+    common = told = common_delexicalized = 0
+    for dialogue in fold().dialogues.values():
+        said = predicted_acts(policy, dialogue, database(), paper_compatible=paper_compatible)
+        for acts, exchange in zip(said, dialogue.exchanges, strict=True):
+            gold = exchange.system.acts
+            common += len(set(acts) & set(gold))
+            common_delexicalized += len(set(delexicalized(acts)) & set(delexicalized(gold)))
+            told += len(acts) + len(gold)
+    return 200 * common / told, 200 * common_delexicalized / told
+
+
+def test_trained_on_validation_it_reaches_the_golden_figures(trained: SlPolicy) -> None:
+    f1, delexicalized_f1 = scores(trained, paper_compatible=False)
+    assert f1 >= 48
+    assert delexicalized_f1 >= 72
+    golden = figures()["sl_policy_trained_on_val"]["clean_db"]["terminated_correct"]["overall"]
+    assert f1 == pytest.approx(100 * golden["f1"], abs=1.5)
+    assert delexicalized_f1 == pytest.approx(100 * golden["delex_f1"], abs=1.5)
+
+
+def test_the_flag_of_the_paper_costs_it_points(trained: SlPolicy) -> None:
+    corrected = scores(trained, paper_compatible=False)
+    as_in_the_paper = scores(trained, paper_compatible=True)
+    assert as_in_the_paper[0] < corrected[0] - 3
+    assert as_in_the_paper[1] < corrected[1] - 6
+
+
+def test_its_dialogues_finish_about_as_often_as_the_golden_ones(trained: SlPolicy) -> None:
+    setting = Setting(database(), MakeSlSystem(trained))
+    summary = simulate(setting, per_type=100, seed=1, progress=False)
+    golden = figures()["da_simulation_val_trained"]["clean_db"]["finish"]
+    for code, rate in summary.by_type.items():
+        # Three standard errors of 100 against 300 dialogues; another policy is another sample, too.
+        assert rate.finish_rate == pytest.approx(golden[code], abs=0.2), code
+    finished = [summary.by_type[code].finish_rate or 0 for code in ("S", "M", "CM")]
+    assert finished == sorted(finished, reverse=True)
+    assert summary.macro == pytest.approx(0.32, abs=0.08)
+
+
+def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    expected = small(tmp_path / "whole")
+    for epoch in (0, 2):
+        folder = tmp_path / f"stopped-{epoch}"
+        with pytest.raises(KeyboardInterrupt):
+            small(folder, stop_after=epoch)
+        assert not (folder / "policy.safetensors").exists()
+        resumed = small(folder)
+        for name, array in expected.weights.items():
+            assert np.array_equal(resumed.weights[name], array)
+        for file in ("policy.safetensors", CHECKPOINT_FILE):
+            assert (folder / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_a_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
+    small(tmp_path)
+    before = (tmp_path / CHECKPOINT_FILE).read_bytes()
+    with pytest.raises(UsageError, match="other settings or data"):
+        small(tmp_path, Settings(hidden=12, epochs=4, seed=3))
+    assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before
+    (tmp_path / CHECKPOINT_FILE).unlink()
+    with pytest.raises(UsageError, match="holds another policy"):
+        small(tmp_path)
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        small(tmp_path, stop_after=1)
+    file = tmp_path / CHECKPOINT_FILE
+    kind = "CrossWOZ policy in training"
+    arrays, about = read_arrays(file, kind)
+    for lacking in ("exp_avg:first.bias", "best:output.weight"):
+        write_arrays(file, kind, {n: a for n, a in arrays.items() if n != lacking}, about)
+        with pytest.raises(InputError, match="damaged"):
+            small(tmp_path)
+
+
+def test_a_policy_comes_back_from_its_file(tmp_path: Path, trained: SlPolicy) -> None:
+    trained.save(tmp_path / "policy.safetensors")
+    for place in (tmp_path, tmp_path / "policy.safetensors"):
+        loaded = SlPolicy.load(place)
+        assert loaded.vocabulary.system == trained.vocabulary.system
+        situations = [[1, 2, 300], [5, 323], []]
+        assert loaded.acts(situations) == trained.acts(situations)
+
+
+@pytest.mark.parametrize("wrong", ["shape", "name", "kind", "infinite", "vocabulary"])
+def test_a_file_that_is_no_policy_is_refused(tmp_path: Path, wrong: str) -> None:
+    known = Vocabulary(("a+b+c+d",), ("e+f+g+h", "i+j+k+l"))
+    weights = {name: np.ones(shape, dtype=np.float32) for name, shape in shapes(known, 3).items()}
+    file = tmp_path / "policy.safetensors"
+    SlPolicy(known, weights).save(file)
+    assert SlPolicy.load(file).acts([[0]]) == [["e+f+g+h", "i+j+k+l"]]
+    if wrong == "shape":
+        weights["second.bias"] = np.ones(4, dtype=np.float32)
+    elif wrong == "name":
+        weights["third.bias"] = weights.pop("second.bias")
+    elif wrong == "kind":
+        weights["second.bias"] = np.ones(3, dtype=np.float64)
+    elif wrong == "infinite":
+        weights["second.bias"][0] = np.inf
+    else:
+        known = Vocabulary((), ())
+    SlPolicy(known, weights).save(file)
+    with pytest.raises(InputError):
+        SlPolicy.load(file)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"hidden": 0}, {"learning_rate": 0.0}, {"epochs": True}, {"seed": -1}]
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        Settings(**wrong)  # type: ignore[arg-type]
+
+
+def test_without_dialogues_there_is_nothing_to_learn(tmp_path: Path) -> None:
+    known = Vocabulary(("a+b+c+d",), ("e+f+g+h",))
+    with pytest.raises(InputError, match="training dialogues"):
+        train_policy([], [], DATABASE, known, tmp_path)

@@ -1,0 +1,219 @@
+"""Success: what is true of a venue, what a dialogue comes to, and why it fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mwzeval.crosswoz.baselines import gold_exchanges, gold_file
+from mwzeval.crosswoz.checking import Options
+from mwzeval.crosswoz.dialogues import Goal, goal_from_json
+from mwzeval.crosswoz.evaluation import evaluate
+from mwzeval.crosswoz.facts import is_fact
+from mwzeval.crosswoz.outcomes import outcome_of, spoken_names, subgoals_by_exchange
+from mwzeval.crosswoz.spoken_values import told_in
+from mwzeval.crosswoz.success import judge
+from mwzeval.explanation import Explanation
+from tests.crosswoz.real_data import database as real_database
+from tests.crosswoz.real_data import fold
+from tests.crosswoz.small_world import small_gold
+
+GOLD = small_gold()
+CM, S = (GOLD.fold.dialogues[name] for name in ("1", "2"))
+
+
+@pytest.mark.parametrize(
+    ("slot", "told", "held", "expected"),
+    [
+        ("价格", "150元", 150, True),
+        ("价格", "151元", 150, False),
+        ("价格", "无", None, True),
+        ("价格", "无", 150, False),
+        ("价格", "150元", None, False),
+        ("评分", "4.5分", 4.5, True),
+        ("评分", "4分", 4.0, True),
+        ("评分", "高", 4.0, False),
+        ("门票", "免费", 0, True),
+        ("门票", "0元", 0, True),
+        ("门票", "免费", 10, False),
+        ("门票", "免费", None, False),
+        ("电话", "010-1 010-2", "010-1,010-2", True),
+        ("电话", "010-1", "010-1,010-2", False),
+        ("地址", "东街１号", "东街1号", True),
+        ("周边餐馆", ("甲店",), ["甲店", "乙店"], True),
+        ("周边餐馆", ("甲店", "丙店"), ["甲店", "乙店"], False),
+        ("周边餐馆", "无", [], True),
+        ("周边餐馆", "无", ["甲店"], False),
+        ("推荐菜", ("烤鸭",), None, False),
+        ("酒店设施-暖气", "是", ["暖气"], True),
+        ("酒店设施-暖气", "否", ["暖气"], False),
+        ("酒店设施-热水", "是", ["24小时热水"], True),
+        ("酒店设施-酒吧", "否", ["暖气"], True),
+    ],
+)
+def test_facts(slot: str, told: Any, held: object, expected: bool) -> None:
+    assert is_fact(slot, told, held) is expected
+
+
+def changed(goal: Goal, **values: Any) -> Goal:
+    """Return lines with other values, by `slot` or by sub-goal and slot, as in `_2名称`."""
+    keyed = {line: values.get(f"_{line.subgoal}{line.slot}", line.value) for line in goal}
+    return tuple(line.with_value(value) for line, value in keyed.items())
+
+
+@pytest.mark.parametrize(
+    ("values", "faults", "inform", "success"),
+    [
+        ({}, [], True, True),
+        ({"_1电话": "010-1"}, ["wrong-value"], True, False),
+        ({"_1电话": ""}, ["unanswered"], True, False),
+        ({"_1名称": ""}, ["no-venue", "not-nearby"], False, False),
+        ({"_1名称": "虚园"}, ["venue-not-in-database", "not-nearby"], False, False),
+        (
+            {"_1名称": "大园", "_1电话": "无"},
+            ["wrong-constraint", "not-nearby"],
+            False,
+            False,
+        ),
+        ({"_2名称": "乙店(东)", "_2推荐菜": ()}, ["not-nearby"], False, False),
+        ({"_2名称": "出现在id=1的周边餐馆里"}, ["no-venue"], False, False),
+        ({"_2名称": "虚店"}, ["venue-not-in-database"], False, False),
+        ({"_2推荐菜": ("烤鱼",)}, ["wrong-value"], True, False),
+        ({"_2推荐菜": ()}, ["unanswered"], True, False),
+    ],
+)
+def test_a_dialogue_is_judged_by_what_it_ends_with(
+    values: dict[str, Any], faults: list[str], inform: bool, success: bool
+) -> None:
+    judged = judge(CM.goal, changed(CM.final_goal, **values), GOLD.database)
+    assert [fault.code for fault in judged.faults] == faults
+    assert (judged.inform, judged.success) == (inform, success)
+
+
+def trip(domain: str, requests: list[str], *values: str) -> tuple[Goal, Goal]:
+    """Return a goal with a trip from a garden to a restaurant, and its outcome."""
+    slots = ["出发地", "目的地", *requests]
+    wanted = ["id=1", "id=2", *([""] * len(requests))]
+    lines: list[list[Any]] = [[1, "景点", "名称", ""], [2, "餐馆", "名称", ""]]
+    lines += [[3, domain, slot, value] for slot, value in zip(slots, wanted, strict=True)]
+    goal = goal_from_json([[*line, False] for line in lines])
+    final = [line.with_value(v) for line, v in zip(goal, ["小园", "甲店", *values], strict=True)]
+    return goal, tuple(final)
+
+
+STATIONS = ["出发地附近地铁站", "目的地附近地铁站"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "requests", "values", "faults"),
+    [
+        ("地铁", STATIONS, ["小园", "甲店", "东站A口", "无"], []),
+        ("地铁", STATIONS, ["小园", "甲店", "西站", "无"], ["wrong-value"]),
+        ("地铁", STATIONS, ["小园", "甲店", "东站A口", ""], ["unanswered"]),
+        ("地铁", STATIONS, ["", "甲店", "无", "无"], ["end-not-named"]),
+        ("地铁", STATIONS, ["大园", "甲店", "无", "无"], ["other-end"]),
+        ("出租", ["车型", "车牌"], ["小园", "甲店", "#CX", "#CP"], []),
+        ("出租", ["车型", "车牌"], ["小园", "id=2", "#CX", "#CP"], ["end-not-named"]),
+        ("出租", ["车型", "车牌"], ["小园", "甲店", "#CX", "京A"], ["wrong-value"]),
+    ],
+)
+def test_trips_are_judged_by_ends_and_stations(
+    domain: str, requests: list[str], values: list[str], faults: list[str]
+) -> None:
+    goal, final = trip(domain, requests, *values)
+    assert [fault.code for fault in judge(goal, final, GOLD.database).faults] == faults
+
+
+@pytest.mark.parametrize(
+    ("response", "slot", "held", "asked", "expected"),
+    [
+        ("电话是010-1、010-2。", "电话", "010-1,010-2", False, "010-1,010-2"),
+        ("电话是010-3。", "电话", "010-1", False, ""),
+        ("人均80元", "人均消费", 80, False, "80"),
+        ("人均180元", "人均消费", 80, False, ""),
+        ("免费的", "门票", 0, False, "免费"),
+        ("没有评分", "评分", None, False, "无"),
+        ("很好", "评分", None, False, ""),
+        ("有暖气", "酒店设施-暖气", ["暖气"], False, "是"),
+        ("有酒吧，但没有暖气", "酒店设施-暖气", ["暖气"], False, "否"),
+        ("有的", "酒店设施-暖气", ["暖气"], True, "是"),
+        ("没有", "酒店设施-暖气", ["暖气"], True, "否"),
+        ("有的", "酒店设施-暖气", ["暖气"], False, ""),
+        ("附近有甲店和丙店", "周边餐馆", ["甲店", "乙店"], False, ("甲店",)),
+    ],
+)
+def test_words_tell_what_the_database_has(
+    response: str, slot: str, held: object, asked: bool, expected: Any
+) -> None:
+    assert told_in(response, slot, held, asked=asked) == expected
+
+
+def test_of_names_within_names_the_longest_is_spoken() -> None:
+    names = ["全聚德", "全聚德(东店)", "便宜坊"]
+    assert spoken_names("推荐全聚德（东店）。", names) == ["全聚德(东店)"]
+    assert spoken_names("推荐全聚德和便宜坊", names) == ["全聚德", "便宜坊"]
+
+
+def test_each_exchange_is_about_the_sub_goals_that_the_user_speaks_of() -> None:
+    assert list(subgoals_by_exchange(CM)) == [{"景点": 1}, {"景点": 1}, {"餐馆": 2}, {"餐馆": 2}]
+
+
+@pytest.mark.parametrize("with_acts", [True, False])
+def test_gold_leads_to_its_own_final_goal(with_acts: bool) -> None:
+    for dialogue in (CM, S):
+        predicted = gold_exchanges(dialogue, with_acts=with_acts)
+        outcome = outcome_of(dialogue, predicted, GOLD.database)
+        assert judge(dialogue.goal, outcome, GOLD.database).success
+
+
+FIELDS = ["response", "state", "selected", "system_acts"]
+
+
+def outcomes(file: dict[str, Any]) -> dict[str, Explanation]:
+    evaluated = evaluate(file, GOLD, Options(("e2e",)))
+    return {each.unit: each for each in evaluated.explain_all()}
+
+
+def test_success_is_1_for_gold_and_0_for_a_system_that_invents_names() -> None:
+    for fields in (FIELDS, FIELDS[:3]):
+        file = gold_file(GOLD.fold, "e2e", fields)
+        metrics = evaluate(file, GOLD).report().metrics["e2e"]
+        assert metrics["success"] == {"total": 100, "CM": 100, "S": 100}
+        for name in ("1", "2"):
+            for exchange in file[name]:
+                exchange["response"] = exchange["response"].replace("小园", "虚园")
+                exchange["response"] = exchange["response"].replace("客栈", "虚栈")
+                exchange["selected"] = {"景点": ["虚园"], "酒店": ["虚栈"], "餐馆": ["甲店"]}
+                for act in exchange.get("system_acts", []):
+                    act[3] = act[3].replace("小园", "虚园").replace("客栈", "虚栈")
+        metrics = evaluate(file, GOLD).report().metrics["e2e"]
+        assert metrics["inform"]["total"] == metrics["success"]["total"] == 0
+        reasons = {r.code for each in outcomes(file).values() for r in each.reasons}
+        assert "venue-not-in-database:名称" in reasons
+
+
+def test_a_wrong_answer_loses_success_alone() -> None:
+    file = gold_file(GOLD.fold, "e2e", FIELDS)
+    file["2"][0]["system_acts"][1][3] = "豪华型"
+    found = outcomes(file)
+    assert found["1"].outcomes["total"] == {"e2e.inform": True, "e2e.success": True}
+    assert found["2"].outcomes["total"] == {"e2e.inform": True, "e2e.success": False}
+    (reason,) = found["2"].reasons
+    assert (reason.code, reason.outcome, reason.scope) == (
+        "wrong-value:酒店类型",
+        "e2e.success",
+        "酒店",
+    )
+    assert "经济型" in reason.text
+
+
+def test_the_real_goals_end_well_where_the_wizards_made_no_slip() -> None:
+    judged = [
+        judge(dialogue.goal, dialogue.final_goal, real_database())
+        for dialogue in fold().dialogues.values()
+    ]
+    # Every venue but five is one of the database, word for word.
+    codes = [fault.code for each in judged for fault in each.faults]
+    assert codes.count("venue-not-in-database") + codes.count("no-venue") == 5
+    assert sum(each.success for each in judged) == 339

@@ -1,0 +1,132 @@
+"""The embedded CrossWOZ sample is what its generator writes, and is sound as a corpus."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mwzeval.crosswoz.acts import SYSTEM_INTENTS, USER_INTENTS
+from mwzeval.crosswoz.corpus import SAMPLE, Fold, load_fold
+from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.evaluation import evaluate
+from mwzeval.crosswoz.goal_generator import goal_type
+from mwzeval.crosswoz.names import GOAL_TYPES, HOTEL, METRO, NAME, NEARBY, VENUE_DOMAINS
+from mwzeval.crosswoz.places import corpus_root, load_gold
+from mwzeval.crosswoz.policy_vector import load_vocabulary
+from mwzeval.crosswoz.success import judge
+from tests.crosswoz import real_data
+from tests.places import ROOT
+
+TRACKS = ("nlu", "dst", "policy", "nlg", "sim", "e2e")
+
+
+@cache
+def fold(name: str = "test") -> Fold:
+    return load_fold(corpus_root(SAMPLE), name, SAMPLE)
+
+
+@cache
+def database() -> Database:
+    return Database(fold().tables)
+
+
+def test_the_generator_writes_what_is_committed(tmp_path: Path) -> None:
+    generator = ROOT / "data" / "generate_crosswoz_sample"
+    subprocess.run([sys.executable, generator, "--output", tmp_path], check=True, cwd=tmp_path)
+    written = {p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()}
+    committed = [
+        *(ROOT / "data" / "crosswoz" / "sample").rglob("*"),
+        *(ROOT / "predictions").glob("crosswoz-sample-*"),
+    ]
+    assert written == {path.relative_to(ROOT) for path in committed if path.is_file()}
+    for path in written:
+        assert (tmp_path / path).read_bytes() == (ROOT / path).read_bytes(), path
+
+
+def test_there_are_so_many_venues_and_dialogues() -> None:
+    for domain in VENUE_DOMAINS:
+        names = [entity.name for entity in database().entities(domain)]
+        assert len(names) == len(set(names)) >= 40
+    dialogues = fold().dialogues
+    assert Counter(d.goal_type for d in dialogues.values()) == dict.fromkeys(GOAL_TYPES, 8)
+    assert Counter(d.goal_type for d in fold("val").dialogues.values()) == dict.fromkeys(
+        GOAL_TYPES, 4
+    )
+    assert not dialogues.keys() & fold("val").dialogues.keys()
+
+
+def test_what_is_near_is_near_both_ways() -> None:
+    for domain in VENUE_DOMAINS:
+        for entity in database().entities(domain):
+            for other, slot in NEARBY.items():
+                for name in entity.record[slot]:
+                    neighbour = database().named(other, name)
+                    assert neighbour is not None
+                    assert not domain == other == HOTEL
+                    assert entity.name in neighbour.record[NEARBY[domain]]
+
+
+def test_every_venue_has_a_record_of_its_station() -> None:
+    stations = {name: record["地铁"] for name, record in fold().tables[METRO]}
+    venues = {e.name: e.record["地铁"] for d in VENUE_DOMAINS for e in database().entities(d)}
+    assert stations == venues
+
+
+def test_no_venue_is_a_real_one() -> None:
+    for domain in VENUE_DOMAINS:
+        for entity in database().entities(domain):
+            for real in VENUE_DOMAINS:
+                assert not real_data.database().query(real, {NAME: entity.name}), entity.name
+
+
+@pytest.mark.parametrize("name", ["test", "val"])
+def test_dialogues_are_sound(name: str) -> None:
+    for dialogue in fold(name).dialogues.values():
+        assert dialogue.name.isdigit()
+        assert goal_type(dialogue.goal) == dialogue.goal_type
+        assert dialogue.task_description
+        assert dialogue.final_goal == dialogue.exchanges[-1].user.state
+        assert all(line.done for line in dialogue.final_goal)
+        for exchange in dialogue.exchanges:
+            user, system = exchange.user, exchange.system
+            assert {act.intent for act in user.acts} <= set(USER_INTENTS)
+            assert {act.intent for act in system.acts} <= set(SYSTEM_INTENTS)
+            assert list(user.acts) == sorted(set(user.acts))
+            assert user.utterance
+            assert system.utterance
+            assert [line[:3] for line in user.state] == [line[:3] for line in dialogue.goal]
+            for domain in VENUE_DOMAINS:
+                for selected in (system.first_selected, system.last_selected):
+                    assert all(database().named(domain, venue) for venue in selected[domain])
+
+
+def test_wizards_tell_the_truth() -> None:
+    judged = [judge(d.goal, d.final_goal, database()) for d in fold().dialogues.values()]
+    assert sum(judgement.success for judgement in judged) >= 0.9 * len(judged)
+
+
+def test_wizards_relax_queries_and_find_nothing_at_times() -> None:
+    turns = [e.system for d in fold().dialogues.values() for e in d.exchanges]
+    relaxed = sum(turn.first_query != turn.last_query for turn in turns) / len(turns)
+    assert 0.05 < relaxed < 0.3
+    assert any(act.intent == "NoOffer" for turn in turns for act in turn.acts)
+
+
+def test_policies_know_every_act_of_the_sample() -> None:
+    vocabulary = load_vocabulary(corpus_root(SAMPLE))
+    for dialogue in fold().dialogues.values():
+        for exchange in dialogue.exchanges:
+            assert len(vocabulary.actions(exchange.system.acts)) == len(exchange.system.acts)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_example_predictions_are_scored_without_a_warning(track: str) -> None:
+    path = ROOT / "predictions" / f"crosswoz-sample-{track}.json"
+    evaluated = evaluate(str(path), load_gold(SAMPLE))
+    assert not evaluated.warnings
+    assert any(0 < score.value < 100 for score in evaluated.report().scores if score.value)

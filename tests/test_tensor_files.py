@@ -1,0 +1,62 @@
+"""Files of arrays: the same bytes for the same arrays, and nothing else is loaded."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mwzeval.errors import InputError
+from mwzeval.tensor_files import read_arrays, write_arrays
+
+ARRAYS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array(7, dtype=np.int64)}
+ABOUT = {"名称": ["甲"], "n": 1}
+
+
+def test_arrays_and_what_is_said_of_them_come_back(tmp_path: Path) -> None:
+    file = tmp_path / "x.safetensors"
+    write_arrays(file, "thing", ARRAYS, ABOUT)
+    arrays, about = read_arrays(file, "thing")
+    assert about == ABOUT
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        assert np.array_equal(arrays[name], array)
+        assert arrays[name].dtype == array.dtype
+    again = tmp_path / "y.safetensors"
+    write_arrays(again, "thing", dict(reversed(ARRAYS.items())), ABOUT)
+    assert again.read_bytes() == file.read_bytes()
+
+
+class Trap:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (pytest.fail, ("a pickle was opened",))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (pickle.dumps(Trap()), "not opened"),
+        (b"PK\x03\x04 a torch archive", "not opened"),
+        (b"", "not a safetensors file"),
+        (b"\x10\0\0\0\0\0\0\0{}", "not a safetensors file"),
+        (None, "cannot be read"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes | None, reason: str) -> None:
+    file = tmp_path / "x"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InputError, match=reason):
+        read_arrays(file, "thing")
+
+
+def test_a_file_of_another_kind_or_cut_short_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    write_arrays(file, "thing", ARRAYS, ABOUT)
+    with pytest.raises(InputError, match="expected a other of format 1, found thing 1"):
+        read_arrays(file, "other")
+    file.write_bytes(file.read_bytes()[:-3])
+    with pytest.raises(InputError, match="not a safetensors file"):
+        read_arrays(file, "thing")
