@@ -103,8 +103,11 @@ def _connected(distributed: Any, address: str) -> Any:
     try:
         asyncio.run(asyncio.wait_for(_greet(distributed, address), ANSWER_SECONDS))
         return distributed.Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
-    except (OSError, ValueError, asyncio.TimeoutError) as error:
-        reason = shorten(str(error), 200) or f"no answer for {ANSWER_SECONDS} s"
+    except (OSError, ValueError, MemoryError, asyncio.TimeoutError) as error:
+        # Dask takes the first bytes of whatever answers for a length, and asks for so much memory.
+        is_other = isinstance(error, MemoryError)
+        silence = f"no answer for {ANSWER_SECONDS} s"
+        reason = "what answers is none" if is_other else shorten(str(error), 200) or silence
         raise UsageError(
             f"no Dask scheduler answers at {shorten(address)} ({reason}): start one with "
             "`dask scheduler`, which prints its address, or use --dask local"

@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from mwzeval.commands.arguments import add_input, add_input_format
+from mwzeval.commands.arguments import add_input, add_input_format, input_of
 from mwzeval.errors import UsageError
 
 
@@ -36,12 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.predictions import Findings, read_predictions
     from mwzeval.multiwoz.slot_domains import add_slot_domains, has_active_domains
 
-    findings = Findings(arguments.input)
-    predictions = adapt(read_predictions(arguments.input), arguments.input_format, findings)
+    file = input_of(arguments)
+    findings = Findings(file)
+    predictions = adapt(read_predictions(file), arguments.input_format, findings)
     findings.check()
     completed = add_slot_domains(predictions, findings)
     if has_active_domains(predictions) and not arguments.yes:
-        if arguments.input == STANDARD_INPUT or not sys.stdin.isatty():
+        if file == STANDARD_INPUT or not sys.stdin.isatty():
             raise UsageError("every turn has active_domains already; --yes overwrites them")
         print(
             "Every turn has active_domains already. Overwrite them? [y/N] ", end="", file=sys.stderr

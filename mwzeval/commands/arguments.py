@@ -22,14 +22,22 @@ FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add `-i`, the predictions file."""
+    """Add the predictions file, with `-i` or without; `input_of` returns it."""
+    parser.add_argument("file", nargs="?", metavar="INPUT.json", help="the same as -i")
     parser.add_argument(
         "-i",
         "--input",
-        required=True,
         metavar="INPUT.json",
         help="predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
     )
+
+
+def input_of(arguments: argparse.Namespace) -> str:
+    """Return the one file that `add_input` was given."""
+    given = [file for file in (arguments.input, arguments.file) if file is not None]
+    if len(given) != 1:
+        arguments.parser.error("name one file: -i INPUT.json")
+    return str(given[0])
 
 
 def add_input_format(parser: argparse.ArgumentParser) -> None:

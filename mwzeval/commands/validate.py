@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from mwzeval.commands.arguments import add_input, add_reading, reading
+from mwzeval.commands.arguments import add_input, add_reading, input_of, reading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,13 +28,14 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.predictions import read_predictions
     from mwzeval.report.json import plain_problem
 
+    file = input_of(arguments)
     evaluator = Evaluator(
         dst=arguments.dst,
         **reading(arguments),
     )
     try:
-        predictions = read_predictions(arguments.input)
-        problems = evaluator.validate(predictions, file=arguments.input)
+        predictions = read_predictions(file)
+        problems = evaluator.validate(predictions, file=file)
     except InputError as error:
         problems = list(error.problems)
     failed = any(problem.severity == "error" or arguments.strict for problem in problems)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.benchmark import Benchmark, ScoredFile
 from mwzeval.commands.arguments import FORMATS as TABLE_FORMATS
-from mwzeval.commands.arguments import add_format, add_intervals
+from mwzeval.commands.arguments import add_format, add_input, add_intervals, input_of
 from mwzeval.commands.outcome import (
     add_gates,
     add_output,
@@ -26,8 +26,7 @@ PAGE = "html"
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("file", nargs="?", metavar="INPUT", help="the same as -i")
-    parser.add_argument("-i", "--input", metavar="INPUT", help="what is scored")
+    add_input(parser)
     add_output(parser)
     benchmark.add_arguments(parser, "evaluate")
     add_intervals(parser)
@@ -53,9 +52,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.summary import per_dialogue, summary
     from mwzeval.report.text import warnings_text
 
-    file = arguments.input or arguments.file
-    if file is None or (arguments.input and arguments.file):
-        arguments.parser.error("name one file to score: -i INPUT")
+    file = input_of(arguments)
     gates = () if arguments.fail_under is None else parse_gates(arguments.fail_under)
     resampling = Resampling(arguments.ci or 0.95, arguments.samples, arguments.seed)
     system = benchmark.score(arguments.benchmark, file, arguments)

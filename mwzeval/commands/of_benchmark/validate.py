@@ -9,12 +9,12 @@ import argparse
 import json
 
 from mwzeval.benchmark import Benchmark
+from mwzeval.commands.arguments import add_input, input_of
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("file", nargs="?", metavar="INPUT", help="the same as -i")
-    parser.add_argument("-i", "--input", metavar="INPUT", help="what is checked")
+    add_input(parser)
     benchmark.add_arguments(parser, "validate")
     parser.add_argument("--strict", action="store_true", help="errors where scoring has a way out")
 
@@ -24,9 +24,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.errors import InputError
     from mwzeval.report.json import plain_problem
 
-    file = arguments.input or arguments.file
-    if file is None or (arguments.input and arguments.file):
-        arguments.parser.error("name one file to check: -i INPUT")
+    file = input_of(arguments)
     try:
         problems = benchmark.validate(arguments.benchmark, file, arguments)
     except InputError as error:
