@@ -16,6 +16,7 @@ from benchmarks import (
     dstc7,
     dstc7_baselines,
     multiwoz,
+    pydial_simulation,
     reporting,
     sharding,
     training,
@@ -46,6 +47,7 @@ def main() -> int:
         dstc7_baselines.rows(),
         crosswoz_scoring.rows(folder.parents[1] / "crosswoz"),
         crosswoz_simulation.rows(folder.parents[1] / "crosswoz"),
+        pydial_simulation.rows(folder.parents[1]),
     ):
         lines.append(_line(row))
         print(lines[-1], flush=True)

@@ -189,8 +189,9 @@ def _score_shards(
 
 def _page(report: Report, checked: Checked, file: str) -> str:
     from mwzeval.commands.report import names_of
-    from mwzeval.multiwoz.page import WORDS, page_system, title_of
+    from mwzeval.multiwoz.page import WORDS, page_system
     from mwzeval.report.html import to_html
+    from mwzeval.report.page_model import title_of
 
     system = page_system(names_of([file])[0], report, checked.dialogues, checked.scorer)
     return to_html([system], title=title_of([system]), words=WORDS)

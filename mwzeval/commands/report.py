@@ -64,8 +64,9 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score, explain and write the page."""
     from mwzeval.files import write_atomically
-    from mwzeval.multiwoz.page import WORDS, page_system, title_of
+    from mwzeval.multiwoz.page import WORDS, page_system
     from mwzeval.report.html import to_html
+    from mwzeval.report.page_model import title_of
 
     systems = [
         page_system(system.name, system.report(), system.checked.dialogues, system.checked.scorer)

@@ -10,7 +10,6 @@ from mwzeval.crosswoz.checking import Options
 from mwzeval.crosswoz.corpus import FOLDS, RELEASE, REVISIONS, SAMPLE
 from mwzeval.crosswoz.evaluation import evaluate, validate
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.page import WORDS
 from mwzeval.crosswoz.places import load_gold
 from mwzeval.crosswoz.predictions import said_revision
 from mwzeval.crosswoz.reason_codes import REASON_CODES
@@ -19,9 +18,11 @@ from mwzeval.crosswoz.simulated_input import is_simulation, revision_of
 from mwzeval.crosswoz.tracks import JOINT_NAMES, TRACKS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.report.model import Report
+from mwzeval.report.page_model import Words
 from mwzeval.report.sheet import Document
 
 NAME = "crosswoz"
+WORDS = Words("dialogue", "dialogues", "domain")
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
 """Short names of scores for gates."""
 

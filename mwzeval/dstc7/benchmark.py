@@ -12,7 +12,6 @@ from mwzeval.dstc7.evaluation import Evaluated, evaluate, validate
 from mwzeval.dstc7.explanation import KINDS, explain, explain_all
 from mwzeval.dstc7.inputs import Gold
 from mwzeval.dstc7.options import COMPATIBLE, COVERAGE, METRICS, ORDERS, Options
-from mwzeval.dstc7.page import WORDS
 from mwzeval.dstc7.places import FOLDER, SPLITS, gold_in, sample_gold
 from mwzeval.dstc7.published import boards_of, published_document, read_published
 from mwzeval.dstc7.tracks import CASES, PREFIX, TRACK_NAMES, Track, track_from, track_of
@@ -20,9 +19,11 @@ from mwzeval.errors import Problem, UsageError
 from mwzeval.explanation import Explanation
 from mwzeval.measure import Resampling, Scored
 from mwzeval.report.model import Report
+from mwzeval.report.page_model import Words
 from mwzeval.report.sheet import Document
 from mwzeval.resources import DATA_VARIABLE
 
+WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
 
 

@@ -14,8 +14,6 @@ from mwzeval.report.model import Report
 from mwzeval.report.page_model import PageSystem, Words
 
 WORDS = Words("dialogue", "dialogues", "domain")
-NAMED = 3
-"""How many systems the title of a page names."""
 
 
 def page_system(name: str, report: Report, dialogues: Dialogues, scorer: Scorer) -> PageSystem:
@@ -27,14 +25,6 @@ def page_system(name: str, report: Report, dialogues: Dialogues, scorer: Scorer)
         warnings=report.warnings,
         meta={**report.meta, "coverage": _in_short(report.meta["coverage"])},
     )
-
-
-def title_of(systems: Sequence[PageSystem]) -> str:
-    """Return the title of a page: its systems and what they were scored on."""
-    names = [system.name for system in systems]
-    shown = ", ".join(names) if len(names) <= NAMED else f"{len(names)} systems"
-    meta = systems[0].meta
-    return f"{shown} · {meta['corpus']} {meta['fold']}"
 
 
 def _in_short(coverage: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.errors import Problem
 from mwzeval.explanation import Explanation
+from mwzeval.report.model import Report
 from mwzeval.score import Score
+
+NAMED = 3
+"""How many systems the title of a page names."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,19 @@ class Words:
     units: str = "dialogues"
     scope: str = "domain"
     goal: str = "goal"
+
+
+def page_system(name: str, report: Report, explanations: Iterable[Explanation]) -> PageSystem:
+    """Return what the page shows of a system: its report, and its units explained."""
+    return PageSystem(name, report.scores, tuple(explanations), report.warnings, report.meta)
+
+
+def title_of(systems: Sequence[PageSystem]) -> str:
+    """Return the title of a page: its systems and what they were scored on."""
+    names = [system.name for system in systems]
+    shown = ", ".join(names) if len(names) <= NAMED else f"{len(names)} systems"
+    meta = systems[0].meta
+    return f"{shown} · {meta['corpus']} {meta['fold']}"
 
 
 def letter_of(index: int) -> str:

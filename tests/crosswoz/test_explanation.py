@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file
+from mwzeval.crosswoz.benchmark import WORDS
 from mwzeval.crosswoz.checking import Options
 from mwzeval.crosswoz.evaluation import Evaluated, evaluate
-from mwzeval.crosswoz.page import WORDS, page_system, title_of
 from mwzeval.crosswoz.reason_codes import REASON_CODES
 from mwzeval.errors import UsageError
 from mwzeval.explanation import Reason
 from mwzeval.report.html import to_html
+from mwzeval.report.page_model import page_system, title_of
 from tests.crosswoz.small_world import small_gold
 from tests.places import ROOT
 
@@ -120,7 +121,7 @@ def test_an_unknown_dialogue_is_told() -> None:
 
 def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
     evaluated = evaluate(rule_tracker_file(GOLD.fold), GOLD)
-    system = page_system("RuleDST", evaluated)
+    system = page_system("RuleDST", evaluated.report(), evaluated.explain_all())
     assert title_of([system]) == "RuleDST · crosswoz-release test"
     html = to_html([system], title=title_of([system]), words=WORDS)
     for text in ("dst.joint_single_turn", "推荐您去小园。", "copy of the turn before"):

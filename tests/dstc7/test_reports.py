@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.comparison import compare
+from mwzeval.dstc7.benchmark import WORDS
 from mwzeval.dstc7.evaluation import (
     Evaluated,
     Options,
@@ -19,7 +20,6 @@ from mwzeval.dstc7.evaluation import (
     score,
 )
 from mwzeval.dstc7.explanation import explain, explain_all, worst_first
-from mwzeval.dstc7.page import WORDS, page_system, title_of
 from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.errors import DataError, InputError, UsageError
@@ -27,6 +27,7 @@ from mwzeval.measure import Resampling
 from mwzeval.report.explanation_text import explanation_text, histogram_text
 from mwzeval.report.html import to_html
 from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.page_model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
 from mwzeval.report.text import to_text
 from mwzeval.runs import across
@@ -246,7 +247,10 @@ def test_the_worst_examples_come_first() -> None:
 
 def test_the_page_shows_contexts_and_ranked_candidates() -> None:
     evaluated = sample("overlap")
-    systems = [page_system(name, sample(name)) for name in ("overlap", "random")]
+    systems = [
+        page_system(name, sample(name).report(), explain_all(sample(name).loaded))
+        for name in ("overlap", "random")
+    ]
     page = to_html(systems, title=title_of(systems), words=WORDS)
     assert "overlap, random · dstc7-ubuntu-1 test" in page
     message = evaluated.loaded.examples["9200001"].messages[0].utterance

@@ -19,9 +19,6 @@ from mwzeval.statistics import CONFIDENCE
 if TYPE_CHECKING:
     from mwzeval.measure import Resampling
 
-NAMED = 3
-"""How many systems the title of a page names."""
-
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
@@ -64,22 +61,10 @@ def page(
 ) -> str:
     """Return the page of systems, file → what was scored."""
     from mwzeval.report.html import to_html
-    from mwzeval.report.page_model import PageSystem
+    from mwzeval.report.page_model import page_system, title_of
 
-    shown = []
-    for name, system in zip(names_of(list(systems)), systems.values(), strict=True):
-        report = system.report(resampling)
-        shown.append(
-            PageSystem(
-                name=name,
-                scores=report.scores,
-                explanations=tuple(system.explain_all()),
-                warnings=report.warnings,
-                meta=report.meta,
-            )
-        )
-    names = [system.name for system in shown]
-    named = ", ".join(names) if len(names) <= NAMED else f"{len(names)} systems"
-    meta = shown[0].meta
-    chosen = title or f"{named} · {meta['corpus']} {meta['fold']}"
-    return to_html(shown, title=chosen, words=benchmark.words)
+    shown = [
+        page_system(name, system.report(resampling), system.explain_all())
+        for name, system in zip(names_of(list(systems)), systems.values(), strict=True)
+    ]
+    return to_html(shown, title=title or title_of(shown), words=benchmark.words)
