@@ -40,6 +40,7 @@ VERBS = {
     "baseline": "run a baseline system over a fold and write its predictions",
     "dstc7": "baselines, synthetic data and conversions for DSTC7 sentence selection",
     "crosswoz": "statistics, simulation, templates, policy and NLU of CrossWOZ",
+    "pydial": "reinforcement learning on PyDial's tasks: run, tables, plots, play",
     "data": "show, download or verify corpus files; copy example predictions",
 }
 """Each verb is a module of `mwzeval.commands` with `add_arguments(parser)` and `run(arguments)`."""
@@ -133,14 +134,16 @@ def _run(arguments: argparse.Namespace) -> int:
     except MemoryError:
         return _failed("error: the input does not fit into memory")
     except KeyboardInterrupt:
-        _failed("interrupted; nothing was written")
+        # Verbs that write as they go say what is left, and how to go on.
+        _failed(f"interrupted; {getattr(arguments, 'interrupted', 'nothing was written')}")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of standard output has gone (`| head`); Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD_USE
     except OSError as error:
-        return _failed(f"error: {error.strerror or error}")
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(f"error: {place}{error.strerror or error}")
     return code
 
 

@@ -203,7 +203,9 @@ class DataRoot:
         return DataError("\n".join([*lines, *addresses, f"{advice}.", TRY_THE_SAMPLE]))
 
 
-TRY_THE_SAMPLE = "To just try the tool, use the embedded sample: --corpus sample"
+TRY_THE_SAMPLE = (
+    "To just try the tool, use the embedded sample: --corpus sample (CrossWOZ: --revision sample)"
+)
 
 
 def locate(

@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_nlu(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlu_action", metavar="ACTION", required=True)
     train = actions.add_parser("train", help="train; called again, it goes on where it was")
+    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
     _add_fold(train, "train")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the NLU")
     train.add_argument(
@@ -167,7 +168,8 @@ def _baseline(arguments: argparse.Namespace) -> int:
     else:
         track = TRACKS[name.removeprefix("gold-")]
         meta = {"conditioning": GOLD_PREVIOUS_STATE} if track.name == "dst" else {}
-        _write(arguments, gold_file(fold, track.name, (*track.required, *track.any_of), **meta))
+        fields = (*track.required, *track.any_of[:1], *track.optional)
+        _write(arguments, gold_file(fold, track.name, fields, **meta))
     return 0
 
 

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="policy_action", metavar="ACTION", required=True)
     train = actions.add_parser("train", help="train the policy")
+    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the policy")
     train.add_argument("--fold", choices=FOLDS, default="train", help="default: %(default)s")
     train.add_argument(

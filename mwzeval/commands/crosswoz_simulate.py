@@ -18,6 +18,7 @@ LEVELS = ("act", "text")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    parser.set_defaults(interrupted="dialogues so far are in the output, and --resume goes on")
     parser.add_argument("--level", choices=LEVELS, default="act", help="default: %(default)s")
     parser.add_argument(
         "--per-type", type=int, default=1000, metavar="N", help="dialogues of each goal type"

@@ -8,7 +8,7 @@ from typing import Any
 from mwzeval.crosswoz.acts import Acts
 from mwzeval.crosswoz.draws import Draws
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, System, TextSystem
-from mwzeval.crosswoz.simulated import SimulatedExchange, as_acts, selected_of, state_of
+from mwzeval.crosswoz.simulated import SimulatedExchange, as_acts, as_text, selected_of, state_of
 
 CONTEXT = 3
 """How many utterances before one an NLU is given."""
@@ -77,12 +77,7 @@ class TextChannel:
     def exchange(self, user_acts: Acts) -> tuple[Acts, SimulatedExchange]:
         """Return what the user hears, and what is kept of the exchange."""
         utterance = self.nlg.say(user_acts, USER, self.draws) or ""
-        reply = self.system.respond(utterance)
-        if not isinstance(reply, str):
-            if reply is not None:
-                kind = type(reply).__name__
-                raise TypeError(f"the system said something of type {kind}, where text is expected")
-            reply = ""
+        reply = as_text(self.system.respond(utterance), "the system")
         self._before.append(utterance)
         understood = self.nlu.understand(reply, self._before[-CONTEXT:], SYSTEM) if reply else ()
         heard = as_acts(understood, "the NLU")

@@ -92,6 +92,11 @@ def nlu_named(name: str, user: Templates, system: Templates, database: Database)
     Raises `UsageError` for anything else, `InputError` for an NLU that cannot be loaded.
     """
     if name == TEMPLATES:
+        if not user.manual or not system.manual:
+            raise UsageError(
+                f"the NLU {TEMPLATES} understands manual templates, and these have none: name "
+                "templates that have, or a trained NLU"
+            )
         return TemplateReader(user.manual, system.manual, database)
     if ":" in name:
         nlu: Nlu = _imported(name)()

@@ -129,8 +129,11 @@ def checked_selected(raw: Any, place: Place) -> Selected:
         return {}
     selected = {}
     for domain, names in raw.items():
-        if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
-            message = f'expected a list of names for "{shorten(str(domain))}", {found(names)}'
+        problem = None if isinstance(names, list | tuple) else found(names)
+        if problem is None and (others := [n for n in names if not isinstance(n, str)]):
+            problem = f"{found(others[0])} among them"
+        if problem is not None:
+            message = f'expected a list of names for "{shorten(str(domain))}", {problem}'
             place.error("shape", message)
             continue
         if (mistake := wrong_slot(str(domain))) is not None:

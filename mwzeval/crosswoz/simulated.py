@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 from mwzeval.crosswoz.acts import Act, Acts, parse_act
@@ -19,6 +20,8 @@ SYSTEM_FAILED: Outcome = "system failed"
 OUTCOMES = (FINISHED, LIMIT, USER_FAILED, SYSTEM_FAILED)
 Slots = Mapping[str, Mapping[str, str]]
 Selected = Mapping[str, tuple[str, ...]]
+MOST_ACTS = 1000
+"""How many acts a turn has at most: an answer may be a generator, and that may never end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +73,45 @@ def as_acts(said: Iterable[Any] | None, who: str) -> Acts:
     """Return what a user or system said as acts; None is nothing.
 
     Raises `ValueError` or `TypeError` for anything but acts: `Act`s, lists of four texts, or texts
-    such as `Inform+餐馆+名称+…`.
+    such as `Inform+餐馆+名称+…`; and for more than `MOST_ACTS`.
     """
     if said is None:
         return ()
     if isinstance(said, str):
         raise TypeError(f'{who} said the text "{shorten(said)}" where acts are expected')
-    try:
-        return tuple(act if type(act) is Act else parse_act(act) for act in said)
-    except ValueError as error:
-        raise ValueError(f"{who} said something that is no act: {error}") from None
+    acts: list[Act] = []
+    for raw in islice(said, MOST_ACTS + 1):
+        try:
+            act = raw if type(raw) is Act else parse_act(raw)
+            _check_texts(act)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{who} said something that is no act: {error}") from None
+        acts.append(act)
+    if len(acts) > MOST_ACTS:
+        raise ValueError(f"{who} said more than {MOST_ACTS} acts in one turn")
+    return tuple(acts)
+
+
+def as_text(said: object, who: str) -> str:
+    """Return what a user or system said in words; None is nothing.
+
+    Raises `TypeError` for anything but text, `ValueError` for text that no file can hold.
+    """
+    if said is None:
+        return ""
+    if not isinstance(said, str):
+        kind = type(said).__name__
+        raise TypeError(f"{who} said something of type {kind}, where text is expected")
+    _check_texts((said,))
+    return said
+
+
+def _check_texts(texts: Iterable[str]) -> None:
+    """Raise `TypeError` for what is no text, `ValueError` for half of a surrogate pair.
+
+    Both would only be noticed when the log is written, or read again.
+    """
+    "".join(texts).encode()
 
 
 def state_of(system: object) -> Slots:
@@ -91,12 +123,15 @@ def state_of(system: object) -> Slots:
     if not state:
         return {}
     try:
-        return {
-            domain: {slot: value for slot, value in slots.items() if value}
+        kept = {
+            domain: {slot: _value(value) for slot, value in slots.items() if value}
             for domain, slots in state.items()
             if any(slots.values())
         }
-    except AttributeError:
+        for domain, slots in kept.items():
+            _check_texts((domain, *slots, *slots.values()))
+        return kept
+    except (AttributeError, TypeError):
         raise TypeError("the state of the system is not domain → slot → value") from None
 
 
@@ -109,6 +144,15 @@ def selected_of(system: object) -> Selected:
     if not selected:
         return {}
     try:
-        return {domain: tuple(names) for domain, names in selected.items()}
+        kept = {domain: tuple(names) for domain, names in selected.items()}
+        for domain, names in kept.items():
+            _check_texts((domain, *names))
+        if not any(isinstance(names, str) for names in selected.values()):
+            return kept
     except (AttributeError, TypeError):
-        raise TypeError("what the system has selected is not domain → names") from None
+        pass
+    raise TypeError("what the system has selected is not domain → names")
+
+
+def _value(value: str | Iterable[str]) -> str:
+    return value if isinstance(value, str) else " ".join(value)

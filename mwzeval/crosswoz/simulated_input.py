@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from mwzeval.files import parse_json_lines, read_bytes
 
 GOAL, FINAL_GOAL, GOAL_TYPE = "goal", "final_goal", "goal_type"
 FINISHED, N_TURNS = "finished", "n_turns"
+PER_TYPE = "per_type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,22 @@ def read_simulation(path: str | Path, findings: Findings) -> Log:
                 dialogues[identity] = simulated
     if not dialogues and not findings.errors:
         findings.error("empty", "there is no dialogue in it")
+    _check_is_whole(header.get(PER_TYPE), dialogues.values(), findings)
     return Log(header, dialogues)
+
+
+def _check_is_whole(wanted: object, dialogues: Iterable[Simulated], findings: Findings) -> None:
+    """Warn of a log that has fewer dialogues than its header says: its run was cut short."""
+    if not isinstance(wanted, int) or findings.errors:
+        return
+    counts = Counter(dialogue.goal_type for dialogue in dialogues)
+    if any(counts[kind] < wanted for kind in GOAL_TYPES):
+        has = ", ".join(f"{kind} {counts[kind]}" for kind in GOAL_TYPES)
+        findings.warning(
+            "incomplete",
+            f"its simulation was to have {wanted} dialogues of each goal type, and was cut short "
+            f"({has}): only these are scored; `mwzeval crosswoz simulate --resume` ends it",
+        )
 
 
 def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulated | None:

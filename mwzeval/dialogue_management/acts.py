@@ -37,9 +37,11 @@ class Act(NamedTuple):
 
     def says_the_same(self, other: Act) -> bool:
         """Tell whether two acts are equal up to the order of their items."""
+        if self == other:
+            return True
         return (
-            self.name == other.name
-            and len(self.items) == len(other.items)
+            1 < len(self.items) == len(other.items)
+            and self.name == other.name
             and set(self.items) == set(other.items)
         )
 

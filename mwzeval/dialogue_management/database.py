@@ -33,6 +33,12 @@ class EntityTable:
         self.matching = lru_cache(REMEMBERED)(self._matching)
         self.discriminable = lru_cache(REMEMBERED)(self._discriminable)
 
+    def __reduce__(self) -> tuple[type[EntityTable], tuple[Ontology, tuple[Entity, ...]]]:
+        return EntityTable, (self.ontology, self.rows)
+
+    def __deepcopy__(self, memo: object) -> EntityTable:
+        return self  # nothing in it changes
+
     def having(self, slot: str, value: str) -> int:
         """Return the bit set of rows with this value, in whatever case."""
         return self._with.get(slot, {}).get(value.lower(), 0)

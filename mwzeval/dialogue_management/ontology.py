@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mwzeval.dialogue_management.acts import DONTCARE
+from mwzeval.dialogue_management.acts import DONTCARE, NONE
 from mwzeval.errors import InputError, Problem
 
 NAME = "name"
 METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
 DISCOURSE_ACTS = ("ack", "hello", "none", "repeat", "silence", "thankyou")
+RESERVED = frozenset({DONTCARE, NONE, "**NONE**"})
 BINARY = frozenset({"0", "1"})
 
 
@@ -37,6 +38,16 @@ class Ontology:
     def only_requestable(self) -> tuple[str, ...]:
         """The slots that only the user asks for: all requestable ones but the constraints."""
         return tuple(slot for slot in self.requestable if slot not in self.constraint_slots)
+
+    @cached_property
+    def asked_by_user(self) -> frozenset[str]:
+        """`only_requestable`, to look slots up in."""
+        return frozenset(self.only_requestable)
+
+    @cached_property
+    def answer_slots(self) -> frozenset[str]:
+        """Requestable slots that have no list of values: phone numbers and the like."""
+        return frozenset(self.requestable) - set(self.informable)
 
     @cached_property
     def binary_slots(self) -> frozenset[str]:
@@ -83,6 +94,15 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         wrong("expected an object of slots", "informable")
         slots = {}
     informable = {slot: texts(values, f"informable.{slot}") for slot, values in slots.items()}
+    for slot, values in informable.items():
+        for value in values:
+            if value in RESERVED:
+                wrong(
+                    f'"{value}" has a meaning of its own and cannot be a value',
+                    f"informable.{slot}",
+                )
+            elif value != value.lower():
+                wrong(f'"{value}" must be in lower case, as acts are', f"informable.{slot}")
     for slot in constraints:
         if slot not in informable:
             wrong("a slot that the system may request has no values", f"informable.{slot}")

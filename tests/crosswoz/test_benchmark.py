@@ -10,6 +10,7 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
+from mwzeval.commands.crosswoz import BASELINES
 from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file
 from mwzeval.errors import UsageError
 from tests.crosswoz.small_world import small_gold
@@ -79,6 +80,48 @@ def test_bad_files_are_refused_with_all_problems(
     assert len(json.loads(capsys.readouterr().out)["problems"]) == 2
     del plain["2"][0]["user_acts"][-1]
     assert run("evaluate", "--benchmark", "crosswoz", write(world, plain), "--lenient") == 0
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_what_baselines_write_can_be_scored(
+    name: str, world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(world / "baseline.json")
+    assert run("crosswoz", "baseline", name, "-o", file) == 0
+    assert run("evaluate", "--benchmark", "crosswoz", file) == 0
+    shown = capsys.readouterr().out
+    for line in shown.splitlines() if name.startswith("gold") else ():
+        assert not line.startswith("total") or "100.00" in line
+    assert "gold as prediction" in shown
+
+
+def test_a_folder_that_cannot_be_made_is_named(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = world / "taken"
+    taken.write_text("")
+    assert run("crosswoz", "mine-templates", "--fold", "test", "-o", str(taken)) == 2
+    assert f"{taken}: File exists" in capsys.readouterr().err
+
+
+INTERRUPTED_SYSTEM = """
+class System:
+    def __init__(self, database):
+        pass
+
+    def answer(self, acts):
+        raise KeyboardInterrupt
+"""
+
+
+def test_an_interrupted_simulation_says_how_to_go_on(
+    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world / "interrupted_system.py").write_text(INTERRUPTED_SYSTEM, "utf-8")
+    monkeypatch.syspath_prepend(str(world))
+    options = ("--revision", "sample", "--per-type", "1", "-o", str(world / "log.jsonl"))
+    assert run("crosswoz", "simulate", "--system", "interrupted_system:System", *options) == 130
+    assert "--resume goes on" in capsys.readouterr().err
 
 
 def test_a_log_of_a_simulation_is_recognised(

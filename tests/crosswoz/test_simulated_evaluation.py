@@ -124,6 +124,15 @@ def test_a_dialogue_comes_once(tmp_path: Path) -> None:
     assert [problem.kind for problem in validate_simulation(path)] == ["repeated-key"]
 
 
+def test_a_log_that_was_cut_short_is_told(tmp_path: Path) -> None:
+    header = {"_meta": {"per_type": 2}}
+    path = log(tmp_path, [header, dialogue("x", "2")])
+    (warning,) = evaluate_simulation(path, GOLD).warnings
+    assert warning.kind == "incomplete"
+    assert "(S 1, M 0" in warning.message
+    assert not evaluate_simulation(log(tmp_path, [dialogue("x", "2")]), GOLD).warnings
+
+
 def test_logs_are_told_from_predictions(tmp_path: Path) -> None:
     assert is_simulation(log(tmp_path, [{"_meta": {}}, dialogue("x", "2")]))
     assert not is_simulation(log(tmp_path, [{"dialogue_id": "1", "turns": []}]))

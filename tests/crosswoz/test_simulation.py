@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -73,6 +74,9 @@ def test_a_dialogue_ends_with_the_turn_in_which_the_user_terminates() -> None:
         ("你好", "system failed", "TypeError: the system said the text"),
         ([["General", "bye"]], "system failed", "found 2 parts"),
         (7, "system failed", "TypeError"),
+        ([Act("Inform", "餐馆", "名称", cast("str", None))], "system failed", "no act"),
+        ([Act("Inform", "餐馆", "名称", "\ud800")], "system failed", "no act"),
+        (itertools.repeat(Act("Inform", "餐馆", "名称", "x")), "system failed", "than 1000 acts"),
         (RuntimeError("out of ideas"), "system failed", "RuntimeError: out of ideas"),
         (SystemExit(3), "system failed", "SystemExit: 3"),
     ],
@@ -137,6 +141,22 @@ def test_what_a_system_has_in_mind_is_kept_as_it_was_then() -> None:
 
     odd = held(Odd(()))
     assert odd.problem == "TypeError: the state of the system is not domain → slot → value"
+
+
+@pytest.mark.parametrize(
+    ("name", "mind"),
+    [
+        ("state", {"餐馆": {"名称": 5}}),
+        ("state", {3: {"名称": "小馆"}}),
+        ("state", {"餐馆": {"名称": "\ud800"}}),
+        ("selected", {"餐馆": [object()]}),
+        ("selected", {"餐馆": "小馆"}),
+    ],
+)
+def test_what_no_log_can_hold_is_reported_at_once(name: str, mind: Any) -> None:
+    system = Constant(())
+    setattr(system, name, mind)
+    assert held(system).outcome == "system failed"
 
 
 def test_in_words_both_sides_speak_and_are_understood() -> None:

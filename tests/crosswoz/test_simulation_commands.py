@@ -49,6 +49,14 @@ def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert plain["outcomes"]["finished"] == 15
 
 
+def test_templates_that_cannot_be_understood_are_refused(tmp_path: Path) -> None:
+    for side in ("user", "system"):
+        mined = tmp_path / f"auto_{side}_template_nlg.json"
+        mined.write_text('{"General+bye+none": ["再见"]}', "utf-8")
+    with pytest.raises(UsageError, match="manual templates"):
+        simulate("--level", "text", "--templates", tmp_path)
+
+
 def test_in_words_the_templates_that_come_along_are_understood(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     assert simulate("--level", "text", "-o", log, "--processes", "2") == 0

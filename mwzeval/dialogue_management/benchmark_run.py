@@ -1,0 +1,283 @@
+"""The benchmark run: policies trained and tested in tasks, over seeds, processes and machines.
+
+Source: Casanueva et al. (2017), section 4: 10 seeds, 500 test dialogues after 1,000, 4,000 and
+10,000 of training. Results are files below one folder, and a run that was stopped goes on from them
+to the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tqdm import tqdm
+
+from mwzeval.dialogue_management.policies.presets import PRESETS, preset_named
+from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS, task_named
+from mwzeval.dialogue_management.training_job import Job, do
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
+from mwzeval.files import read_json, write_atomically
+
+DIALOGUES = (1000, 4000, 10_000)
+TESTS = 500
+SETTINGS = "run.json"
+FORMAT = 1
+ALL = "all"
+ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+"""Each process computes in one thread: matrices are small, and processes are what is parallel."""
+
+
+def run(
+    tasks: Sequence[str],
+    policies: Sequence[str],
+    output: str | Path,
+    *,
+    dialogues: Sequence[int] = DIALOGUES,
+    seeds: int | Sequence[int] = 10,
+    tests: int = TESTS,
+    legacy: bool = False,
+    data: str | Path | None = None,
+    processes: int | None = None,
+    client: Any = None,
+    progress: bool = False,
+) -> tuple[Job, ...]:
+    """Train and test every policy in every task with every seed; return all that was done.
+
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `seeds` is a
+    number of seeds, from 0 on, or the seeds. `processes`: worker processes, by default one a core;
+    0: none but this one. With a Dask `client` the jobs run on its workers instead (which need the
+    data, but no common folder). `progress` shows a bar on standard error.
+
+    Raises `UsageError` for unknown names and senseless numbers, `InputError` where `output` is a
+    run of other settings, and whatever stops a job.
+    """
+    jobs = planned(
+        tasks, policies, dialogues=dialogues, seeds=seeds, tests=tests, legacy=legacy, data=data
+    )
+    if processes is not None and processes < 0:
+        raise UsageError(f"the number of processes is 0 or more, not {processes}")
+    folder = Path(output)
+    _settle(folder, {"format": FORMAT, "tests": tests, "legacy": legacy})
+    with tqdm(
+        total=sum(job.work for job in jobs),
+        unit="dialogue",
+        unit_scale=True,
+        smoothing=0.05,
+        disable=None if progress else True,
+    ) as bar:
+        if client is not None:
+            _on_cluster(client, jobs, folder, bar)
+        elif processes == 0:
+            for job in jobs:
+                do(job, folder, tell=bar.update)
+        else:
+            _in_processes(jobs, folder, processes or os.cpu_count() or 1, bar)
+    return jobs
+
+
+def planned(
+    tasks: Sequence[str],
+    policies: Sequence[str],
+    *,
+    dialogues: Sequence[int] = DIALOGUES,
+    seeds: int | Sequence[int] = 10,
+    tests: int = TESTS,
+    legacy: bool = False,
+    data: str | Path | None = None,
+) -> tuple[Job, ...]:
+    """Return the jobs of a run, all of one seed before those of the next. Raises `UsageError`."""
+    checkpoints = tuple(sorted(set(dialogues)))
+    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
+    for what, numbers, least in (
+        ("training dialogues", checkpoints, 1),
+        ("seeds", chosen_seeds, 0),
+        ("test dialogues", (tests,), 1),
+    ):
+        if not numbers or min(numbers) < least:
+            raise UsageError(f"the numbers of {what} are {least} or more, not {list(numbers)}")
+    task_names = [task_named(name).name for name in _all(tasks, PUBLISHED_TASKS)]
+    policy_names = [preset_named(name).name for name in _all(policies, PRESETS)]
+    if not task_names or not policy_names:
+        raise UsageError("a run needs at least one task and one policy")
+    place = None if data is None else str(data)
+    return tuple(
+        Job(task, policy, seed, checkpoints, tests, legacy, place)
+        for seed in chosen_seeds
+        for task in task_names
+        for policy in policy_names
+    )
+
+
+def _all(names: Sequence[str], known: Iterable[str]) -> list[str]:
+    given = [names] if isinstance(names, str) else list(names)
+    return list(
+        dict.fromkeys(each for name in given for each in (known if name == ALL else [name]))
+    )
+
+
+def _settle(folder: Path, settings: dict[str, Any]) -> None:
+    """Note the settings of a run in its folder, or compare them with those noted."""
+    place = folder / SETTINGS
+    if not place.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MwzevalError(f"cannot make {folder}: {error.strerror}") from None
+        write_atomically(place, json.dumps(settings, indent=1) + "\n")
+        return
+    found = read_json(place)
+    if not isinstance(found, dict):
+        found = {}
+    problems = [
+        Problem(
+            "other-run",
+            f"the folder holds a run with {key} {json.dumps(found.get(key))}, not "
+            f"{json.dumps(settings[key])}: use another folder",
+            file=str(place),
+        )
+        for key in settings
+        if found.get(key) != settings[key]
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any) -> None:
+    context = multiprocessing.get_context("spawn")
+    told: Any = context.SimpleQueue()
+    with (
+        _one_thread(),
+        ProcessPoolExecutor(
+            min(processes, len(jobs)), context, initializer=_begin_worker, initargs=(told,)
+        ) as pool,
+    ):
+        waiting: set[Future[Job]] = {pool.submit(_do_in_worker, job, str(folder)) for job in jobs}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                while not told.empty():
+                    bar.update(told.get())
+                for future in done:
+                    future.result()
+            while not told.empty():
+                bar.update(told.get())
+        except BaseException:
+            # What runs goes on to its end otherwise; all that is done is in files.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let processes that start meanwhile compute in one thread each."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+class _Worker:
+    told: Any = None
+
+
+def _begin_worker(told: Any) -> None:
+    _Worker.told = told
+
+
+def _do_in_worker(job: Job, folder: str) -> Job:
+    return do(job, folder, tell=_Worker.told.put)
+
+
+def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any) -> None:
+    """Do jobs a checkpoint at a time on workers, which get files and give back files."""
+    distributed: Any = import_module("distributed")
+
+    def submit(job: Job) -> Any:
+        part = next_part(job, folder)
+        if part is None:
+            bar.update(job.work - told.get(job, 0))
+            return None
+        future = client.submit(_do_part, part, files_of(part, folder), pure=False)
+        of_future[future.key] = job
+        return future
+
+    of_future: dict[str, Job] = {}
+    told: dict[Job, int] = {}
+    waiting = distributed.as_completed(
+        [future for job in jobs if (future := submit(job)) is not None]
+    )
+    for future in waiting:
+        job = of_future.pop(future.key)
+        try:
+            part, files = future.result()
+        except MwzevalError:
+            raise
+        except Exception as error:
+            raise MwzevalError(
+                f"{job.task}, {job.policy}, seed {job.seed} failed on the cluster ({error!r})"
+            ) from error
+        place = job.folder(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        # The tests last: with them the part counts as done.
+        for name in sorted(files):
+            write_atomically(place / name, files[name])
+        future.release()
+        bar.update(part.work - told.get(job, 0))
+        told[job] = part.work
+        following = submit(job)
+        if following is not None:
+            waiting.add(following)
+
+
+def next_part(job: Job, folder: Path) -> Job | None:
+    """Return a job up to the next test that is not there; None when all are."""
+    for number, at in enumerate(job.tested_at, start=1):
+        if not job.test_file(folder, at).exists():
+            return replace(job, checkpoints=job.checkpoints[:number])
+    return None
+
+
+def files_of(job: Job, folder: str | Path) -> dict[str, bytes]:
+    """Return the files of a job by name, without the models, which are not needed to go on."""
+    place = job.folder(folder)
+    if not place.is_dir():
+        return {}
+    return {
+        file.name: file.read_bytes()
+        for file in sorted(place.iterdir())
+        if file.is_file() and not file.name.startswith((".", "model-"))
+    }
+
+
+def _do_part(part: Job, files: dict[str, bytes]) -> tuple[Job, dict[str, bytes]]:
+    """Do a part of a job in a folder of this worker; return all files that are new or other."""
+    with TemporaryDirectory() as folder:
+        place = part.folder(folder)
+        place.mkdir(parents=True)
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+        do(part, folder)
+        made = {file.name: file.read_bytes() for file in place.iterdir()}
+    return part, {name: content for name, content in made.items() if files.get(name) != content}

@@ -1,0 +1,126 @@
+"""Policies tested in other environments of their domain than they were trained in.
+
+Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from mwzeval.dialogue_management.checkpoints import read_checkpoint
+from mwzeval.dialogue_management.policies.presets import PRESETS
+from mwzeval.dialogue_management.published_results import published_results
+from mwzeval.dialogue_management.run_results import interval_over_seeds
+from mwzeval.dialogue_management.tasks import TASKS
+from mwzeval.dialogue_management.training_job import (
+    Job,
+    read_episodes,
+    stage_of,
+    write_episodes,
+)
+from mwzeval.errors import UsageError
+from mwzeval.report.sheet import Cell, Document, sheet
+
+ENVIRONMENTS = (1, 3, 6)
+FOLDER = "cross"
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """The mean reward of each seed of a policy, trained in one task and tested in another."""
+
+    policy: str
+    trained: str
+    tested: str
+    rewards: tuple[float, ...]
+
+
+def cross(
+    output: str | Path,
+    jobs: Sequence[Job],
+    *,
+    environments: Sequence[int] = ENVIRONMENTS,
+    tests: int = 500,
+    tell: Callable[[int], None] | None = None,
+) -> tuple[Crossed, ...]:
+    """Test what a run has learned, after its last checkpoint, in other environments.
+
+    `jobs` are those of the run. Tests are kept below `output`, and not done again. Raises
+    `UsageError` when none of the jobs has a model to test.
+    """
+    rewards: dict[tuple[str, str, str], list[float]] = {}
+    for job in jobs:
+        task = TASKS[job.task]
+        model = job.model_file(output, job.tested_at[-1])
+        if not job.preset.learns or task.environment not in environments or not model.exists():
+            continue
+        for environment in environments:
+            tested = f"{task.domain}-{environment}"
+            if tested == job.task:
+                continue
+            mean = _test(job, tested, Path(output), model, tests)
+            rewards.setdefault((job.policy, job.task, tested), []).append(mean)
+            if tell is not None:
+                tell(tests)
+    if not rewards:
+        raise UsageError(f"{output} holds no learned policies of environments {list(environments)}")
+    return tuple(Crossed(*key, tuple(values)) for key, values in rewards.items())
+
+
+def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float:
+    name = f"seed-{job.seed}-{job.tested_at[-1]:06d}-{tests}.jsonl"
+    place = output / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
+    if not place.exists():
+        stage = stage_of(replace(job, task=tested))
+        policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
+        policy.remember(read_checkpoint(model, job.origin).memory)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_episodes(place, (stage.test(policy, job.seed, index) for index in range(tests)))
+    return float(np.mean([e.reward for e in read_episodes(place, tested, job.seed)]))
+
+
+def cross_document(crossed: Sequence[Crossed]) -> Document:
+    """Return a table of rewards like the paper's Table 8, with the paper's own behind."""
+    records = list(_records(crossed))
+    tested = sorted({c.tested for c in crossed}, key=list(TASKS).index)
+    by_place = {(r["policy"], r["trained"], r["tested"]): r for r in records}
+    rows: list[list[Cell | str]] = []
+    for policy, trained in dict.fromkeys((c.policy, c.trained) for c in crossed):
+        cells = [by_place.get((policy, trained, task)) for task in tested]
+        rows.append([trained, PRESETS[policy].label, *(_cell(cell) for cell in cells)])
+    table = sheet("Reward in other environments", ["Trained in", "Policy", *tested], rows)
+    notes = (
+        "Mean over seeds ± the reach of the 95 % t interval; in brackets the paper's Table 8.",
+    )
+    return Document((), (table,), notes, tuple(records), {"cross": records})
+
+
+def _records(crossed: Sequence[Crossed]) -> Iterator[dict[str, object]]:
+    for c in crossed:
+        interval = interval_over_seeds(c.rewards)
+        published = published_results().cross.get(PRESETS[c.policy].published or "", {})
+        yield {
+            "policy": c.policy,
+            "trained": c.trained,
+            "tested": c.tested,
+            "reward": float(np.mean(c.rewards)),
+            "low": None if interval is None else interval.low,
+            "high": None if interval is None else interval.high,
+            "seeds": len(c.rewards),
+            "published": published.get(c.trained, {}).get(c.tested),
+        }
+
+
+def _cell(record: dict[str, object] | None) -> Cell:
+    if record is None:
+        return Cell("–")
+    reward, high, published = record["reward"], record["high"], record["published"]
+    assert isinstance(reward, float)
+    text = f"{reward:.1f}"
+    if isinstance(high, float):
+        text += f" ±{high - reward:.1f}"
+    return Cell(text if published is None else f"{text} ({published:.1f})")

@@ -1,0 +1,1 @@
+"""Policies for dialogue management, a file each."""

@@ -1,0 +1,270 @@
+"""Gaussian-process SARSA on a sparse dictionary of points, for a kernel ⟨b, b'⟩·[a = a'].
+
+Source: Engel, Algorithms and Representations for Reinforcement Learning, 2005, chapter 4; Gašić and
+Young, "Gaussian Processes for POMDP-Based Dialogue Manager Optimization", 2014.
+
+Points of different actions know nothing of each other, so that the inverse of the kernel matrix is
+a block for each action, and a kernel vector is nothing outside one block. What one dialogue adds to
+the large matrix is added at its end, in one product: nobody asks for it sooner.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+GROWTH = 1.3
+ROWS_TOGETHER = 256
+
+
+class Block:
+    """The points of one action: `points` (n, size), `inverse` of their kernel matrix (n, n)."""
+
+    def __init__(self, size: int) -> None:
+        self.number = 0
+        self._points = np.empty((8, size))
+        self._places = np.empty(8, dtype=np.intp)
+        self.inverse = np.empty((0, 0))
+
+    @property
+    def points(self) -> Vector:
+        """The beliefs, shape (n, size)."""
+        return self._points[: self.number]
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Where the points are among those of all actions, shape (n,)."""
+        return self._places[: self.number]
+
+    def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
+        """Add a point, given how far it is from its projection on the others."""
+        if self.number == len(self._points):
+            capacity = 2 * self.number
+            self._points = np.resize(self._points, (capacity, self._points.shape[1]))
+            self._places = np.resize(self._places, capacity)
+        self._points[self.number] = belief
+        self._places[self.number] = place
+        self.number += 1
+        inverse = np.empty((self.number, self.number))
+        column = -coefficients / novelty
+        inverse[:-1, :-1] = self.inverse - np.outer(column, coefficients)
+        inverse[:-1, -1] = inverse[-1, :-1] = column
+        inverse[-1, -1] = 1.0 / novelty
+        self.inverse = inverse
+
+
+class _Pair:
+    """A belief and an action, seen from the dictionary as it is now."""
+
+    __slots__ = ("action", "belief", "coefficients", "kernel", "norm", "novelty")
+
+    def __init__(self, belief: Vector, action: int, block: Block) -> None:
+        self.belief, self.action = belief, action
+        self.kernel = block.points @ belief
+        self.norm = float(belief @ belief)
+        self.coefficients = block.inverse @ self.kernel
+        self.novelty = self.norm - float(self.kernel @ self.coefficients)
+
+
+class SparseTemporalDifference:
+    """The posterior of Q after dialogues, given one after the other."""
+
+    def __init__(
+        self,
+        size: int,
+        actions: int,
+        *,
+        discount: float = 1.0,
+        noise: float = 5.0,
+        threshold: float = 0.001,
+    ) -> None:
+        self.size, self.actions = size, actions
+        self.discount, self.variance, self.threshold = discount, noise**2, threshold
+        self.number = 0
+        self.blocks = [Block(size) for _ in range(actions)]
+        self._means = np.zeros(64)
+        self._covariance = np.zeros((64, 64))
+        self._squares: list[Vector | None] = [None] * actions
+
+    @property
+    def means(self) -> Vector:
+        """The weights α̃ of the points, shape (n,)."""
+        return self._means[: self.number]
+
+    @property
+    def covariance(self) -> Vector:
+        """The matrix C̃ of the points, shape (n, n)."""
+        return self._covariance[: self.number, : self.number]
+
+    @property
+    def points(self) -> tuple[Vector, NDArray[np.intp]]:
+        """The points in the order in which they came, shape (n, size), and the action of each."""
+        points = np.empty((self.number, self.size))
+        owners = np.empty(self.number, dtype=np.intp)
+        for action, block in enumerate(self.blocks):
+            points[block.places] = block.points
+            owners[block.places] = action
+        return points, owners
+
+    def squares(self) -> Vector:
+        """Return the parts of C̃ that predictions need, one action after the other, shape (m,)."""
+        parts = [self._square(action).ravel() for action in range(self.actions)]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _square(self, action: int) -> Vector:
+        square = self._squares[action]
+        if square is None:
+            places = self.blocks[action].places
+            square = self._squares[action] = self._covariance[np.ix_(places, places)]
+        return square
+
+    def predict(self, belief: Vector, action: int) -> tuple[float, float]:
+        """Return mean and variance of Q."""
+        block = self.blocks[action]
+        norm = float(belief @ belief)
+        if not block.number:
+            return 0.0, norm
+        square = self._square(action)
+        kernel = block.points @ belief
+        mean = float(kernel @ self._means[block.places])
+        return mean, max(0.0, norm - float(kernel @ (square @ kernel)))
+
+    def learn(self, beliefs: list[Vector], actions: list[int], rewards: list[float]) -> None:
+        """Take in a dialogue that ended: one reward for each pair of belief and action."""
+        if not beliefs:
+            return
+        # Every pair may become a point, and every step adds a vector to the large matrix.
+        capacity = self.number + len(beliefs)
+        self._reserve(capacity)
+        added = np.zeros((len(beliefs), capacity))
+        weights = np.zeros(len(beliefs))
+        noise, discount = self.variance, self.discount
+        pair = self._seen(beliefs[0], actions[0])
+        projection = self._entered(pair, capacity)
+        vector = np.zeros(capacity)
+        error, scale = 0.0, math.inf
+        for step, reward in enumerate(rewards):
+            change = np.zeros(capacity)
+            here = self.blocks[pair.action]
+            change[here.places] = here.points @ pair.belief
+            seen_here = change.copy()
+            following = None
+            if step + 1 < len(beliefs):
+                following = self._seen(beliefs[step + 1], actions[step + 1])
+                there = self.blocks[following.action].places
+                change[there] -= discount * following.kernel
+            carried = discount * noise / scale
+            error = carried * error + reward - float(change @ self._means[:capacity])
+            spread = self._times(change, capacity)
+            spread += (weights[:step] * (added[:step] @ change)) @ added[:step]
+            carry = carried * vector
+            if following is None:
+                vector = carry + projection - spread
+                scale = (
+                    noise + float(change @ (vector + carry)) - _remains(carried, discount, noise)
+                )
+            elif following.novelty > self.threshold:
+                seen_there = np.zeros(capacity)
+                seen_there[there] = following.kernel
+                gain = float(projection @ (seen_here - 2 * discount * seen_there))
+                gain += discount**2 * following.norm
+                scale = (
+                    (1 + discount**2) * noise
+                    + gain
+                    - float(change @ spread)
+                    + 2 * float(carry @ change)
+                    - _remains(carried, discount, noise)
+                )
+                entered = self._entered(following, capacity)
+                vector = carry + projection - spread - discount * entered
+                projection = entered
+            else:
+                entered = np.zeros(capacity)
+                entered[there] = following.coefficients
+                vector = carry + projection - discount * entered - spread
+                scale = (
+                    (1 + discount**2) * noise
+                    + float(change @ (vector + carry))
+                    - _remains(carried, discount, noise)
+                )
+                projection = entered
+            added[step] = vector
+            weights[step] = 1.0 / scale
+            self._means[:capacity] += vector * (error / scale)
+            if following is not None:
+                pair = following
+        self._take_in(added, weights)
+
+    def _seen(self, belief: Vector, action: int) -> _Pair:
+        return _Pair(belief, action, self.blocks[action])
+
+    def _entered(self, pair: _Pair, capacity: int) -> Vector:
+        """Return the projection of a pair on the points, to which it is added if it is new."""
+        projection = np.zeros(capacity)
+        block = self.blocks[pair.action]
+        if pair.novelty > self.threshold:
+            block.add(pair.belief, self.number, pair.coefficients, pair.novelty)
+            projection[self.number] = 1.0
+            self.number += 1
+        else:
+            projection[block.places] = pair.coefficients
+        return projection
+
+    def _times(self, change: Vector, capacity: int) -> Vector:
+        """Return the product of the large matrix with a vector that is 0 in most places."""
+        at = np.flatnonzero(change)
+        return np.asarray(change[at] @ self._covariance[at, :capacity])
+
+    def _take_in(self, added: Vector, weights: Vector) -> None:
+        added = added[:, : self.number]
+        weighted = weights[:, np.newaxis] * added
+        for first in range(0, self.number, ROWS_TOGETHER):
+            rows = slice(first, min(first + ROWS_TOGETHER, self.number))
+            self._covariance[rows, : self.number] += added[:, rows].T @ weighted
+        self._squares = [None] * self.actions
+
+    def _reserve(self, capacity: int) -> None:
+        held = len(self._means)
+        if capacity <= held:
+            return
+        size = max(capacity, int(GROWTH * held))
+        means, covariance = np.zeros(size), np.zeros((size, size))
+        means[: self.number] = self.means
+        covariance[: self.number, : self.number] = self.covariance
+        self._means, self._covariance = means, covariance
+
+    def restore(
+        self,
+        points: Vector,
+        owners: NDArray[np.intp],
+        means: Vector,
+        *,
+        covariance: Vector | None = None,
+        squares: Vector | None = None,
+    ) -> None:
+        """Put points (in their order), their actions and weights in place of what is.
+
+        With `covariance` learning goes on to the same bits; `squares` are enough to predict.
+        """
+        self.number = 0
+        self.blocks = [Block(self.size) for _ in range(self.actions)]
+        for point, owner in zip(points, owners.tolist(), strict=True):
+            pair = self._seen(point, owner)
+            self.blocks[owner].add(point, self.number, pair.coefficients, pair.novelty)
+            self.number += 1
+        self._squares = [None] * self.actions
+        self._means = means.copy()
+        self._covariance = np.zeros((0, 0)) if covariance is None else covariance.copy()
+        if squares is not None:
+            at = 0
+            for action, block in enumerate(self.blocks):
+                size = block.number**2
+                self._squares[action] = squares[at : at + size].reshape(block.number, block.number)
+                at += size
+
+
+def _remains(carried: float, discount: float, noise: float) -> float:
+    return carried * discount * noise

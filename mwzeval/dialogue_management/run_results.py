@@ -1,0 +1,159 @@
+"""What a benchmark run has found: its tests, read from its files, and what they are worth."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from mwzeval.dialogue_management.episodes import Episode
+from mwzeval.dialogue_management.policies.presets import PRESETS
+from mwzeval.dialogue_management.tasks import TASKS
+from mwzeval.dialogue_management.training_job import read_episodes
+from mwzeval.errors import UsageError
+from mwzeval.statistics import CONFIDENCE, Interval, holm
+
+Figure = Literal["success", "reward"]
+FIGURES: tuple[Figure, ...] = ("success", "reward")
+TEST = re.compile(r"seed-(\d+)/test-(\d+)\.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The tests of a policy in a task after training, one a seed: percent, and mean reward."""
+
+    task: str
+    policy: str
+    dialogues: int
+    success: Mapping[int, float]
+    reward: Mapping[int, float]
+
+    def of(self, figure: Figure) -> Mapping[int, float]:
+        """Return the figure of each seed."""
+        return self.success if figure == "success" else self.reward
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that was tested, by task, policy and number of training dialogues."""
+
+    tests: Mapping[tuple[str, str, int], Tested]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks with a test, in the order of the paper."""
+        return self._present(0, TASKS)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies with a test, in the order of the tables."""
+        return self._present(1, PRESETS)
+
+    @property
+    def dialogues(self) -> tuple[int, ...]:
+        """After how many training dialogues there are tests (0 is left out)."""
+        return tuple(sorted({key[2] for key in self.tests} - {0}))
+
+    def _present(self, part: int, order: Iterable[str]) -> tuple[str, ...]:
+        there = {key[part] for key in self.tests}
+        return tuple(name for name in order if name in there)
+
+    def get(self, task: str, policy: str, dialogues: int) -> Tested | None:
+        """Return a test; of a policy that does not learn the one it has."""
+        learns = PRESETS[policy].learns
+        return self.tests.get((task, policy, dialogues if learns else 0))
+
+    def values(
+        self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
+    ) -> dict[int, float]:
+        """Return the mean over tasks of each seed that has them all; nothing if a task lacks."""
+        found = [self.get(task, policy, dialogues) for task in tasks]
+        tests = [test for test in found if test is not None]
+        if len(tests) < len(tasks) or not tasks:
+            return {}
+        columns = [test.of(figure) for test in tests]
+        seeds = sorted(set.intersection(*(set(column) for column in columns)))
+        return {seed: float(np.mean([column[seed] for column in columns])) for seed in seeds}
+
+
+def read_results(output: str | Path) -> Results:
+    """Return the tests of a run. Raises `UsageError` where there are none, `InputError`."""
+    found: dict[tuple[str, str, int], dict[int, tuple[Episode, ...]]] = {}
+    for task in TASKS:
+        for policy in PRESETS:
+            folder = Path(output) / task / policy
+            for file, seed, dialogues in _tests(folder):
+                episodes = read_episodes(file, task, seed)
+                found.setdefault((task, policy, dialogues), {})[seed] = episodes
+    if not found:
+        raise UsageError(f"{output} holds no tests of a benchmark run (`mwzeval pydial run`)")
+    return Results({key: _tested(key, of_seed) for key, of_seed in found.items()})
+
+
+def _tests(folder: Path) -> Iterator[tuple[Path, int, int]]:
+    for file in sorted(folder.glob("seed-*/test-*.jsonl")):
+        match = TEST.fullmatch(file.relative_to(folder).as_posix())
+        if match:
+            yield file, int(match[1]), int(match[2])
+
+
+def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]) -> Tested:
+    return Tested(
+        *key,
+        success={s: 100.0 * float(np.mean([e.success for e in of])) for s, of in of_seed.items()},
+        reward={s: float(np.mean([e.reward for e in of])) for s, of in of_seed.items()},
+    )
+
+
+def interval_over_seeds(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """Return the t interval of the mean over seeds; None for less than two of them."""
+    if len(values) < 2:
+        return None
+    from scipy.stats import t
+
+    array = np.asarray(values, dtype=np.float64)
+    error = float(array.std(ddof=1)) / math.sqrt(len(array))
+    reach = float(t.ppf(0.5 + confidence / 2, len(array) - 1)) * error
+    mean = float(array.mean())
+    return Interval(mean - reach, mean + reach, confidence, "t-over-seeds")
+
+
+def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:
+    """Return the two-sided p value of a paired t test over seeds; None for less than two in common.
+
+    Seeds are pairs, because both had the same confusions and the same users in their tests.
+    """
+    seeds = sorted(set(mine) & set(theirs))
+    if len(seeds) < 2:
+        return None
+    from scipy.stats import t
+
+    differences = np.array([mine[seed] - theirs[seed] for seed in seeds])
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1)) / math.sqrt(len(seeds))
+    if error == 0.0:
+        return 1.0 if mean == 0.0 else 0.0
+    return float(2 * t.sf(abs(mean / error), len(seeds) - 1))
+
+
+def not_worse_than_best(values: Mapping[str, Mapping[int, float]]) -> tuple[str, frozenset[str]]:
+    """Return the policy with the highest mean, and others that are not significantly worse.
+
+    Holm's correction is over all comparisons with the best; without seeds in common nothing can be
+    said, and a policy is not among the others. Raises `ValueError` without policies.
+    """
+    means = {policy: float(np.mean(list(of.values()))) for policy, of in values.items()}
+    best = max(means, key=means.__getitem__)
+    p_values = {
+        policy: p
+        for policy, of in values.items()
+        if policy != best and (p := p_value_over_seeds(values[best], of)) is not None
+    }
+    adjusted = holm(list(p_values.values()))
+    alike = (policy for policy, p in zip(p_values, adjusted, strict=True) if p > 1 - CONFIDENCE)
+    return best, frozenset(alike)

@@ -1,0 +1,144 @@
+"""The paper's Tables 4, 6 and 7 with a run's figures beside them.
+
+Source: Casanueva et al. (2017): Table 6 is after 1,000 training dialogues, 4 after 4,000, 7 after
+10,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mwzeval.dialogue_management.policies.presets import PRESETS
+from mwzeval.dialogue_management.published_results import published_results
+from mwzeval.dialogue_management.run_results import (
+    FIGURES,
+    Figure,
+    Results,
+    interval_over_seeds,
+    not_worse_than_best,
+)
+from mwzeval.dialogue_management.tasks import TASKS
+from mwzeval.errors import UsageError
+from mwzeval.report.sheet import Cell, Document, Sheet, sheet
+
+TABLE_OF_PAPER = {4000: "4", 1000: "6", 10_000: "7"}
+LABELS: Mapping[Figure, str] = {"success": "success rate (%)", "reward": "reward"}
+ALIKE = "†"
+MISSING = "–"
+NOTES = (
+    "± reaches to the ends of the 95 % t interval over seeds. Emphasised: the best learned policy "
+    f"of a row; {ALIKE} not significantly worse (paired t test over seeds, Holm).",
+    "▲ ▼: the interval lies above, below the paper's figure, which stands behind the policy's own.",
+    ", ".join(preset.label for preset in PRESETS.values() if not preset.goodbye)
+    + " leave goodbyes to the user, except in legacy environments (only 2 and 4 differ).",
+)
+
+
+def table_document(results: Results, dialogues: Sequence[int] | None = None) -> Document:
+    """Return tables of a run, one for success and one for reward after each number of dialogues.
+
+    Raises `UsageError` for a number of dialogues after which nothing was tested.
+    """
+    known = results.dialogues or (0,)
+    chosen = known if dialogues is None else tuple(dialogues)
+    for number in chosen:
+        if number not in known:
+            raise UsageError(
+                f"nothing was tested after {number} dialogues "
+                f"({', '.join(str(at) for at in known)})"
+            )
+    records = [
+        record for at in chosen for figure in FIGURES for record in _records(results, at, figure)
+    ]
+    sheets = [_sheet(results, at, figure) for at in chosen for figure in FIGURES]
+    heading = ("PyDial benchmark", "")
+    return Document(heading, tuple(sheets), NOTES, tuple(records), {"results": records})
+
+
+def _groups(results: Results) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield names of rows with the tasks that they are the mean of."""
+    tasks = results.tasks
+    for task in tasks:
+        yield task, (task,)
+    domains = dict.fromkeys(TASKS[task].domain for task in tasks)
+    for domain in domains:
+        of_domain = tuple(task for task in tasks if TASKS[task].domain == domain)
+        if len(of_domain) > 1:
+            yield f"mean of {domain}", of_domain
+    if len(domains) > 1:
+        yield "mean of all", tasks
+
+
+def _records(results: Results, dialogues: int, figure: Figure) -> Iterator[dict[str, Any]]:
+    """Yield the figures of each row and policy, unrounded."""
+    for name, tasks in _groups(results):
+        for policy in results.policies:
+            of_seed = results.values(tasks, policy, dialogues, figure)
+            if not of_seed:
+                continue
+            values = list(of_seed.values())
+            interval = interval_over_seeds(values)
+            yield {
+                "row": name,
+                "policy": policy,
+                "dialogues": dialogues,
+                "figure": figure,
+                "value": float(np.mean(values)),
+                "low": None if interval is None else interval.low,
+                "high": None if interval is None else interval.high,
+                "seeds": len(values),
+                "published": _published(tasks, policy, dialogues, figure),
+            }
+
+
+def _published(tasks: Sequence[str], policy: str, dialogues: int, figure: Figure) -> float | None:
+    """Return the mean of the paper's figures, None unless it has them all."""
+    label = PRESETS[policy].published
+    found = [published_results().figure(task, label, dialogues, figure) for task in tasks]
+    figures = [value for value in found if value is not None]
+    return float(np.mean(figures)) if len(figures) == len(tasks) else None
+
+
+def _sheet(results: Results, dialogues: int, figure: Figure) -> Sheet:
+    records = {(r["row"], r["policy"]): r for r in _records(results, dialogues, figure)}
+    with_paper = {policy for (_, policy), r in records.items() if r["published"] is not None}
+    header = ["Task"]
+    for policy in results.policies:
+        header += [PRESETS[policy].label, *(["paper"] if policy in with_paper else [])]
+    rows = []
+    for name, tasks in _groups(results):
+        learned = {
+            policy: values
+            for policy in results.policies
+            if PRESETS[policy].learns
+            and (values := results.values(tasks, policy, dialogues, figure))
+        }
+        best, alike = not_worse_than_best(learned) if len(learned) > 1 else ("", frozenset[str]())
+        row: list[Cell | str] = [name]
+        for policy in results.policies:
+            record = records.get((name, policy))
+            row.append(_cell(record, policy == best, policy in alike))
+            if policy in with_paper:
+                published = None if record is None else record["published"]
+                row.append(MISSING if published is None else f"{published:.1f}")
+        rows.append(row)
+    table = TABLE_OF_PAPER.get(dialogues)
+    beside = f" (the paper's Table {table})" if table and with_paper else ""
+    title = f"After {dialogues} training dialogues: {LABELS[figure]}{beside}"
+    return sheet(title, header, rows)
+
+
+def _cell(record: Mapping[str, Any] | None, best: bool, alike: bool) -> Cell:
+    if record is None:
+        return Cell(MISSING)
+    text = f"{record['value']:.1f}"
+    mark = ALIKE if alike else ""
+    if record["low"] is not None:
+        text += f" ±{record['high'] - record['value']:.1f}"
+        published = record["published"]
+        if published is not None:
+            mark += "▲" * (record["low"] > published) + "▼" * (record["high"] < published)
+    return Cell(text, best=best, mark=mark)

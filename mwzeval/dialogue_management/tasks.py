@@ -1,0 +1,108 @@
+"""The tasks of the benchmark: six environments in three domains, as plain figures.
+
+Source: Casanueva et al. (2017), Tables 1 to 3, and the benchmark's configuration files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mwzeval.errors import UsageError, did_you_mean, shorten
+
+PUBLISHED_DOMAINS: Mapping[str, str] = {
+    "CR": "CamRestaurants",
+    "SFR": "SFRestaurants",
+    "LAP": "Laptops11",
+}
+"""Code of a domain in the names of tasks → name of its files."""
+DEMO = "Demo-"
+"""Prefix of the tasks in the embedded domains of the same shape."""
+DOMAIN_FILES: Mapping[str, str] = {
+    **PUBLISHED_DOMAINS,
+    f"{DEMO}CR": "DemoGardens",
+    f"{DEMO}SFR": "DemoLibraries",
+    f"{DEMO}LAP": "DemoBicycles",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: a domain, how noisy its channel is, how patient its user, what is masked.
+
+    `name` is "CR-1", or "Demo-CR-1" in an embedded domain; `domain` the code before the number.
+    `error_rate` is the probability that the best hypothesis is wrong, `error_set` names the
+    parameters of the error model (None: the channel is perfect). `masks` tells which of the
+    switches "inform", "request" and "bye" forbid actions. `inform_count_accepted` is how many
+    accepted slots unmask "inform". Rewards are those of an exchange and of success at the end.
+    """
+
+    name: str
+    domain: str
+    environment: int
+    error_rate: float
+    error_set: str | None
+    user_model: str
+    masks: frozenset[str]
+    max_hypotheses: int
+    max_exchanges: int = 25
+    inform_count_accepted: int = 4
+    max_informed_slots: int = 5
+    exchange_reward: float = -1.0
+    success_reward: float = 20.0
+
+    @property
+    def published_name(self) -> str:
+        """The name that the paper gives the task ("T1.2"), the demo's is that of its model."""
+        code = self.domain.removeprefix(DEMO)
+        return f"T{self.environment}.{list(PUBLISHED_DOMAINS).index(code) + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    error_rate: float
+    masked: bool
+    user_model: str
+    error_set: str | None
+
+
+ENVIRONMENTS: Mapping[int, _Environment] = {
+    1: _Environment(0.0, True, "standard", None),
+    2: _Environment(0.0, False, "standard", None),
+    3: _Environment(0.15, True, "standard", "set1"),
+    4: _Environment(0.15, False, "standard", "set1"),
+    5: _Environment(0.15, True, "unfriendly", "set1"),
+    6: _Environment(0.3, True, "standard", "set3"),
+}
+ALL_MASKS = frozenset({"inform", "request", "bye"})
+NOISY_HYPOTHESES = 5
+
+
+def _task(number: int, domain: str) -> Task:
+    environment = ENVIRONMENTS[number]
+    return Task(
+        name=f"{domain}-{number}",
+        domain=domain,
+        environment=number,
+        error_rate=environment.error_rate,
+        error_set=environment.error_set,
+        user_model=environment.user_model,
+        masks=ALL_MASKS if environment.masked else frozenset(),
+        max_hypotheses=NOISY_HYPOTHESES if environment.error_set else 1,
+    )
+
+
+TASKS: Mapping[str, Task] = {
+    task.name: task
+    for task in (_task(number, domain) for domain in DOMAIN_FILES for number in ENVIRONMENTS)
+}
+"""The 18 tasks of the paper and the same 18 in the embedded domains, by name."""
+PUBLISHED_TASKS = tuple(name for name in TASKS if not name.startswith(DEMO))
+
+
+def task_named(name: str) -> Task:
+    """Return a task by its name. Raises `UsageError` for an unknown one."""
+    if name not in TASKS:
+        known = ", ".join(TASKS)
+        raise UsageError(f'unknown task "{shorten(name)}"{did_you_mean(name, TASKS)} ({known})')
+    return TASKS[name]

@@ -1,0 +1,74 @@
+"""PyDial's own domains, and what the original did in them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from mwzeval.dialogue_management.domain import Domain
+from mwzeval.dialogue_management.domain_files import load_domain
+from mwzeval.dialogue_management.user_parameters import UserParameters
+from tests.places import read_json, shared
+
+CODES = ("CR", "SFR", "LAP")
+PUBLISHED_PARAMETERS = {
+    "InformCombination": "inform_combination",
+    "AffirmCombination": "affirm_combination",
+    "Greeting": "greeting",
+    "ConstraintRelax": "constraint_relax",
+    "TellAboutChange": "tell_about_change",
+    "AddSlotToReq": "add_slot_to_request",
+    "NoAfterReqmore": "no_after_reqmore",
+    "YesAfterReqmore": "yes_after_reqmore",
+    "ByeOrStartOver": "bye_or_start_over",
+    "DealWithPending": "deal_with_pending",
+    "AddVenueNameToRequest": "add_venue_name_to_request",
+    "InformToConfirm": "inform_to_confirm",
+    "CombAffirmWithAgdItem": "comb_affirm_with_agenda_item",
+    "OverruleCorrection": "overrule_correction",
+    "ThankAck1": "thank_ack_1",
+    "ThankAck2": "thank_ack_2",
+    "NoSlotWithDontcare": "no_slot_with_dontcare",
+    "ConfirmRandomConstr": "confirm_random_constraint",
+    "ReqAltsAfterVenRec1": "request_alternatives_1",
+    "ReqAltsAfterVenRec2": "request_alternatives_2",
+    "NewRequestResp1": "new_request_response_1",
+    "NewRequestResp2": "new_request_response_2",
+    "CorrectingAct1": "correcting_act_1",
+    "CorrectingAct2": "correcting_act_2",
+    "Repeat": "repeat",
+    "NullResp": "null_response",
+}
+"""The names that the original gives the parameters of a user."""
+
+
+@cache
+def domain(code: str) -> Domain:
+    """Return one of PyDial's domains; skips the test where the data are not there."""
+    return load_domain(code, shared("data", "pydial"))
+
+
+@cache
+def statistics() -> dict[str, Any]:
+    """Return the original's statistics of goals and errors, by environment and domain."""
+    stats: dict[str, Any] = read_json(shared("golden", "pydial", "golden_stats.json"))["stats"]
+    return stats
+
+
+@cache
+def traces() -> tuple[dict[str, Any], ...]:
+    """Return the dialogues of the original that were written down."""
+    text = shared("golden", "pydial", "traces.jsonl").read_text(encoding="utf-8")
+    return tuple(json.loads(line) for line in text.splitlines())
+
+
+def task_name(name: str) -> str:
+    """Return our name of a task that the golden files call "env3-CR"."""
+    environment, code = name.removeprefix("env").split("-")
+    return f"{code}-{environment}"
+
+
+def parameters(published: dict[str, float]) -> UserParameters:
+    """Return a user's parameters from the original's."""
+    return UserParameters(**{PUBLISHED_PARAMETERS[key]: p for key, p in published.items()})

@@ -1,0 +1,237 @@
+"""The benchmark run: the same result however it is done, stopped or spread."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mwzeval.dialogue_management.benchmark_run import files_of, next_part, planned, run
+from mwzeval.dialogue_management.cross_environment import cross, cross_document
+from mwzeval.dialogue_management.training_job import Job, do, read_episodes
+from mwzeval.errors import InputError, UsageError
+from tests.places import ROOT
+
+TASK = "Demo-CR-3"
+GP = Job(TASK, "gp-sarsa", 1, (12, 30), tests=8)
+DQN = Job(TASK, "dqn", 1, (60, 140), tests=8)
+PPO = Job(TASK, "ppo", 1, (20, 40), tests=8)
+
+
+class Stopped(Exception):  # noqa: N818
+    """As if the process had been killed."""
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return all files below a folder, without progress that is written as time goes by."""
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+@pytest.mark.parametrize("legacy", [False, True], ids=["clean", "legacy"])
+@pytest.mark.parametrize("job", [GP, DQN, PPO], ids=lambda job: job.policy)
+def test_a_job_that_was_stopped_comes_to_the_same_files(
+    job: Job, legacy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if job.policy != "gp-sarsa":
+        pytest.importorskip("torch").set_num_threads(1)
+    job = Job(job.task, job.policy, job.seed, job.checkpoints, job.tests, legacy)
+    # Every dialogue is told of at once, so that the stop comes when it should.
+    monkeypatch.setattr("mwzeval.dialogue_management.training_job.TOLD_SECONDS", -1.0)
+    do(job, tmp_path / "straight", save_seconds=-1.0)
+    played = 0
+
+    def stop_somewhere(dialogues: int) -> None:
+        nonlocal played
+        played += dialogues
+        if played > stops[0]:
+            stops.pop(0)
+            raise Stopped
+
+    stops = [job.checkpoints[0] - 5, job.checkpoints[1] - 3, 10**9]
+    while True:
+        played = 0
+        try:
+            do(job, tmp_path / "stopped", tell=stop_somewhere, save_seconds=-1.0)
+            break
+        except Stopped:
+            continue
+    assert len(stops) == 1, "it was stopped in training before either test"
+    assert files(tmp_path / "stopped") == files(tmp_path / "straight")
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    script = (
+        "import sys; from mwzeval.dialogue_management.benchmark_run import run\n"
+        f"run(['{TASK}'], ['gp-sarsa'], sys.argv[1], dialogues=[40, 80], seeds=2, tests=10,"
+        " processes=0)"
+    )
+    command = [sys.executable, "-c", script]
+    killed = subprocess.Popen([*command, str(tmp_path / "killed")], cwd=ROOT)
+    first = tmp_path / "killed" / TASK / "gp-sarsa" / "seed-0" / "test-000040.jsonl"
+    for _ in range(600):
+        if first.exists() or killed.poll() is not None:
+            break
+        time.sleep(0.05)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert first.exists()
+    for folder in ("killed", "straight"):
+        subprocess.run([*command, str(tmp_path / folder)], cwd=ROOT, check=True)
+    assert files(tmp_path / "killed") == files(tmp_path / "straight")
+
+
+def test_further_checkpoints_go_on_from_those_that_are_there(tmp_path: Path) -> None:
+    do(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path / "extended")
+    do(GP, tmp_path / "extended")
+    do(GP, tmp_path / "straight")
+    assert files(tmp_path / "extended") == files(tmp_path / "straight")
+
+
+def test_a_test_that_training_has_passed_is_not_made_up(tmp_path: Path) -> None:
+    do(Job(TASK, "gp-sarsa", 1, (20,), tests=4), tmp_path)
+    with pytest.raises(InputError, match="past the test after 10"):
+        do(Job(TASK, "gp-sarsa", 1, (10, 30), tests=4), tmp_path)
+
+
+def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+
+    def result(name: str, **how: object) -> dict[str, bytes]:
+        jobs = run(
+            [TASK],
+            ["handcrafted", "gp-sarsa"],
+            tmp_path / name,
+            dialogues=[10, 20],
+            seeds=2,
+            tests=6,
+            **how,  # type: ignore[arg-type]
+        )
+        assert all(job.is_done(tmp_path / name) for job in jobs)
+        return files(tmp_path / name)
+
+    alone = result("alone", processes=0)
+    assert result("alone", processes=0) == alone
+    assert result("processes", processes=2) == alone
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert result("cluster", client=client) == alone
+
+
+def test_a_job_is_done_a_test_at_a_time_on_a_cluster(tmp_path: Path) -> None:
+    part = next_part(GP, tmp_path)
+    assert part is not None
+    assert part.checkpoints == (12,)
+    do(part, tmp_path)
+    assert set(files_of(GP, tmp_path)) == {"progress.npz", "test-000012.jsonl", "training.jsonl"}
+    following = next_part(GP, tmp_path)
+    assert following == GP
+    do(following, tmp_path)
+    assert next_part(GP, tmp_path) is None
+
+
+def test_tests_are_of_the_same_dialogues_whatever_was_learned(tmp_path: Path) -> None:
+    jobs = [
+        Job(TASK, "handcrafted", 1, (5,), tests=10),
+        Job(TASK, "handcrafted", 1, (9,), tests=10),
+    ]
+    first, second = (do(job, tmp_path / str(n)) for n, job in enumerate(jobs))
+    episodes = read_episodes(first.test_file(tmp_path / "0", 0), TASK, 1)
+    assert episodes == read_episodes(second.test_file(tmp_path / "1", 0), TASK, 1)
+    assert [episode.index for episode in episodes] == list(range(10))
+    assert len({episode.reward for episode in episodes}) > 1
+
+
+def test_all_means_the_published_tasks_and_every_policy() -> None:
+    jobs = planned(["all"], ["all"], seeds=2)
+    assert len({job.task for job in jobs}) == 18
+    assert {job.policy for job in jobs} >= {"handcrafted", "gp-sarsa", "dqn", "a2c", "enac", "ppo"}
+    assert [job.seed for job in jobs] == sorted(job.seed for job in jobs)
+    assert jobs[0].checkpoints == (1000, 4000, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"tasks": ["CR-7"]}, 'unknown task "CR-7" — did you mean "CR-'),
+        ({"policies": ["gp-sarza"]}, 'unknown policy "gp-sarza" — did you mean "gp-sarsa"'),
+        ({"dialogues": [0]}, "training dialogues are 1 or more"),
+        ({"seeds": 0}, "seeds are 0 or more"),
+        ({"seeds": [-1]}, "seeds are 0 or more"),
+        ({"tests": 0}, "test dialogues are 1 or more"),
+        ({"tasks": []}, "at least one task and one policy"),
+        ({"processes": -1}, "processes is 0 or more"),
+    ],
+)
+def test_senseless_runs_are_refused(wrong: dict[str, object], message: str, tmp_path: Path) -> None:
+    sensible: dict[str, object] = {"tasks": [TASK], "policies": ["gp-sarsa"], "output": tmp_path}
+    with pytest.raises(UsageError, match=message):
+        run(**{**sensible, **wrong})  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_with_a_run_of_other_settings_is_left_alone(tmp_path: Path) -> None:
+    settings = {"dialogues": [3], "seeds": 1, "tests": 2, "processes": 0}
+    run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
+    before = files(tmp_path)
+    with pytest.raises(InputError, match="legacy false, not true") as error:
+        run([TASK], ["gp-sarsa"], tmp_path, **{**settings, "tests": 3}, legacy=True)  # type: ignore[arg-type]
+    assert len(error.value.problems) == 2
+    assert files(tmp_path) == before
+
+
+def test_policies_are_tested_in_other_environments_once(tmp_path: Path) -> None:
+    jobs = [Job(f"Demo-CR-{n}", "gp-sarsa", 0, (15,), tests=5) for n in (1, 3)]
+    for job in jobs:
+        do(job, tmp_path)
+    crossed = cross(tmp_path, jobs, environments=(1, 3), tests=6)
+    assert [(c.trained, c.tested) for c in crossed] == [
+        ("Demo-CR-1", "Demo-CR-3"),
+        ("Demo-CR-3", "Demo-CR-1"),
+    ]
+    before = files(tmp_path)
+    assert cross(tmp_path, jobs, environments=(1, 3), tests=6) == crossed
+    assert files(tmp_path) == before
+    assert cross_document(crossed).sheets[0].header == (
+        "Trained in",
+        "Policy",
+        "Demo-CR-1",
+        "Demo-CR-3",
+    )
+    with pytest.raises(UsageError, match="no learned policies"):
+        cross(tmp_path / "nowhere", jobs)
+
+
+def test_without_torch_all_but_neural_policies_work(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from mwzeval.dialogue_management.benchmark_run import run\n"
+        "from mwzeval.errors import DependencyError\n"
+        f"run(['{TASK}'], ['handcrafted', 'gp-sarsa'], sys.argv[1], dialogues=[3], seeds=1,"
+        " tests=2, processes=0)\n"
+        "try:\n"
+        f"    run(['{TASK}'], ['dqn'], sys.argv[1], dialogues=[3], seeds=1, tests=2, processes=0)\n"
+        "except DependencyError as error:\n"
+        "    print(error)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "mwzeval[neural]" in told.stdout

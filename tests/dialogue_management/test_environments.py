@@ -1,0 +1,259 @@
+"""The Gymnasium environments, all that are registered."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import runpy
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import mwzeval.dialogue_management.environment as environment_module
+from mwzeval.dialogue_management.acts import parse_act
+from mwzeval.dialogue_management.registration import environment_ids, register_environments
+from mwzeval.dialogue_management.tasks import DEMO, TASKS
+from mwzeval.errors import DependencyError, UsageError
+from tests.places import ROOT, shared
+
+gymnasium = pytest.importorskip("gymnasium")
+DEMO_NAME = "mwzeval/Demo-CR-3-v0"
+
+
+@pytest.fixture
+def demo() -> Any:
+    return gymnasium.make(DEMO_NAME)
+
+
+def masked_steps(environment: Any, steps: int, seed: int) -> Iterator[tuple[Any, ...]]:
+    """Yield what allowed actions, drawn with the same seed, bring about."""
+    generator = np.random.default_rng(seed)
+    yield environment.reset(seed=seed)
+    for _ in range(steps):
+        mask = environment.unwrapped.action_masks()
+        step = environment.step(int(generator.choice(np.flatnonzero(mask))))
+        yield step
+        if step[2]:
+            yield environment.reset()
+
+
+def plain(value: Any) -> Any:
+    """Return a value that can be compared."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(of) for key, of in value.items()}
+    return [plain(of) for of in value] if isinstance(value, tuple | list) else value
+
+
+def test_every_task_has_an_environment_with_and_without_quirks() -> None:
+    ids = environment_ids()
+    assert len(ids) == 72
+    assert ids["mwzeval/PyDial-CR-1-v0"] == ("CR-1", False)
+    assert ids["mwzeval/PyDial-LAP-6-legacy-v0"] == ("LAP-6", True)
+    assert ids["mwzeval/Demo-SFR-4-v0"] == ("Demo-SFR-4", False)
+    register_environments()
+    assert set(ids) <= set(gymnasium.registry)
+
+
+@pytest.mark.parametrize("name", environment_ids())
+def test_an_environment_is_as_gymnasium_wants_it(name: str) -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    data = None if DEMO in name else shared("data", "pydial")
+    environment = gymnasium.make(name, data=data, render_mode="ansi")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(environment.unwrapped)
+    first = plain(list(masked_steps(environment, 30, seed=3)))
+    assert plain(list(masked_steps(environment, 30, seed=3))) == first
+    assert plain(list(masked_steps(gymnasium.make(name, data=data), 30, seed=3))) == first
+    assert plain(list(masked_steps(environment, 30, seed=4))) != first
+
+
+def test_nothing_is_imported_before_it_is_needed() -> None:
+    code = (
+        "import sys, mwzeval.dialogue_management.environment as e;"
+        "assert 'gymnasium' not in sys.modules;"
+        "import gymnasium;"
+        "gymnasium.make('mwzeval.dialogue_management.registration:mwzeval/Demo-CR-1-v0').reset();"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ)
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_masks_are_told_in_both_ways(demo: Any) -> None:
+    _, info = demo.reset(seed=1)
+    ended = False
+    while not ended:
+        mask = demo.unwrapped.action_masks()
+        assert mask.dtype == np.bool_
+        assert info["action_mask"].dtype == np.int8
+        np.testing.assert_array_equal(mask, info["action_mask"] == 1)
+        action = demo.action_space.sample(mask=info["action_mask"])
+        _, _, ended, truncated, info = demo.step(action)
+        assert not truncated
+    assert {"success", "out_of_time", "exchange"} <= set(info)
+
+
+def test_a_copy_goes_on_as_the_original_does(demo: Any) -> None:
+    steps = list(masked_steps(demo, 10, seed=2))
+    assert len(steps) > 10
+    copy = pickle.loads(pickle.dumps(demo))
+    generator = np.random.default_rng(0)
+    for _ in range(30):
+        actions = np.flatnonzero(demo.unwrapped.action_masks())
+        action = int(generator.choice(actions))
+        one, other = demo.step(action), copy.step(action)
+        assert plain(one) == plain(other)
+        if one[2]:
+            assert plain(demo.reset()) == plain(copy.reset())
+
+
+@pytest.mark.parametrize("action", [-1, 16, 1.5, "request(area)", None, [1, 2]])
+def test_actions_that_are_none_are_refused(demo: Any, action: Any) -> None:
+    demo.reset(seed=1)
+    with pytest.raises(UsageError, match="an action is a number from 0 to 15"):
+        demo.unwrapped.step(action)
+
+
+def test_masked_actions_are_refused_only_if_strict() -> None:
+    strict = gymnasium.make(DEMO_NAME, strict_masks=True)
+    lax = gymnasium.make(DEMO_NAME)
+    for environment in (strict, lax):
+        environment.reset(seed=1)
+    masked = int(np.flatnonzero(~lax.unwrapped.action_masks())[0])
+    assert lax.step(masked)[1] == -1
+    with pytest.raises(UsageError, match=f"action {masked} .* is masked now; allowed: 0 request_"):
+        strict.step(masked)
+
+
+def test_acts_can_be_actions_themselves() -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    environment = gymnasium.make(DEMO_NAME, level="act", render_mode="ansi")
+    check_env(environment.unwrapped)
+    observation, info = environment.reset(seed=1)
+    assert "action_mask" not in info
+    slot = environment.unwrapped.process.simulation.domain.ontology.constraint_slots[0]
+    text = f"request({slot})"
+    assert text in environment.action_space
+    environment.step(text)
+    assert f"system   {text}" in environment.render()
+    by_act = gymnasium.make(DEMO_NAME, level="act")
+    by_act.reset(seed=1)
+    by_number = gymnasium.make(DEMO_NAME)
+    np.testing.assert_array_equal(by_number.reset(seed=1)[0], observation)
+    one, other = by_act.unwrapped.step(parse_act(text)), by_number.step(0)
+    np.testing.assert_array_equal(one[0], other[0])
+    with pytest.raises(UsageError, match="an action is an act"):
+        by_act.unwrapped.step(3)
+    strict = gymnasium.make(DEMO_NAME, level="act", strict_masks=True)
+    strict.reset()
+    with pytest.raises(UsageError, match="acts: bye, confirm"):
+        strict.step("what is this")
+
+
+def test_an_exchange_can_be_read() -> None:
+    environment = gymnasium.make(DEMO_NAME, render_mode="ansi")
+    assert environment.unwrapped.render() == ""
+    environment.reset(seed=1)
+    text = environment.render()
+    for word in ("exchange 1", "system   hello()", "user     ", "heard    ", "method   "):
+        assert word in text
+    assert gymnasium.make(DEMO_NAME).unwrapped.render() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "CR-7"}, 'unknown task "CR-7" — did you mean "CR-'),
+        ({"task": "Demo-CR-1", "level": "word"}, 'unknown level "word"'),
+        ({"task": "Demo-CR-1", "render_mode": "human"}, 'unknown render mode "human"'),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        environment_module.make_environment(**options)
+
+
+def test_without_gymnasium_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(DependencyError, match=r"mwzeval\[rl\]"):
+        environment_module.make_environment("Demo-CR-1")
+
+
+@pytest.mark.parametrize("task", ["CR-3", "LAP-6-legacy"])
+def test_many_dialogues_at_once_are_those_of_single_environments(task: str) -> None:
+    name = f"mwzeval/Demo-{task}-v0"
+    together = gymnasium.make_vec(name, num_envs=5, vectorization_mode="vector_entry_point")
+    apart = gymnasium.make_vec(name, num_envs=5, vectorization_mode="sync")
+    assert plain(together.reset(seed=8)) == plain(apart.reset(seed=8))
+    generator = np.random.default_rng(0)
+    ends = 0
+    for _ in range(80):
+        masks: NDArray[np.bool_] = together.unwrapped.action_masks()
+        actions = np.array([generator.choice(np.flatnonzero(mask)) for mask in masks])
+        mine, theirs = together.step(actions), apart.step(actions)
+        assert plain(mine) == plain(theirs)
+        ends += int(mine[2].sum())
+    assert ends > 5
+    copy = pickle.loads(pickle.dumps(together))
+    assert plain(copy.reset(seed=[1, 2, 3, 4, 5])) == plain(together.reset(seed=[1, 2, 3, 4, 5]))
+    with pytest.raises(UsageError, match="5 environments need 5 seeds, not 1"):
+        together.unwrapped.reset(seed=[1])
+
+
+def test_environments_do_not_disturb_each_other() -> None:
+    environments = [gymnasium.make(DEMO_NAME) for _ in range(2)]
+    alone = plain(list(masked_steps(gymnasium.make(DEMO_NAME), 30, seed=9)))
+    runs = [masked_steps(environment, 30, seed=9) for environment in environments]
+    both = list(zip(*runs, strict=True))
+    assert plain([one for one, _ in both]) == plain([other for _, other in both]) == alone
+
+
+def test_maskable_ppo_learns_on_them() -> None:
+    contrib = pytest.importorskip("sb3_contrib")
+    import torch
+
+    torch.set_num_threads(1)
+    model = contrib.MaskablePPO(
+        "MlpPolicy",
+        gymnasium.make(DEMO_NAME, strict_masks=True),
+        n_steps=100,
+        batch_size=50,
+        seed=0,
+    )
+    model.learn(200)
+    environment = gymnasium.make(DEMO_NAME, strict_masks=True)
+    observation, info = environment.reset(seed=0)
+    action, _ = model.predict(observation, action_masks=info["action_mask"] == 1)
+    environment.step(action)
+
+
+def test_the_example_trains_and_tests(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sb3_contrib")
+    arguments = ["train_maskable_ppo.py", "--steps", "200", "--dialogues", "3"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    runpy.run_path(str(ROOT / "examples" / "train_maskable_ppo.py"), run_name="__main__")
+    assert "after training" in capsys.readouterr().out
+
+
+def test_all_published_tasks_are_registered() -> None:
+    for task in TASKS:
+        prefix = "" if task.startswith(DEMO) else "PyDial-"
+        assert gymnasium.spec(f"mwzeval/{prefix}{task}-v0").kwargs == {
+            "task": task,
+            "legacy": False,
+        }

@@ -1,0 +1,138 @@
+"""Goals are drawn as the original draws them, and achieved when they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import permutations, product
+from math import sqrt
+
+import pytest
+
+from mwzeval.dialogue_management.acts import DONTCARE, Item
+from mwzeval.dialogue_management.database import EntityTable
+from mwzeval.dialogue_management.domain import Domain
+from mwzeval.dialogue_management.draws import Draws
+from mwzeval.dialogue_management.goals import Goal, GoalGenerator
+from mwzeval.dialogue_management.ontology import ontology_from_json
+from mwzeval.dialogue_management.user import UserSimulator
+from mwzeval.errors import DataError
+from tests.dialogue_management.real_domains import CODES, domain, statistics
+from tests.dialogue_management.small_domain import CAFES
+
+DRAWN = 12_000
+STANDARD_ERRORS = 3
+
+
+def counts_of_original(code: str) -> dict[str, Counter[str]]:
+    found = statistics()[f"env1-{code}"]["goals"]
+    return {key: Counter(value) for key, value in found.items() if key != "n"}
+
+
+@cache
+def counts_of_ours(code: str) -> dict[str, Counter[str]]:
+    simulator = UserSimulator(domain(code), legacy=True)
+    draws = Draws(11)
+    counts: dict[str, Counter[str]] = {key: Counter() for key in counts_of_original(code)}
+    for _ in range(DRAWN):
+        user = simulator.begin(draws)
+        goal, table = user.goal, domain(code).table
+        pairs = tuple((item.slot, str(item.value)) for item in goal.constraints)
+        unconcerned = sum(value == DONTCARE for _, value in pairs)
+        counts["constraint_slot_counts"].update(slot for slot, _ in pairs)
+        counts["request_slot_counts"].update(list(goal.requests))
+        counts["num_dontcare_constraints"][str(unconcerned)] += 1
+        counts["matching_entities"][str(table.matching(pairs).bit_count())] += 1
+        counts["num_requests_incl_name"][str(len(goal.requests))] += 1
+        counts["patience"][str(user.state.patience)] += 1
+    return counts
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_goals_are_those_of_the_original_within_three_standard_errors(code: str) -> None:
+    theirs, ours = counts_of_original(code), counts_of_ours(code)
+    n = statistics()[f"env1-{code}"]["goals"]["n"]
+    far = {}
+    for what, counted in theirs.items():
+        for key in {*counted, *ours[what]}:
+            share = (counted[key] + ours[what][key]) / (n + DRAWN)
+            error = sqrt(share * (1 - share) * (1 / n + 1 / DRAWN))
+            difference = ours[what][key] / DRAWN - counted[key] / n
+            if abs(difference) > STANDARD_ERRORS * error:
+                far[what, key] = difference / error if error else difference
+    assert not far
+
+
+def test_goals_are_as_probable_as_a_full_count_says() -> None:
+    ontology, table = CAFES.ontology, CAFES.table
+    weights: Counter[frozenset[Item]] = Counter()
+    for slots in permutations(ontology.constraint_slots, 3):
+        spaces = [ontology.values_and_dontcare[slot] for slot in slots]
+        probability = 1.0
+        for space in spaces:
+            probability /= len(space)
+        for values in product(*spaces):
+            matching = [
+                row
+                for row in table.rows
+                if all(v in (DONTCARE, row[s]) for s, v in zip(slots, values, strict=True))
+            ]
+            if len(matching) in (2, 3):
+                weights[frozenset(map(Item, slots, values))] += probability  # type: ignore[assignment]
+    total = sum(weights.values())
+    generator, draws, n = GoalGenerator(CAFES), Draws(2), 20_000
+    drawn = Counter(frozenset(generator.draw(draws).constraints) for _ in range(n))
+    assert set(drawn) <= set(weights)
+    chi_square = sum(
+        (drawn[goal] - n * weight / total) ** 2 / (n * weight / total)
+        for goal, weight in weights.items()
+    )
+    degrees = len(weights) - 1
+    assert abs(chi_square - degrees) < 4 * sqrt(2 * degrees)
+
+
+def test_patient_users_have_six_turns_unless_legacy() -> None:
+    clean, legacy = (UserSimulator(CAFES, legacy=legacy) for legacy in (False, True))
+    draws = Draws(1)
+    assert {clean.begin(draws).state.patience for _ in range(200)} == {4, 5, 6}
+    assert {legacy.begin(draws).state.patience for _ in range(200)} == {4, 5}
+
+
+def test_a_domain_without_acceptable_goals_is_refused() -> None:
+    plain = {
+        "type": "inn",
+        "requestable": ["name", "area"],
+        "system_requestable": ["area"],
+        "informable": {"name": ["x"], "area": ["north"]},
+    }
+    ontology = ontology_from_json("Inns", plain)
+    one_inn = Domain(ontology, EntityTable(ontology, [{"name": "x", "area": "north"}]))
+    with pytest.raises(DataError, match="Inns: no goal found"):
+        GoalGenerator(one_inn).draw(Draws(1))
+
+
+@pytest.mark.parametrize(
+    ("constraints", "requests", "achieved"),
+    [
+        ([Item("area", "north")], {"name": "anna"}, True),
+        ([Item("area", "north")], {"name": "ANNA"}, True),
+        ([Item("area", "north")], {"name": "anna", "phone": "not available"}, True),
+        ([Item("area", "north")], {"name": "anna", "phone": None}, False),
+        ([Item("area", "north")], {"name": None}, False),
+        ([Item("area", "north")], {"name": "none"}, False),
+        ([Item("area", "south")], {"name": "anna"}, False),
+        ([Item("area", DONTCARE)], {"name": "anna"}, True),
+        ([Item("area", "north"), Item("name", "anna")], {"name": "anna"}, True),
+        ([Item("area", "north"), Item("name", "bella")], {"name": "anna"}, False),
+        ([Item("area", "north"), Item("name", DONTCARE)], {"name": "anna"}, True),
+        ([Item("name", "anna", True), Item("area", "north")], {"name": "anna"}, False),
+        ([Item("name", "bella", True), Item("area", "north")], {"name": "anna"}, True),
+        # Two cafés are called "twin", one in the north, one in the south: any of them will do.
+        ([Item("area", "south")], {"name": "twin"}, True),
+        ([Item("area", "centre")], {"name": "twin"}, False),
+    ],
+)
+def test_a_goal_is_achieved_by_a_named_entity_and_all_answers(
+    constraints: list[Item], requests: dict[str, str | None], achieved: bool
+) -> None:
+    assert Goal(constraints, requests).achieved(CAFES.table) is achieved

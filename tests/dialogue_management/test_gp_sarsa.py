@@ -1,0 +1,138 @@
+"""GP-SARSA against Engel's model solved densely, all at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mwzeval.dialogue_management.draws import Draws
+from mwzeval.dialogue_management.policies.gp_sarsa import GPSarsa, GPSarsaSettings
+from mwzeval.dialogue_management.policies.gp_temporal_difference import SparseTemporalDifference
+
+Vector = NDArray[np.float64]
+Dialogue = tuple[list[Vector], list[int], list[float]]
+SIZE, ACTIONS = 6, 3
+
+
+def dialogues(number: int, seed: int, longest: int = 5) -> list[Dialogue]:
+    chance = np.random.default_rng(seed)
+    played = []
+    for _ in range(number):
+        length = int(chance.integers(1, longest + 1))
+        beliefs = list(chance.random((length, SIZE)))
+        rewards = chance.normal(size=length) * 10
+        played.append((beliefs, chance.integers(0, ACTIONS, length).tolist(), rewards.tolist()))
+    return played
+
+
+def dense_posterior(
+    played: list[Dialogue], belief: Vector, action: int, discount: float, noise: float
+) -> tuple[float, float]:
+    """Return mean and variance of Q from R = H Q + H N with N white, by dense algebra."""
+    pairs = [
+        (b, a) for beliefs, actions, _ in played for b, a in zip(beliefs, actions, strict=True)
+    ]
+    rewards = np.array([r for *_, of_dialogue in played for r in of_dialogue])
+    steps = np.eye(len(pairs))
+    at = 0
+    for beliefs, *_ in played:
+        for step in range(at, at + len(beliefs) - 1):
+            steps[step, step + 1] = -discount
+        at += len(beliefs)
+
+    def kernel(one: tuple[Vector, int], other: tuple[Vector, int]) -> float:
+        return float(one[0] @ other[0]) * (one[1] == other[1])
+
+    gram = np.array([[kernel(one, other) for other in pairs] for one in pairs])
+    new = np.array([kernel(one, (belief, action)) for one in pairs])
+    inner = steps @ gram @ steps.T + noise**2 * steps @ steps.T
+    gain = new @ steps.T @ np.linalg.inv(inner)
+    return float(gain @ rewards), float(belief @ belief - gain @ steps @ new)
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.9])
+@pytest.mark.parametrize("longest", [1, 2, 5])
+def test_the_recursion_gives_the_posterior_of_the_dense_model(
+    discount: float, longest: int
+) -> None:
+    played = dialogues(12, seed=longest, longest=longest)
+    process = SparseTemporalDifference(SIZE, ACTIONS, discount=discount, noise=2.0, threshold=1e-9)
+    for dialogue in played:
+        process.learn(*dialogue)
+    assert process.number <= SIZE * ACTIONS
+    chance = np.random.default_rng(99)
+    for _ in range(5):
+        belief = chance.random(SIZE)
+        for action in range(ACTIONS):
+            expected = dense_posterior(played, belief, action, discount, 2.0)
+            assert process.predict(belief, action) == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
+def test_points_close_to_the_others_stay_out_of_the_dictionary() -> None:
+    process = SparseTemporalDifference(SIZE, ACTIONS, threshold=0.5)
+    played = dialogues(40, seed=3)
+    for dialogue in played:
+        process.learn(*dialogue)
+    points, owners = process.points
+    for action in range(ACTIONS):
+        of_action = points[owners == action]
+        gram = of_action @ of_action.T
+        assert np.allclose(gram @ process.blocks[action].inverse, np.eye(len(gram)), atol=1e-8)
+        for beliefs, actions, _ in played:
+            for belief, owner in zip(beliefs, actions, strict=True):
+                if owner == action:
+                    weights = np.linalg.lstsq(of_action.T, belief, rcond=None)[0]
+                    assert np.sum((belief - of_action.T @ weights) ** 2) <= 0.5 + 1e-9
+
+
+def test_what_was_never_tried_has_the_prior() -> None:
+    process = SparseTemporalDifference(2, 2)
+    process.learn([np.array([1.0, 0.0])], [0], [5.0])
+    assert process.predict(np.array([3.0, 4.0]), 1) == (0.0, 25.0)
+
+
+def test_a_restored_process_learns_on_to_the_same_bits() -> None:
+    played = dialogues(30, seed=8)
+    straight = GPSarsa(SIZE, ACTIONS)
+    learn(straight, played[:20])
+    resumed = GPSarsa(SIZE, ACTIONS)
+    resumed.remember(straight.memory())
+    for policy in (straight, resumed):
+        learn(policy, played[20:])
+    for name, array in straight.memory().arrays.items():
+        assert np.array_equal(array, resumed.memory().arrays[name]), name
+
+
+def test_the_memory_of_tests_is_enough_to_predict() -> None:
+    learned = GPSarsa(SIZE, ACTIONS)
+    learn(learned, dialogues(10, seed=4))
+    acting = GPSarsa(SIZE, ACTIONS)
+    acting.remember(learned.memory(whole=False))
+    belief = np.ones(SIZE)
+    for action in range(ACTIONS):
+        assert acting.process.predict(belief, action) == learned.process.predict(belief, action)
+
+
+def learn(policy: GPSarsa, played: list[Dialogue]) -> None:
+    mask = np.ones(ACTIONS, dtype=np.bool_)
+    for beliefs, actions, rewards in played:
+        policy.begin()
+        for belief, action, reward in zip(beliefs, actions, rewards, strict=True):
+            policy.record(belief, mask, action, reward)
+        policy.end()
+
+
+def test_the_return_is_credited_at_the_end() -> None:
+    mask = np.ones(ACTIONS, dtype=np.bool_)
+    policy = GPSarsa(SIZE, ACTIONS, settings=GPSarsaSettings(test_scale=0.0))
+    belief = np.ones(SIZE)
+    policy.begin()
+    for reward in (-1.0, -1.0, 19.0):
+        policy.record(belief, mask, 2, reward)
+    policy.end()
+    expected = SparseTemporalDifference(SIZE, ACTIONS)
+    expected.learn([belief] * 3, [2] * 3, [0.0, 0.0, 17.0])
+    assert policy.process.predict(belief, 2) == expected.predict(belief, 2)
+    assert policy.act(belief, mask, Draws(1)) == 2
+    assert policy.act(belief, np.array([True, True, False]), Draws(1)) == 0

@@ -1,0 +1,76 @@
+"""The handcrafted policy against the simulated user: the original's figures, within its noise."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import mean, variance
+
+import pytest
+
+from mwzeval.dialogue_management.episodes import play
+from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
+from mwzeval.dialogue_management.simulation import Simulation
+from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS, TASKS
+from tests.dialogue_management.real_domains import domain
+from tests.places import read_json, shared
+
+DIALOGUES = 500
+WORST = 3.0
+AGREEING = {"2": "1", "4": "3"}
+"""Environments in which the policy does the same as in others, for it looks at no mask."""
+Figures = dict[str, list[float]]
+
+
+def played(name: str, seeds: int) -> Figures:
+    """Return the success rate (percent) and the mean reward of each seed."""
+    task = TASKS[name]
+    of = domain(task.domain)
+    policy = HandcraftedPolicy(of, legacy=True)
+    figures: Figures = {"success": [], "reward": []}
+    for seed in range(1, seeds + 1):
+        simulation = Simulation(of, task, legacy=True, confusion_seed=seed)
+        episodes = list(play(simulation, policy, DIALOGUES, seed))
+        figures["success"].append(100 * mean(e.success for e in episodes))
+        figures["reward"].append(mean(e.reward for e in episodes))
+    return figures
+
+
+def z_of(mine: list[float], theirs: list[float]) -> float:
+    """Return how many standard errors two means are apart, over seeds."""
+    spread = variance(mine) / len(mine) + variance(theirs) / len(theirs)
+    # Four seeds of 97.0 % each are luck, not certainty: 500 dialogues cannot be that sure.
+    rate = mean(mine)
+    binomial = rate * (100 - rate) / DIALOGUES if 0 < rate < 100 else 0.0
+    return (mean(mine) - mean(theirs)) / sqrt(max(spread, binomial / len(theirs), 1e-9))
+
+
+def assert_as_the_original(name: str, figures: Figures) -> None:
+    code, environment = name.split("-")
+    golden = read_json(shared("golden", "pydial", "golden_hdc.json"))["tasks"]
+    seeds = golden[f"env{environment}-{code}"]["per_seed"]
+    for figure, mine in figures.items():
+        z = z_of(mine, [seed[figure] for seed in seeds])
+        assert abs(z) < WORST, (name, figure, z, mean(mine))
+
+
+@pytest.mark.parametrize("name", ["CR-1", "SFR-3", "LAP-6"])
+def test_a_few_seeds_do_as_the_original(name: str) -> None:
+    assert_as_the_original(name, played(name, 3))
+
+
+@pytest.mark.slow
+def test_all_tasks_are_as_the_original_and_the_paper() -> None:
+    figures: dict[str, Figures] = {}
+    for name in PUBLISHED_TASKS:
+        code, environment = name.split("-")
+        like = f"{code}-{AGREEING.get(environment, environment)}"
+        figures[name] = figures[like] if like in figures else played(name, 10)
+        assert_as_the_original(name, figures[name])
+    assert mean(mean(f["success"]) for f in figures.values()) == pytest.approx(92.1, abs=0.7)
+    assert mean(mean(f["reward"]) for f in figures.values()) == pytest.approx(9.8, abs=0.2)
+
+
+@pytest.mark.parametrize("name", ["CR-2", "SFR-4"])
+def test_masks_are_nothing_to_the_handcrafted_policy(name: str) -> None:
+    masked = f"{name.split('-')[0]}-{AGREEING[name[-1]]}"
+    assert played(name, 1) == played(masked, 1)

@@ -1,0 +1,114 @@
+"""Policies in the tasks of the embedded domains: that they learn, and what they may say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mwzeval.dialogue_management.draws import Draws
+from mwzeval.dialogue_management.masks import Mask
+from mwzeval.dialogue_management.policies.learner import State
+from mwzeval.dialogue_management.policies.presets import PRESETS, preset_named
+from mwzeval.dialogue_management.policies.random import RandomPolicy
+from mwzeval.dialogue_management.training import Stage
+from mwzeval.dialogue_management.training_job import Job, do, read_episodes, stage_of
+from mwzeval.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("policy", "dialogues", "success"),
+    [
+        ("gp-sarsa", 150, 80.0),
+        ("dqn", 450, 75.0),
+        ("a2c", 450, 60.0),
+        ("enac", 300, 60.0),
+        ("ppo", 300, 80.0),
+    ],
+)
+def test_a_policy_learns_the_smallest_embedded_task(
+    policy: str, dialogues: int, success: float, tmp_path: Path
+) -> None:
+    if policy != "gp-sarsa":
+        pytest.importorskip("torch").set_num_threads(1)
+    job = do(Job("Demo-CR-1", policy, 1, (dialogues,), tests=60), tmp_path)
+    episodes = read_episodes(job.test_file(tmp_path, dialogues), job.task, job.seed)
+    assert 100 * np.mean([episode.success for episode in episodes]) >= success
+
+
+class Witness(RandomPolicy):
+    """A random policy that notes what it may do."""
+
+    view = "neural"
+
+    def __init__(self) -> None:
+        self.masks: list[Mask] = []
+        self.recorded: list[tuple[State, Mask, int, float]] = []
+
+    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+        self.masks.append(mask)
+        return super().act(state, mask, draws, training)
+
+    def begin(self) -> None:
+        pass
+
+    def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
+        self.recorded.append((state, mask, action, reward))
+
+    def end(self) -> None:
+        pass
+
+
+def stage(task: str, goodbye: bool) -> Stage:
+    whole = stage_of(Job(task, "dqn", 0, (1,)))
+    simulation = whole.process.simulation
+    return Stage(simulation.domain, simulation.task, "neural", goodbye=goodbye)
+
+
+@pytest.mark.parametrize("goodbye", [True, False])
+def test_a_policy_may_leave_goodbyes_to_the_user(goodbye: bool) -> None:
+    of_task = stage("Demo-CR-2", goodbye)
+    bye = of_task.process.actions.number("bye")
+    witness = Witness()
+    for index in range(5):
+        of_task.test(witness, 0, index)  # type: ignore[arg-type]
+    assert {bool(mask[bye]) for mask in witness.masks} == {goodbye}
+
+
+@pytest.mark.parametrize(
+    ("policy", "legacy", "may"),
+    [("dqn", False, True), ("gp-sarsa", False, False), ("gp-sarsa", True, True)],
+)
+def test_presets_say_goodbye_as_documented(policy: str, legacy: bool, may: bool) -> None:
+    job = Job("Demo-CR-2", policy, 0, (1,), legacy=legacy)
+    assert job.origin.settings["goodbye"] is may
+    of_task, witness = stage_of(job), Witness()
+    of_task.test(witness, 0, 0)  # type: ignore[arg-type]
+    assert bool(witness.masks[0][of_task.process.actions.number("bye")]) is may
+
+
+def test_a_policy_records_each_exchange_with_its_reward() -> None:
+    of_task, witness = stage("Demo-CR-1", True), Witness()
+    episode = of_task.train(witness, 0, 3)  # type: ignore[arg-type]
+    rewards = [reward for *_, reward in witness.recorded]
+    assert len(rewards) == episode.exchanges
+    assert sum(rewards) == episode.reward == 20 * episode.success - episode.exchanges
+    assert set(rewards[:-1]) <= {-1.0}
+    for state, mask, action, _ in witness.recorded:
+        assert state.shape == (of_task.size,)
+        assert mask[action]
+
+
+def test_tests_leave_no_trace_in_training() -> None:
+    with_tests, without = stage("Demo-CR-3", True), stage("Demo-CR-3", True)
+    for index in range(4):
+        testing = with_tests.for_tests()
+        testing.test(Witness(), 9, index)  # type: ignore[arg-type]
+        assert with_tests.train(Witness(), 1, index) == without.train(Witness(), 1, index)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if not preset.learns])
+def test_what_does_not_learn_is_no_learner(name: str) -> None:
+    with pytest.raises(UsageError, match="does not learn"):
+        preset_named(name).learner(3, 2, seed=0)

@@ -1,0 +1,237 @@
+"""Neural policies: what they learn from, whether they learn, and going on after a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from mwzeval.dialogue_management.draws import Draws
+from mwzeval.dialogue_management.policies import a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.dialogue_management.policies.learner import Exchange, Exploration, Learner
+from mwzeval.dialogue_management.policies.networks import discounted
+from tests.dialogue_management.toy_problems import Corridor, mean_return, play
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+torch = pytest.importorskip("torch")
+SIZE, ACTIONS = Corridor.size, Corridor.actions
+EXPLORING = Exploration(0.5, 0.05, 200, None)
+KEEPING: dict[str, Any] = {
+    "drop_last": False,
+    "exploration": EXPLORING,
+    "warm_up": 64,
+    "deviation": None,
+}
+MAKERS: dict[str, Callable[[], Learner]] = {
+    "dqn": lambda: dqn.DQN(SIZE, ACTIONS, settings=replace(dqn.PAPER, **KEEPING)),
+    "dqn-modern": lambda: dqn.DQN(SIZE, ACTIONS, settings=replace(dqn.MODERN, **KEEPING)),
+    "a2c": lambda: a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.PAPER, **KEEPING)),
+    "enac": lambda: enac.ENAC(SIZE, ACTIONS, settings=replace(enac.PAPER, **KEEPING)),
+    "ppo": lambda: ppo.PPO(SIZE, ACTIONS),
+    "gp-sarsa": lambda: gp_sarsa.GPSarsa(SIZE, ACTIONS),
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def train(policy: Learner, episodes: range) -> None:
+    for index in episodes:
+        play(policy, Draws(10_000 + index), training=True)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
+    policy = MAKERS[name]()
+    train(policy, range(400))
+    assert mean_return(policy) >= 16.5
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
+    straight, resumed = MAKERS[name](), MAKERS[name]()
+    train(straight, range(90))
+    resumed.remember(straight.memory())
+    train(straight, range(90, 130))
+    train(resumed, range(90, 130))
+    mine, theirs = straight.memory(), resumed.memory()
+    assert mine.about == theirs.about
+    assert mine.arrays.keys() == theirs.arrays.keys()
+    for key, array in mine.arrays.items():
+        assert np.array_equal(array, theirs.arrays[key]), key
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_memory_of_tests_acts_alike(name: str) -> None:
+    learned, acting = MAKERS[name](), MAKERS[name]()
+    train(learned, range(90))
+    acting.remember(learned.memory(whole=False))
+    assert mean_return(acting) == mean_return(learned)
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "share"),
+    [(0, 0.3), (500, 0.2625), (999, 0.225075), (1000, 0.3), (3500, 0.2625)],
+)
+def test_published_exploration_starts_again_every_thousand_dialogues(
+    dialogue: int, share: float
+) -> None:
+    assert Exploration().share(dialogue) == pytest.approx(share)
+
+
+def test_exploration_that_does_not_restart_ends_where_it_should() -> None:
+    exploration = Exploration(0.3, 0.05, 4000, None)
+    assert [exploration.share(at) for at in (0, 2000, 4000, 9000)] == pytest.approx(
+        [0.3, 0.175, 0.05, 0.05]
+    )
+
+
+def test_discounted_sums_are_those_of_the_definition() -> None:
+    rewards = np.array([1.0, -2.0, 0.5, 4.0])
+    expected = [sum(0.9 ** (j - i) * rewards[j] for j in range(i, 4)) for i in range(4)]
+    assert discounted(rewards, 0.9) == pytest.approx(expected)
+
+
+def exchanges(rewards: list[float], seed: int = 0) -> list[Exchange]:
+    chance = np.random.default_rng(seed)
+    return [
+        Exchange(
+            chance.random(SIZE).astype(np.float32),
+            np.array([True, True, index % 2 == 0]),
+            int(chance.integers(0, 2)),
+            reward,
+        )
+        for index, reward in enumerate(rewards)
+    ]
+
+
+def finished(policy: Learner, dialogue: list[Exchange]) -> None:
+    policy.begin()
+    for exchange in dialogue:
+        policy.record(*exchange)
+    policy.end()
+
+
+def test_published_dqn_forgets_the_last_exchange_and_credits_the_one_before() -> None:
+    policy = dqn.DQN(SIZE, ACTIONS)
+    dialogue = exchanges([-1.0, -1.0, -1.0, 19.0])
+    finished(policy, dialogue)
+    kept = policy.transitions.columns
+    assert policy.transitions.number == 3
+    assert kept["reward"][:3] == pytest.approx([-0.05, -0.05, 0.95])
+    assert kept["left"][:3] == pytest.approx([0.99, 0.99, 0.0])
+    for index in range(2):
+        assert np.array_equal(kept["next_state"][index], dialogue[index + 1].state)
+        assert np.array_equal(kept["next_mask"][index], dialogue[index + 1].mask)
+    finished(policy, exchanges([19.0]))
+    assert policy.transitions.number == 3
+
+
+def test_legacy_dqn_uses_the_masks_of_the_end_of_the_dialogue() -> None:
+    policy = dqn.DQN(SIZE, ACTIONS, settings=dqn.LEGACY)
+    dialogue = exchanges([-1.0, -1.0, -1.0, 19.0])
+    finished(policy, dialogue)
+    masks = policy.transitions.columns["next_mask"][:3]
+    assert all(np.array_equal(mask, dialogue[-1].mask) for mask in masks)
+
+
+def test_returns_over_several_steps_stop_at_the_end() -> None:
+    settings = replace(dqn.MODERN, steps=3, discount=0.5, drop_last=False)
+    policy = dqn.DQN(SIZE, ACTIONS, settings=settings)
+    dialogue = exchanges([-20.0, -20.0, -20.0, 380.0])
+    finished(policy, dialogue)
+    kept = policy.transitions.columns
+    assert kept["reward"][:4] == pytest.approx([-1.75, 3.25, 8.5, 19.0])
+    assert kept["left"][:4] == pytest.approx([0.125, 0.0, 0.0, 0.0])
+    assert np.array_equal(kept["next_state"][0], dialogue[3].state)
+
+
+def test_old_transitions_make_room_for_new_ones() -> None:
+    kept = dqn.Transitions(3)
+    for number in range(5):
+        kept.add(value=np.float32(number))
+    assert kept.number == 3
+    assert sorted(kept.columns["value"].tolist()) == [2.0, 3.0, 4.0]
+    assert set(kept.draw(np.random.default_rng(0), 100)["value"].tolist()) == {2.0, 3.0, 4.0}
+
+
+def test_a2c_advantages_are_discounted_sums_of_temporal_differences() -> None:
+    dialogue = exchanges([-0.05, -0.05, 0.95])
+    values = np.array([0.2, -0.1, 0.4])
+    returns, advantages = a2c.targets(dialogue, values, 0.9)
+    deltas = [-0.05 + 0.9 * -0.1 - 0.2, -0.05 + 0.9 * 0.4 + 0.1, 0.95 - 0.4]
+    assert returns == pytest.approx([-0.05 + 0.9 * (-0.05 + 0.9 * 0.95), -0.05 + 0.855, 0.95])
+    assert advantages == pytest.approx(
+        [deltas[0] + 0.9 * deltas[1] + 0.81 * deltas[2], deltas[1] + 0.9 * deltas[2], deltas[2]]
+    )
+
+
+def test_the_natural_gradient_is_that_of_the_pseudo_inverse() -> None:
+    settings = replace(enac.PAPER, hidden=(7, 5), deviation=0.3, cutoff=1e-13)
+    policy = enac.ENAC(SIZE, ACTIONS, settings=settings)
+    batch = [exchanges([-0.05] * length, seed=length) for length in (1, 2, 3, 4, 6)]
+    worth = np.array([0.9, -0.2, 0.5, 0.1, -1.0])
+    policy.network.double()
+    rows = []
+    for dialogue in batch:
+        losses = policy._forward(*tensors(dialogue))[2]
+        gradient = torch.autograd.grad(losses.sum(), list(policy.network.parameters()))
+        rows.append(np.append(np.concatenate([part.numpy().ravel() for part in gradient]), 1.0))
+    matrix = np.array(rows)
+    expected = np.linalg.pinv(matrix) @ worth
+    states, actions = tensors([exchange for dialogue in batch for exchange in dialogue])
+    inputs, outputs, losses, _ = policy._forward(states, actions)
+    returned = torch.autograd.grad(losses.sum(), outputs)
+    weights = enac.natural_weights(
+        [layer.detach().numpy() for layer in inputs],
+        [layer.numpy() for layer in returned],
+        np.repeat(np.arange(len(batch)), [len(dialogue) for dialogue in batch]),
+        worth,
+        settings.cutoff,
+    )
+    assert matrix.T @ weights == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def tensors(dialogue: list[Exchange]) -> tuple[Tensor, Tensor]:
+    states = torch.tensor(np.stack([exchange.state for exchange in dialogue]), dtype=torch.double)
+    return states, torch.tensor([exchange.action for exchange in dialogue])
+
+
+@pytest.mark.parametrize(
+    ("credit", "certainly", "doubtfully"), [("last", 0.95, 0.475), ("return", 0.85, 0.425)]
+)
+def test_enac_credits_a_dialogue_with_its_last_reward_or_its_return(
+    credit: str, certainly: float, doubtfully: float
+) -> None:
+    settings = replace(enac.PAPER, credit=credit, discount=1.0)  # type: ignore[arg-type]
+    policy = enac.ENAC(SIZE, ACTIONS, settings=settings)
+    dialogue = enac.Played(tuple(exchanges([-0.05, -0.05, 0.95])), np.array([0.5, 0.5, 0.5]))
+    certain = np.array([0.5, 0.5, 0.5])
+    assert policy._worth([dialogue], [certain])[0] == pytest.approx(certainly)
+    doubtful = np.array([0.05, 0.5, 0.5])
+    assert policy._worth([dialogue], [doubtful])[0] == pytest.approx(doubtfully)
+
+
+def test_ppo_draws_allowed_actions_as_often_as_it_should() -> None:
+    policy = ppo.PPO(SIZE, ACTIONS)
+    state = np.ones(SIZE, dtype=np.float32)
+    mask = np.array([True, False, True])
+    scores = policy.scores(state)
+    chances = np.exp(scores[[0, 2]]) / np.exp(scores[[0, 2]]).sum()
+    draws = Draws(5)
+    drawn = np.array([policy.act(state, mask, draws, training=True) for _ in range(4000)])
+    assert set(drawn.tolist()) == {0, 2}
+    assert np.mean(drawn == 0) == pytest.approx(chances[0], abs=0.03)
+    greedy = ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, greedy=True))
+    best = int([0, 2][int(chances[1] > chances[0])])
+    assert {greedy.act(state, mask, Draws(n)) for n in range(20)} == {best}

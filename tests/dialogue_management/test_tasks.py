@@ -1,0 +1,90 @@
+"""The tasks and their figures are the benchmark's."""
+
+from __future__ import annotations
+
+import pytest
+
+from mwzeval.dialogue_management.draws import Draws, draws_from
+from mwzeval.dialogue_management.error_model import ERROR_SETS
+from mwzeval.dialogue_management.tasks import PUBLISHED_DOMAINS, PUBLISHED_TASKS, TASKS, task_named
+from mwzeval.dialogue_management.user_parameters import USER_MODELS, user_model
+from mwzeval.errors import UsageError
+from tests.dialogue_management.real_domains import PUBLISHED_PARAMETERS
+from tests.places import read_json, shared
+
+
+def test_the_tasks_are_the_eighteen_of_the_paper() -> None:
+    published = read_json(shared("data", "pydial", "tasks.json"))["tasks"]
+    assert len(published) == len(PUBLISHED_TASKS) == 18
+    for theirs in published:
+        task = task_named(f"{theirs['domain_code']}-{theirs['environment']}")
+        model, reward = theirs["error_model"], theirs["reward"]
+        assert task.published_name == theirs["task"]
+        assert PUBLISHED_DOMAINS[task.domain] == theirs["domain"]
+        assert task.error_rate * 100 == pytest.approx(theirs["semantic_error_rate_percent"])
+        assert task.error_set == model["parameter_set"]
+        assert task.max_hypotheses == model["nbest_size"]
+        assert task.user_model == theirs["user_model"]
+        assert task.masks == {name for name, on in theirs["masks"].items() if on}
+        assert task.max_exchanges == theirs["max_turns"]
+        assert task.inform_count_accepted == theirs["inform_count_accepted"]
+        assert task.max_informed_slots == theirs["max_inform_slots"]
+        assert task.exchange_reward == reward["per_turn"]
+        assert task.success_reward == reward["success"]
+        demo = task_named(f"Demo-{task.name}")
+        assert (demo.error_rate, demo.masks) == (task.error_rate, task.masks)
+
+
+def test_error_sets_are_the_benchmarks() -> None:
+    sets = read_json(shared("data", "pydial", "error_models.json"))["sets"]
+    for name, ours in ERROR_SETS.items():
+        theirs = {key: tuple(values) for key, values in sets[name].items()}
+        assert theirs == {
+            "correctNBLenDist": ours.correct_lengths,
+            "incorrectNBLenDist": ours.incorrect_lengths,
+            "incorrectNBPosDist": ours.incorrect_positions,
+            "correctMean": ours.correct_means,
+            "correctVar": ours.correct_variances,
+            "incorrectMean": ours.incorrect_means,
+            "incorrectVar": ours.incorrect_variances,
+        }
+
+
+@pytest.mark.parametrize("name", USER_MODELS)
+def test_ranges_of_user_parameters_are_the_benchmarks(name: str) -> None:
+    published = read_json(shared("data", "pydial", "user_models.json"))["sets"][name]
+    theirs = {
+        PUBLISHED_PARAMETERS[key]: tuple(value) if isinstance(value, list) else (value, value)
+        for key, value in published.items()
+    }
+    assert theirs == USER_MODELS[name]
+
+
+@pytest.mark.parametrize("name", USER_MODELS)
+def test_user_parameters_fill_their_ranges(name: str) -> None:
+    model, draws = user_model(name), Draws(1)
+    drawn = [model.draw(draws) for _ in range(2000)]
+    for field, (low, high) in USER_MODELS[name].items():
+        values = [getattr(parameters, field) for parameters in drawn]
+        width = high - low
+        assert low <= min(values) <= low + width / 50
+        assert high - width / 50 <= max(values) <= high
+
+
+def test_unknown_names_are_refused_with_a_suggestion() -> None:
+    with pytest.raises(UsageError, match='did you mean "CR-1"'):
+        task_named("CR1")
+    with pytest.raises(UsageError, match='did you mean "standard"'):
+        user_model("standart")
+
+
+def test_draws_of_a_dialogue_can_be_kept_and_come_from_its_generator() -> None:
+    import pickle
+
+    import numpy as np
+
+    first, second = (draws_from(np.random.default_rng(3)) for _ in range(2))
+    again = pickle.loads(pickle.dumps(first))
+    numbers = [first.random() for _ in range(5)]
+    assert numbers == [second.random() for _ in range(5)] == [again.random() for _ in range(5)]
+    assert len(TASKS) == 36
