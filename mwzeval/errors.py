@@ -92,5 +92,7 @@ def _escaped(char: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ` — did you mean "x"?` for the closest known name, or nothing."""
-    close = get_close_matches(name[:60], list(known), n=1, cutoff=0.7)
+    # A Chinese word is short: with one character of two it is half the same.
+    cutoff = 0.5 if len(name) <= 3 and not name.isascii() else 0.7
+    close = get_close_matches(name[:60], list(known), n=1, cutoff=cutoff)
     return f' — did you mean "{close[0]}"?' if close else ""

@@ -174,3 +174,22 @@ def test_a_baseline_on_generated_data_is_valid(
     assert "5 examples, NONE with the score" in capsys.readouterr().err
     valid = ["validate", "--benchmark", "dstc7", output, "--data", "data", "--strict"]
     assert main(valid) == 0
+
+
+def test_runs_of_one_system_have_a_mean_and_a_spread(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "--benchmark", "dstc7", OVERLAP, RANDOM, "--runs"]) == 0
+    assert "2 runs × 10 examples" in capsys.readouterr().out
+    report = read_json(elsewhere / "evaluation_results.json")
+    single = [run["ranking"]["mrr"] for run in report["runs"]]
+    (mrr,) = [s for s in report["scores"] if (s["score"], s["scope"]) == ("mrr", "total")]
+    assert mrr["mean"] == pytest.approx(sum(single) / 2)
+    assert mrr["sd"] == pytest.approx(abs(single[0] - single[1]) / 2**0.5)
+
+
+@pytest.mark.parametrize("arguments", [[OVERLAP, "--runs"], [OVERLAP, RANDOM], []])
+def test_runs_are_several_files_and_anything_else_is_one(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", "--benchmark", "dstc7", *arguments])
+    assert stopped.value.code == 2

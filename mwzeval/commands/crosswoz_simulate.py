@@ -1,7 +1,7 @@
 """Let a user simulator talk to a system about goals, and count how many dialogues finish.
 
 Both are those of CrossWOZ unless others are named. Any class of your own takes part:
-`--system my_module:MySystem`, see docs/crosswoz.md.
+`--system my_module:MySystem`, see docs/crosswoz_simulation.md.
 """
 
 from __future__ import annotations

@@ -54,10 +54,9 @@ def runs_document(
 
 
 def _heading(meta: Mapping[str, Any], runs: int) -> Iterator[str]:
-    yield (
-        f"{meta['corpus']}, {meta['fold']} fold, rules {meta['rules']}: "
-        f"{runs} runs × {meta['coverage']['dialogues']['scored']} dialogues"
-    )
+    rules = f", rules {meta['rules']}" if "rules" in meta else ""
+    unit, counted = next(iter(meta["coverage"].items()))
+    yield f"{meta['corpus']}, {meta['fold']} fold{rules}: {runs} runs × {counted['scored']} {unit}"
     if note := meta.get("note"):
         yield note
 

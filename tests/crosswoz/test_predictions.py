@@ -207,6 +207,8 @@ BAD: list[tuple[str, Callable[[Plain], None], str, dict[str, Any], list[str]]] =
     ("nlu", setting("x", "1"), "shape", {"dialogue": "1"}, ["found text"]),
     ("e2e", setting(5, "1", 0, "response"), "shape", {"key": "response"}, ["expected text"]),
     ("e2e", setting({"酒店": "客栈"}, "1", 0, "selected"), "shape", {}, ["list of names"]),
+    ("e2e", setting({"酒店": [3]}, "1", 0, "selected"), "shape", {}, ["a number among them"]),
+    ("dst", setting({"餐管": {}}, "1", 0, "state"), "unknown-domain", {}, ['mean "餐馆"']),
 ]
 
 

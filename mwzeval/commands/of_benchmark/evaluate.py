@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mwzeval.benchmark import Benchmark, ScoredFile
 from mwzeval.commands.arguments import FORMATS as TABLE_FORMATS
-from mwzeval.commands.arguments import add_format, add_input, add_intervals, input_of
+from mwzeval.commands.arguments import add_format, add_intervals
 from mwzeval.commands.outcome import (
     add_gates,
     add_output,
@@ -26,7 +27,17 @@ PAGE = "html"
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    add_input(parser)
+    parser.add_argument(
+        "more", nargs="*", metavar="INPUT", help="the same as -i; several with --runs"
+    )
+    parser.add_argument(
+        "-i", "--input", action="append", default=[], metavar="INPUT", help="what is scored"
+    )
+    parser.add_argument(
+        "--runs",
+        action="store_true",
+        help="the inputs are runs of one system: print mean ± standard deviation of each score",
+    )
     add_output(parser)
     benchmark.add_arguments(parser, "evaluate")
     add_intervals(parser)
@@ -52,7 +63,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.summary import per_dialogue, summary
     from mwzeval.report.text import warnings_text
 
-    file = input_of(arguments)
+    files = [*arguments.input, *arguments.more]
+    if arguments.runs:
+        return _score_runs(arguments, benchmark, files)
+    if len(files) != 1:
+        arguments.parser.error("name one file, or several with --runs")
+    (file,) = files
     gates = () if arguments.fail_under is None else parse_gates(arguments.fail_under)
     resampling = Resampling(arguments.ci or 0.95, arguments.samples, arguments.seed)
     system = benchmark.score(arguments.benchmark, file, arguments)
@@ -71,6 +87,34 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         shown = per_dialogue(report) if arguments.per_unit else document
         show = partial(render, shown, arguments.format)
     return finish(arguments, to_plain(report), document, show, failed)
+
+
+def _score_runs(arguments: argparse.Namespace, benchmark: Benchmark, files: Sequence[str]) -> int:
+    from mwzeval.commands.of_benchmark.compare import score_all
+    from mwzeval.gates import parse_gates
+    from mwzeval.report.formats import render
+    from mwzeval.report.runs import runs_document
+    from mwzeval.runs import across, means
+
+    if len(files) < 2 or arguments.format == PAGE or arguments.per_unit or arguments.fail_below:
+        arguments.parser.error(
+            "--runs takes several files, and nothing that is of one file: "
+            f"--per-{benchmark.words.unit}, --fail-below, -f html"
+        )
+    systems = score_all(benchmark, files, arguments)
+    scores = across({file: system.scored for file, system in systems.items()})
+    reports = {file: system.report() for file, system in systems.items()}
+    document = runs_document(
+        scores,
+        runs={file: report.metrics for file, report in reports.items()},
+        meta=reports[files[0]].meta,
+        places=arguments.places,
+    )
+    values = {(name, scope): mean for name, scope, mean in means(scores)}
+    gates = () if arguments.fail_under is None else parse_gates(arguments.fail_under)
+    show = partial(render, document, arguments.format)
+    failed = under(gates, values, benchmark.aliases)
+    return finish(arguments, document.plain, document, show, failed)
 
 
 def _page(benchmark: Benchmark, system: ScoredFile, file: str, resampling: Resampling) -> str:
