@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import DependencyError, InputError, Problem
+from mwzeval.errors import InputError, Problem
 from mwzeval.files import write_atomically
+from mwzeval.libraries import required
 
 Arrays = dict[str, NDArray[Any]]
-NEURAL = "neural"
-"""The extra that brings PyTorch and safetensors."""
 DESCRIPTION = "mwzeval"
 """The key of the file's metadata that holds the description, as JSON."""
 FORMAT = 1
@@ -27,17 +25,6 @@ PICKLES = (b"PK\x03\x04", b"\x80")
 """With these begin what `torch.save` and `pickle.dump` write."""
 HEADER = 8
 """Bytes before the header: its length."""
-
-
-def required(module: str, extra: str = NEURAL) -> Any:
-    """Return a module. Raises `DependencyError` naming the extra that brings it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        name = module.split(".")[0]
-        raise DependencyError(
-            f"{name} cannot be imported ({error}): pip install 'mwzeval[{extra}]'"
-        ) from error
 
 
 def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: Any) -> None:

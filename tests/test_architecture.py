@@ -15,7 +15,7 @@ PACKAGE = ROOT / "mwzeval"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 BENCHMARKS = ("multiwoz", "crosswoz", "dstc7", "dialogue_management")
 LAYERS = {
-    **dict.fromkeys(("collector", "errors", "table", "score", "version"), 0),
+    **dict.fromkeys(("collector", "errors", "libraries", "table", "score", "version"), 0),
     **dict.fromkeys(
         ("files", "streams", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),

@@ -76,7 +76,7 @@ class TrainedNlu:
         """Return the NLU. Raises `InputError` when it is none, `DependencyError`."""
         from mwzeval.crosswoz.nlu.bert import load_bert
         from mwzeval.crosswoz.nlu.model import load_tagger
-        from mwzeval.tensor_files import required
+        from mwzeval.libraries import required
 
         # Processes beside each other share the cores.
         required("torch").set_num_threads(1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.dialogue_management.policies.learner import Arrays, Exchange
-from mwzeval.tensor_files import required
+from mwzeval.libraries import required
 
 if TYPE_CHECKING:
     import torch

@@ -20,7 +20,7 @@ from mwzeval.dialogue_management.policies.learner import (
     best_allowed,
     generator_state,
 )
-from mwzeval.tensor_files import required
+from mwzeval.libraries import required
 
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mwzeval.dstc7.baselines.libraries import required
 from mwzeval.dstc7.baselines.vectors import Vectors
 from mwzeval.dstc7.baselines.words import words_of
+from mwzeval.libraries import required
 
 
 def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:

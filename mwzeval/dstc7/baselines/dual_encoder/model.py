@@ -12,11 +12,11 @@ import numpy as np
 from mwzeval.dstc7.baselines.dual_encoder.bags import candidate_bags, context_bags
 from mwzeval.dstc7.baselines.dual_encoder.encoding import encode_candidates, encode_contexts
 from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.tensors_file import read_arrays, refused, write_arrays
 from mwzeval.dstc7.baselines.dual_encoder.vocabulary import Vocabulary
 from mwzeval.dstc7.baselines.dual_encoder.weights import Weights, shapes
 from mwzeval.dstc7.baselines.vectors import Vectors
 from mwzeval.errors import UsageError
+from mwzeval.tensor_files import read_arrays, refused, write_arrays
 
 MODEL_FILE = "model.safetensors"
 KIND = "dual encoder"

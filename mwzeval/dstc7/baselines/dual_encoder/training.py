@@ -18,17 +18,17 @@ from mwzeval.dstc7.baselines.dual_encoder.learner import Learner
 from mwzeval.dstc7.baselines.dual_encoder.model import MODEL_FILE, DualEncoder
 from mwzeval.dstc7.baselines.dual_encoder.progress import Point, Progress, point_of
 from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.tensors_file import read_arrays, refused, write_arrays
 from mwzeval.dstc7.baselines.dual_encoder.training_data import (
     TrainingData,
     dev_lists,
     training_data,
 )
 from mwzeval.dstc7.baselines.dual_encoder.weights import first_weights
-from mwzeval.dstc7.baselines.libraries import required
 from mwzeval.dstc7.baselines.query import Query, all_candidates
 from mwzeval.dstc7.baselines.vectors import list_scores
 from mwzeval.errors import UsageError
+from mwzeval.libraries import required
+from mwzeval.tensor_files import read_arrays, refused, write_arrays
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state of a dual encoder"

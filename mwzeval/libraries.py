@@ -1,4 +1,4 @@
-"""Libraries that only some baselines need, and what to install when they are not there."""
+"""Libraries of extras: imported where they are used, and what to install when they are missing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 from mwzeval.errors import DependencyError
 
+NEURAL = "neural"
+"""The extra that brings PyTorch and safetensors."""
 PACKAGES = {"sklearn": "scikit-learn"}
 
 
-def required(module: str, extra: str) -> Any:
+def required(module: str, extra: str = NEURAL) -> Any:
     """Return a module. Raises `DependencyError` naming the extra that brings it."""
     try:
         return import_module(module)
