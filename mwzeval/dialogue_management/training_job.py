@@ -6,14 +6,17 @@ Whatever stops it, what it has written is the beginning of the same result.
 from __future__ import annotations
 
 import json
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mwzeval.dialogue_management.checkpoints import (
     Checkpoint,
@@ -103,6 +106,21 @@ def stage_of(job: Job) -> Stage:
     )
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute in one thread: sums over several threads differ in their last bits."""
+    torch: Any = sys.modules.get("torch")
+    threads = torch.get_num_threads() if torch else None
+    with threadpool_limits(limits=1):
+        try:
+            if torch:
+                torch.set_num_threads(1)
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(threads)
+
+
 def do(
     job: Job, output: str | Path, *, tell: Tell | None = None, save_seconds: float = SAVE_SECONDS
 ) -> Job:
@@ -112,21 +130,22 @@ def do(
     saved after every test, and after `save_seconds`. Raises `InputError` where the folder holds
     another job's files, `MwzevalError` where files cannot be written.
     """
-    report = _Told(tell)
-    folder = job.folder(output)
-    folder.mkdir(parents=True, exist_ok=True)
-    if job.is_done(output):
-        report(job.work)
-    elif job.preset.learns:
-        _learn(job, Path(output), report, save_seconds)
-    else:
-        stage = stage_of(job)
-        simulation = stage.process.simulation
-        speaker = job.preset.speaker(simulation.domain, simulation.task, legacy=job.legacy)
-        episodes = (stage.test_speaker(speaker, job.seed, index) for index in range(job.tests))
-        write_episodes(job.test_file(output, 0), episodes)
-        report(job.tests)
-    report.flush()
+    with _one_thread():
+        report = _Told(tell)
+        folder = job.folder(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        if job.is_done(output):
+            report(job.work)
+        elif job.preset.learns:
+            _learn(job, Path(output), report, save_seconds)
+        else:
+            stage = stage_of(job)
+            simulation = stage.process.simulation
+            speaker = job.preset.speaker(simulation.domain, simulation.task, legacy=job.legacy)
+            episodes = (stage.test_speaker(speaker, job.seed, index) for index in range(job.tests))
+            write_episodes(job.test_file(output, 0), episodes)
+            report(job.tests)
+        report.flush()
     return job
 
 
