@@ -437,7 +437,7 @@ def test_time_grows_no_faster_than_the_text(unit: str) -> None:
     short = min(took(20_000) for _ in range(3))
     long = min(took(200_000) for _ in range(2))
     # Ten times the text; a quadratic step would take a hundred times as long.
-    assert long <= 50 * short
+    assert long <= 50 * max(short, 0.02)
 
 
 def test_copies_and_threads_give_the_same() -> None:
