@@ -1,7 +1,7 @@
 """Fine-tune with transformers, look at Inform, Success and BLEU every epoch, and keep the best.
 
     pip install 'mwzeval[training]'
-    python examples/train_with_transformers.py --output /tmp/tiny
+    python examples/train_with_transformers.py --output tiny-model
 
 Two ways to the same scores: `compute_metrics` for a `Seq2SeqTrainer` that generates, and a
 callback that generates by itself and works with any Trainer. The model is a tiny random T5 with a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""
 
 
-class NeuralPolicy:
+class NeuralPolicy(ABC):
     """A policy that takes the allowed action of the highest score, or any with some probability.
 
     What differs is in `_scores` (one for each action), `_learn` (called after each dialogue) and
@@ -116,20 +117,20 @@ class NeuralPolicy:
             self._unpack(memory.arrays)
         self.begin()
 
-    def _scores(self, state: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _scores(self, state: Any) -> Any: ...
 
-    def _learn(self, dialogue: Sequence[Exchange]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _learn(self, dialogue: Sequence[Exchange]) -> None: ...
 
-    def _networks(self) -> Arrays:
-        raise NotImplementedError
+    @abstractmethod
+    def _networks(self) -> Arrays: ...
 
-    def _restore_networks(self, arrays: Arrays) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _restore_networks(self, arrays: Arrays) -> None: ...
 
-    def _pack(self) -> Arrays:
-        raise NotImplementedError
+    @abstractmethod
+    def _pack(self) -> Arrays: ...
 
-    def _unpack(self, arrays: Arrays) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _unpack(self, arrays: Arrays) -> None: ...
