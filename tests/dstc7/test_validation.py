@@ -161,8 +161,7 @@ CASES = {
     "no confidence for the F-score": Case(
         "missing-confidence",
         ALWAYS,
-        submission_of({"1": [("C000", 1.0)]})
-        and [{"example-id": 1, "candidate-ranking": [{"candidate-id": "C000"}]}],
+        [{"example-id": 1, "candidate-ranking": [{"candidate-id": "C000"}]}],
         example="1",
         position=1,
         says="the F-score needs",
