@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -17,6 +16,7 @@ from mwzeval.multiwoz.mentions import Delexicalized, Mention
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from tests.multiwoz.worlds import Tables, sample_tables
+from tests.timing import fastest
 
 VENUE = {"area": "north", "pricerange": "cheap"}
 TABLES: Tables = {
@@ -428,14 +428,10 @@ def test_nothing_is_left_to_be_found_in_placeholders(
 def test_time_grows_no_faster_than_the_text(unit: str) -> None:
     def took(size: int) -> float:
         text = unit * (size // len(unit))
-        start = time.process_time()
-        dialogue(text, active=["restaurant"])
-        return time.process_time() - start
+        return fastest(lambda: dialogue(text, active=["restaurant"]), runs=2)
 
     took(1_000)
-    # The fastest of several, because what else the machine does counts for neither.
-    short = min(took(20_000) for _ in range(3))
-    long = min(took(200_000) for _ in range(2))
+    short, long = took(20_000), took(200_000)
     # Ten times the text; a quadratic step would take a hundred times as long.
     assert long <= 50 * max(short, 0.02)
 
