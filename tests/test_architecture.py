@@ -19,7 +19,9 @@ LAYERS = {
     **dict.fromkeys(
         ("files", "streams", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),
+    "processes": 0,
     "tensor_files": 1,
+    "benchmark_shapes": 1,
     **dict.fromkeys(
         ("type_counts", "measure", "comparison", "gates", "runs", "leaderboard", "report"), 2
     ),

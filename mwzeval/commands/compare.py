@@ -7,7 +7,6 @@ Only dialogues that all systems have are compared. E.g.
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,7 @@ from mwzeval.commands.arguments import (
     reading,
 )
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
+from mwzeval.processes import pool, processors
 
 if TYPE_CHECKING:
     from mwzeval.evaluator import Evaluator
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     _ScoredFile: TypeAlias = tuple[Scored, tuple[Problem, ...]]
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json")
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 METRICS = (
     ("-b", "bleu", "BLEU, and with Inform and Success the combined score"),
     ("-s", "success", "Inform and Success rates"),
@@ -258,51 +257,14 @@ def _check_states(systems: dict[str, Scored]) -> None:
 @contextmanager
 def _workers(evaluator: Evaluator, jobs: int | None) -> Iterator[Executor | None]:
     """Yield processes to share the work; None when one is enough."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    count = jobs or _processors()
+    count = jobs or processors()
     if count == 1:
         yield None
         return
-    with _one_thread_each():
-        executor = ProcessPoolExecutor(
-            count,
-            # Not forked: NumPy has threads already, and how many is settled when it is imported.
-            multiprocessing.get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(evaluator,),
-        )
-        try:
-            yield executor
-        except BrokenProcessPool:
-            raise MwzevalError(
-                "a process was killed, maybe for lack of memory: try --jobs 1"
-            ) from None
-        finally:
-            executor.shutdown(cancel_futures=True)
-
-
-def _processors() -> int:
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let processes that are started now do linear algebra in one thread.
-
-    Threads of several processes that wait for each other take longer than the work does.
-    """
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        with pool(count, initializer=_start_worker, initargs=(evaluator,)) as executor:
+            yield executor
+    except BrokenProcessPool:
+        raise MwzevalError("a process was killed, maybe for lack of memory: try --jobs 1") from None

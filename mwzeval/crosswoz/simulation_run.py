@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from mwzeval.crosswoz.simulation_log import Ended, dialogue_line, header_line, u
 from mwzeval.crosswoz.simulation_summary import Summary
 from mwzeval.errors import MwzevalError, UsageError
 from mwzeval.files import write_atomically
+from mwzeval.processes import pool
 
 PER_TYPE = 1000
 BATCH = 20
@@ -169,11 +170,12 @@ def _batches(
     if processes == 1:
         yield from map(worker.work, groups)
         return
-    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(worker,)) as pool:
+    # Started as is usual, so that systems made in a script need no `if __name__ == "__main__"`.
+    with pool(processes, initializer=_begin, initargs=(worker,), start=None) as executor:
         waiting: deque[Future[Sequence[Done]]] = deque()
         try:
             for group in groups:
-                waiting.append(pool.submit(_work, group))
+                waiting.append(executor.submit(_work, group))
                 if len(waiting) >= AHEAD * processes:
                     yield waiting.popleft().result()
             while waiting:
@@ -183,8 +185,6 @@ def _batches(
                 "a process of the simulation died, perhaps for lack of memory; what was done is in "
                 f"the output, if there is one, and can be resumed ({error})"
             ) from None
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -26,19 +24,13 @@ from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS, task_named
 from mwzeval.dialogue_management.training_job import Job, do
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
 from mwzeval.files import read_json, write_atomically
+from mwzeval.processes import pool, processors
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
 SETTINGS = "run.json"
 FORMAT = 1
 ALL = "all"
-ONE_THREAD = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
-"""Each process computes in one thread: matrices are small, and processes are what is parallel."""
 
 
 def run(
@@ -85,7 +77,7 @@ def run(
             for job in jobs:
                 do(job, folder, tell=bar.update)
         else:
-            _in_processes(jobs, folder, processes or os.cpu_count() or 1, bar)
+            _in_processes(jobs, folder, processes or processors(), bar)
     return jobs
 
 
@@ -157,15 +149,11 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
 
 
 def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any) -> None:
-    context = multiprocessing.get_context("spawn")
-    told: Any = context.SimpleQueue()
-    with (
-        _one_thread(),
-        ProcessPoolExecutor(
-            min(processes, len(jobs)), context, initializer=_begin_worker, initargs=(told,)
-        ) as pool,
-    ):
-        waiting: set[Future[Job]] = {pool.submit(_do_in_worker, job, str(folder)) for job in jobs}
+    told: Any = multiprocessing.get_context("spawn").SimpleQueue()
+    with pool(min(processes, len(jobs)), initializer=_begin_worker, initargs=(told,)) as executor:
+        waiting: set[Future[Job]] = {
+            executor.submit(_do_in_worker, job, str(folder)) for job in jobs
+        }
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -177,25 +165,10 @@ def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any) -
                 bar.update(told.get())
         except BaseException:
             # What runs goes on to its end otherwise; all that is done is in files.
-            pool.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
                 process.terminate()
             raise
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let processes that start meanwhile compute in one thread each."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 class _Worker:

@@ -1,0 +1,86 @@
+"""Worker processes compute in one thread each and end with the process that they work for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mwzeval.processes import THREADS, pool, processors
+from tests.places import ROOT
+
+NEVER_DONE = """
+import sys, time
+from pathlib import Path
+from mwzeval.processes import pool
+from tests.test_processes import note_and_wait
+if __name__ == "__main__":
+    start = None if sys.argv[2] == "usual" else sys.argv[2]
+    with pool(2, start=start) as executor:
+        list(executor.map(note_and_wait, [sys.argv[1] + "/a", sys.argv[1] + "/b"]))
+"""
+
+
+def note_and_wait(path: str) -> None:
+    place = Path(path)
+    place.write_text(str(os.getpid()), encoding="utf-8")
+    place.rename(f"{place}.pid")  # so that who sees it finds it whole
+    time.sleep(600)
+
+
+def threads() -> list[str | None]:
+    return [os.environ.get(name) for name in THREADS]
+
+
+def is_running(number: int) -> bool:
+    try:
+        state = (
+            Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+        )
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until(what: str, done: object) -> None:
+    assert callable(done)
+    deadline = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+@pytest.mark.parametrize("start", ["spawn", "usual"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_a_parent_that_was_killed(
+    start: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", NEVER_DONE, str(tmp_path), start],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+    )
+    places = [tmp_path / "a.pid", tmp_path / "b.pid"]
+    wait_until("both workers have begun", lambda: all(place.exists() for place in places))
+    workers = [int(place.read_text(encoding="utf-8")) for place in places]
+    assert all(is_running(worker) for worker in workers)
+    parent.send_signal(number)
+    parent.wait()
+    wait_until("no worker is left", lambda: not any(is_running(worker) for worker in workers))
+
+
+def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:
+    before = threads()
+    with pool(1) as executor:
+        assert executor.submit(threads).result() == ["1"] * len(THREADS)
+    assert threads() == before
+
+
+def test_processors_are_those_that_may_be_used() -> None:
+    assert 1 <= processors() <= (os.cpu_count() or 1)
