@@ -172,6 +172,18 @@ def _table(arguments: argparse.Namespace) -> int:
 def _add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="the folder of a run")
     parser.add_argument("--figure", choices=("success", "reward"), default="success")
+    parser.add_argument(
+        "--panels",
+        choices=("tasks", "means"),
+        default="tasks",
+        help="a panel for each task (default), or for the mean of each domain and of all",
+    )
+    parser.add_argument(
+        "--band",
+        choices=("interval", "range"),
+        default="interval",
+        help="the 95 %% interval over seeds (default), or from the lowest seed to the highest",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".png, .svg or .pdf")
 
 
@@ -182,6 +194,8 @@ def _plot(arguments: argparse.Namespace) -> int:
     picture = plot_curves(
         arguments.folder,
         figure=arguments.figure,
+        panels=arguments.panels,
+        band=arguments.band,
         format_name=PurePath(arguments.output).suffix.removeprefix(".") or "png",
     )
     write_atomically(arguments.output, picture)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,11 @@ from mwzeval.dialogue_management.training_job import TRAINING, read_episodes
 from mwzeval.errors import UsageError, shorten
 from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, METADATA, STYLE, require_matplotlib
 
+Panels = Literal["tasks", "means"]
+Band = Literal["interval", "range"]
 WINDOW = 100
 """Training dialogues that one point of a curve is the mean of."""
-COLUMNS = 3
+COLUMNS: Mapping[Panels, int] = {"tasks": 3, "means": 2}
 WIDTH, HEIGHT = 2.3, 1.7
 """Inches of a panel."""
 
@@ -34,7 +36,7 @@ WIDTH, HEIGHT = 2.3, 1.7
 class Curve:
     """A policy while it learns: mean, low and high at each of `dialogues`; one seed has no band."""
 
-    task: str
+    panel: str
     policy: str
     dialogues: NDArray[np.int64]
     mean: NDArray[np.float64]
@@ -43,41 +45,71 @@ class Curve:
 
 
 def read_curves(
-    output: str | Path, results: Results, figure: Figure = "success", window: int = WINDOW
+    output: str | Path,
+    results: Results,
+    figure: Figure = "success",
+    *,
+    panels: Panels = "tasks",
+    band: Band = "interval",
+    window: int = WINDOW,
 ) -> tuple[Curve, ...]:
-    """Return the curves of training (which explores: tests lie higher), as far as all seeds are."""
+    """Return the curves of training (which explores: tests lie higher), as far as all seeds are.
+
+    With `means` they are of the domains and of all tasks, over the seeds that have them all. The
+    band is the 95 % interval over seeds, or reaches from the lowest seed to the highest.
+    """
     curves = []
-    for task in results.tasks:
+    rows: dict[tuple[str, str], dict[int, NDArray[np.float64]]] = {
+        (task, policy): _training(Path(output) / task / policy, task, figure, window)
+        for task in results.tasks
+        for policy in results.policies
+    }
+    for panel, tasks in panels_of(results, panels):
         for policy in results.policies:
-            folder = Path(output) / task / policy
-            rows = []
-            for file in sorted(folder.glob(f"seed-*/{TRAINING}")):
-                episodes = read_episodes(file, task, int(file.parent.name.removeprefix("seed-")))
-                values = [100.0 * e.success if figure == "success" else e.reward for e in episodes]
-                whole = len(values) // window * window
-                rows.append(np.array(values[:whole]).reshape(-1, window).mean(axis=1))
-            points = min((len(row) for row in rows), default=0)
+            columns = [rows[task, policy] for task in tasks]
+            seeds = sorted(set.intersection(*(set(column) for column in columns)))
+            points = min((len(column[seed]) for column in columns for seed in seeds), default=0)
             if points:
+                of_seed = [np.mean([c[seed][:points] for c in columns], axis=0) for seed in seeds]
                 limits = (0.0, 100.0) if figure == "success" else (-math.inf, math.inf)
-                rows = [row[:points] for row in rows]
-                curves.append(_curve(task, policy, rows, window, limits))
+                mean, low, high = _banded(np.stack(of_seed), band)
+                dialogues = window * np.arange(1, points + 1)
+                curve = Curve(panel, policy, dialogues, mean, low.clip(*limits), high.clip(*limits))
+                curves.append(curve)
     return tuple(curves)
 
 
-def _curve(
-    task: str,
-    policy: str,
-    rows: Sequence[NDArray[np.float64]],
-    window: int,
-    limits: tuple[float, float],
-) -> Curve:
-    columns = np.stack(rows, axis=1)
-    mean = columns.mean(axis=1)
-    intervals = [interval_over_seeds(column.tolist()) for column in columns]
+def panels_of(results: Results, panels: Panels) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the panels of a picture with their tasks. Raises `UsageError` when there are none."""
+    found = tuple(group for group in results.groups() if (len(group[1]) > 1) == (panels == "means"))
+    if not found:
+        raise UsageError("means are over several tasks, and the run has one")
+    return found
+
+
+def _training(
+    folder: Path, task: str, figure: Figure, window: int
+) -> dict[int, NDArray[np.float64]]:
+    """Return the means of the windows of each seed."""
+    found = {}
+    for file in sorted(folder.glob(f"seed-*/{TRAINING}")):
+        seed = int(file.parent.name.removeprefix("seed-"))
+        episodes = read_episodes(file, task, seed)
+        values = [100.0 * e.success if figure == "success" else e.reward for e in episodes]
+        whole = len(values) // window * window
+        found[seed] = np.array(values[:whole]).reshape(-1, window).mean(axis=1)
+    return found
+
+
+def _banded(rows: NDArray[np.float64], band: Band) -> tuple[NDArray[np.float64], ...]:
+    """Return mean, low and high of rows, one a seed."""
+    mean: NDArray[np.float64] = rows.mean(axis=0)
+    if band == "range":
+        return mean, rows.min(axis=0), rows.max(axis=0)
+    intervals = [interval_over_seeds(column.tolist()) for column in rows.T]
     low = np.array([m if i is None else i.low for m, i in zip(mean, intervals, strict=True)])
     high = np.array([m if i is None else i.high for m, i in zip(mean, intervals, strict=True)])
-    dialogues = window * np.arange(1, len(mean) + 1)
-    return Curve(task, policy, dialogues, mean, low.clip(*limits), high.clip(*limits))
+    return mean, low, high
 
 
 def plot_curves(
@@ -85,12 +117,15 @@ def plot_curves(
     *,
     figure: Figure = "success",
     format_name: str = "png",
+    panels: Panels = "tasks",
+    band: Band = "interval",
     window: int = WINDOW,
 ) -> bytes:
-    """Return a picture: a panel a task, with a curve and band (95 % over seeds) for each policy.
+    """Return a picture: a panel a task (or mean), with a curve and band for each policy.
 
-    Points are the tests; a dashed line is the handcrafted policy. Raises `UsageError` for an
-    unknown format or a folder without tests, `DependencyError` without matplotlib.
+    Points are the tests; a dashed line is the handcrafted policy (see `read_curves` for the rest).
+    Raises `UsageError` for an unknown format or a folder without tests, `DependencyError` without
+    matplotlib.
     """
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)
@@ -101,25 +136,26 @@ def plot_curves(
 
     results = read_results(output)
     curves: dict[str, list[Curve]] = {}
-    for curve in read_curves(output, results, figure, window):
-        curves.setdefault(curve.task, []).append(curve)
-    tasks = results.tasks
-    columns = min(COLUMNS, len(tasks))
-    lines = math.ceil(len(tasks) / columns)
+    for curve in read_curves(output, results, figure, panels=panels, band=band, window=window):
+        curves.setdefault(curve.panel, []).append(curve)
+    shown_panels = panels_of(results, panels)
+    columns = min(COLUMNS[panels], len(shown_panels))
+    lines = math.ceil(len(shown_panels) / columns)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         picture = Picture(figsize=(WIDTH * columns, HEIGHT * lines + 0.4), layout="constrained")
-        panels = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
+        places = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
         shown: dict[str, Any] = {}
-        for axes, task in zip(panels, tasks, strict=False):
-            shown |= _draw(axes, task, curves.get(task, []), results, figure)
-        for axes in panels[len(tasks) :]:
+        for axes, (panel, tasks) in zip(places, shown_panels, strict=False):
+            axes.set_title(panel)
+            shown |= _draw(axes, tasks, curves.get(panel, []), results, figure)
+        for axes in places[len(shown_panels) :]:
             axes.remove()
         picture.supxlabel("training dialogues", fontsize=7)
         picture.supylabel("success (%)" if figure == "success" else "reward", fontsize=7)
         picture.legend(
-            shown.values(), shown, loc="outside upper center", ncols=min(6, max(1, len(shown)))
+            shown.values(), shown, loc="outside upper center", ncols=min(4, max(1, len(shown)))
         )
         content = BytesIO()
         picture.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
@@ -127,9 +163,8 @@ def plot_curves(
 
 
 def _draw(
-    axes: Any, task: str, curves: Sequence[Curve], results: Results, figure: Figure
+    axes: Any, tasks: Sequence[str], curves: Sequence[Curve], results: Results, figure: Figure
 ) -> Mapping[str, Any]:
-    axes.set_title(task)
     axes.grid(axis="y")
     shown: dict[str, Any] = {}
     places = {policy: index for index, policy in enumerate(PRESETS)}
@@ -141,15 +176,13 @@ def _draw(
         (line,) = axes.plot(curve.dialogues, curve.mean, color=colour, linewidth=0.8)
         shown[PRESETS[curve.policy].label] = line
         for at in results.dialogues:
-            test = results.get(task, curve.policy, at)
-            if test is not None:
-                mean = float(np.mean(list(test.of(figure).values())))
+            tests = results.values(tasks, curve.policy, at, figure)
+            if tests:
                 mark = MARKERS[places[curve.policy] % len(MARKERS)]
-                axes.plot(at, mean, mark, color=colour, markersize=2.4)
-    handcrafted = results.get(task, HANDCRAFTED, 0) if HANDCRAFTED in results.policies else None
-    if handcrafted is not None:
-        mean = float(np.mean(list(handcrafted.of(figure).values())))
+                axes.plot(at, np.mean(list(tests.values())), mark, color=colour, markersize=3.6)
+    handcrafted = results.values(tasks, HANDCRAFTED, 0, figure)
+    if handcrafted:
         shown[PRESETS[HANDCRAFTED].label] = axes.axhline(
-            mean, color="#7F7F7F", linewidth=0.8, linestyle="--"
+            np.mean(list(handcrafted.values())), color="#7F7F7F", linewidth=0.8, linestyle="--"
         )
     return shown

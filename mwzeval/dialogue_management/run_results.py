@@ -59,6 +59,19 @@ class Results:
         """After how many training dialogues there are tests (0 is left out)."""
         return tuple(sorted({key[2] for key in self.tests} - {0}))
 
+    def groups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the tasks, and the domains and all as means, by name and with their tasks."""
+        tasks = self.tasks
+        for task in tasks:
+            yield task, (task,)
+        domains = dict.fromkeys(TASKS[task].domain for task in tasks)
+        for domain in domains:
+            of_domain = tuple(task for task in tasks if TASKS[task].domain == domain)
+            if len(of_domain) > 1:
+                yield f"mean of {domain}", of_domain
+        if len(domains) > 1:
+            yield "mean of all", tasks
+
     def _present(self, part: int, order: Iterable[str]) -> tuple[str, ...]:
         there = {key[part] for key in self.tests}
         return tuple(name for name in order if name in there)
@@ -91,6 +104,8 @@ def read_results(output: str | Path) -> Results:
                 episodes = read_episodes(file, task, seed)
                 found.setdefault((task, policy, dialogues), {})[seed] = episodes
     if not found:
+        if not Path(output).is_dir():
+            raise UsageError(f"there is no folder {output}")
         raise UsageError(f"{output} holds no tests of a benchmark run (`mwzeval pydial run`)")
     return Results({key: _tested(key, of_seed) for key, of_seed in found.items()})
 

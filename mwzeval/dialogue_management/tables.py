@@ -20,7 +20,6 @@ from mwzeval.dialogue_management.run_results import (
     interval_over_seeds,
     not_worse_than_best,
 )
-from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.errors import UsageError
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
 
@@ -28,13 +27,15 @@ TABLE_OF_PAPER = {4000: "4", 1000: "6", 10_000: "7"}
 LABELS: Mapping[Figure, str] = {"success": "success rate (%)", "reward": "reward"}
 ALIKE = "†"
 MISSING = "–"
-NOTES = (
-    "± reaches to the ends of the 95 % t interval over seeds. Emphasised: the best learned policy "
-    f"of a row; {ALIKE} not significantly worse (paired t test over seeds, Holm).",
-    "▲ ▼: the interval lies above, below the paper's figure, which stands behind the policy's own.",
-    ", ".join(preset.label for preset in PRESETS.values() if not preset.goodbye)
-    + " leave goodbyes to the user, except in legacy environments (only 2 and 4 differ).",
+NOTE_ON_SEEDS = (
+    "± reaches to the ends of the 95 % t interval over seeds. "
+    f"{ALIKE} not significantly worse than the best learned policy of the row, which is bold in "
+    "Markdown and LaTeX (paired t test over seeds, Holm)."
 )
+NOTE_ON_PAPER = (
+    "▲ ▼: the interval lies above, below the paper's figure, which stands behind the policy's own."
+)
+NOTE_ON_GOODBYES = "to the user, except in legacy environments (only 2 and 4 differ)."
 
 
 def table_document(results: Results, dialogues: Sequence[int] | None = None) -> Document:
@@ -54,27 +55,25 @@ def table_document(results: Results, dialogues: Sequence[int] | None = None) -> 
         record for at in chosen for figure in FIGURES for record in _records(results, at, figure)
     ]
     sheets = [_sheet(results, at, figure) for at in chosen for figure in FIGURES]
-    heading = ("PyDial benchmark", "")
-    return Document(heading, tuple(sheets), NOTES, tuple(records), {"results": records})
+    notes = tuple(_notes(results, records))
+    heading = ("PyDial benchmark",)
+    return Document(heading, tuple(sheets), notes, tuple(records), {"results": records})
 
 
-def _groups(results: Results) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield names of rows with the tasks that they are the mean of."""
-    tasks = results.tasks
-    for task in tasks:
-        yield task, (task,)
-    domains = dict.fromkeys(TASKS[task].domain for task in tasks)
-    for domain in domains:
-        of_domain = tuple(task for task in tasks if TASKS[task].domain == domain)
-        if len(of_domain) > 1:
-            yield f"mean of {domain}", of_domain
-    if len(domains) > 1:
-        yield "mean of all", tasks
+def _notes(results: Results, records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what is to be known to read the tables; nothing about what they do not have."""
+    yield NOTE_ON_SEEDS
+    if any(record["published"] is not None for record in records):
+        yield NOTE_ON_PAPER
+    silent = [PRESETS[name].label for name in results.policies if not PRESETS[name].goodbye]
+    if silent:
+        leave = "leaves" if len(silent) == 1 else "leave"
+        yield f"{', '.join(silent)} {leave} goodbyes {NOTE_ON_GOODBYES}"
 
 
 def _records(results: Results, dialogues: int, figure: Figure) -> Iterator[dict[str, Any]]:
     """Yield the figures of each row and policy, unrounded."""
-    for name, tasks in _groups(results):
+    for name, tasks in results.groups():
         for policy in results.policies:
             of_seed = results.values(tasks, policy, dialogues, figure)
             if not of_seed:
@@ -109,7 +108,7 @@ def _sheet(results: Results, dialogues: int, figure: Figure) -> Sheet:
     for policy in results.policies:
         header += [PRESETS[policy].label, *(["paper"] if policy in with_paper else [])]
     rows = []
-    for name, tasks in _groups(results):
+    for name, tasks in results.groups():
         learned = {
             policy: values
             for policy in results.policies

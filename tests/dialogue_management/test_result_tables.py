@@ -115,6 +115,8 @@ def test_a_number_of_dialogues_without_tests_is_refused(output: Path) -> None:
 def test_a_folder_without_tests_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no tests"):
         read_results(tmp_path)
+    with pytest.raises(UsageError, match=r"there is no folder .*nowhere"):
+        read_results(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -153,10 +155,35 @@ def test_policies_not_significantly_worse_than_the_best_are_named() -> None:
 
 def test_curves_are_means_of_windows_with_a_band_over_seeds(output: Path) -> None:
     (curve,) = read_curves(output, read_results(output), window=4)
-    assert (curve.task, curve.policy) == ("CR-1", "gp-sarsa")
+    assert (curve.panel, curve.policy) == ("CR-1", "gp-sarsa")
     assert curve.dialogues.tolist() == [4, 8, 12, 16, 20]
     assert curve.mean.tolist() == [50.0] * 5
     assert curve.low.tolist() == curve.high.tolist() == [50.0] * 5
+
+
+def test_curves_of_means_are_over_the_seeds_that_have_all_tasks(output: Path) -> None:
+    for task, seed, successes in (("CR-1", 5, [1]), ("CR-2", 0, [0, 0]), ("CR-2", 2, [1, 0])):
+        folder = output / task / "gp-sarsa" / f"seed-{seed}"
+        write(folder, "training.jsonl", successes * 20)
+        write(folder, "test-001000.jsonl", successes * 5)
+    means = read_curves(output, read_results(output), panels="means", band="range", window=4)
+    # LAP-1 has tests and no training, so that there is no curve of all tasks.
+    assert [(curve.panel, curve.policy) for curve in means] == [("mean of CR", "gp-sarsa")]
+    assert means[0].low.tolist() == [25.0] * 5
+    assert means[0].high.tolist() == [50.0] * 5
+    assert means[0].mean.tolist() == [37.5] * 5
+    of_task = read_curves(output, read_results(output), band="range", window=4)[0]
+    assert (of_task.low[0], of_task.mean[0], of_task.high[0]) == (50.0, 62.5, 100.0)
+    expected = stats.ttest_1samp([50.0, 50.0, 50.0, 100.0], 0).confidence_interval(0.95)
+    of_task = read_curves(output, read_results(output), window=4)[0]
+    assert of_task.low[0] == pytest.approx(expected.low)
+    assert of_task.high[0] == 100.0, "percent end there"
+
+
+def test_a_run_of_one_task_has_no_means(tmp_path: Path) -> None:
+    write(tmp_path / "CR-1" / "gp-sarsa" / "seed-0", "test-001000.jsonl", [1])
+    with pytest.raises(UsageError, match="several tasks"):
+        read_curves(tmp_path, read_results(tmp_path), panels="means")
 
 
 @pytest.mark.parametrize(("format_name", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
