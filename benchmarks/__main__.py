@@ -17,6 +17,7 @@ from benchmarks import (
     dstc7_baselines,
     multiwoz,
     pydial_simulation,
+    pydial_training,
     reporting,
     sharding,
     training,
@@ -48,6 +49,7 @@ def main() -> int:
         crosswoz_scoring.rows(folder.parents[1] / "crosswoz"),
         crosswoz_simulation.rows(folder.parents[1] / "crosswoz"),
         pydial_simulation.rows(folder.parents[1]),
+        pydial_training.rows(folder.parents[1]),
     ):
         lines.append(_line(row))
         print(lines[-1], flush=True)

@@ -204,7 +204,8 @@ class DataRoot:
 
 
 TRY_THE_SAMPLE = (
-    "To just try the tool, use the embedded sample: --corpus sample (CrossWOZ: --revision sample)"
+    "To just try the tool, use what is embedded: --corpus sample (CrossWOZ: --revision sample; "
+    "PyDial: the tasks Demo-CR-1 to Demo-LAP-6)"
 )
 
 

@@ -116,6 +116,8 @@ def listed(
     chosen = [explanation for explanation in explanations if explanation.reasons]
     if arguments.reason:
         chosen = _having(arguments.reason, chosen, kinds)
+    elif not chosen and not as_json:
+        return histogram_text(explanations)
     if arguments.worst:
         chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
     return _json([_listed(each) for each in chosen]) if as_json else listing_text(chosen)

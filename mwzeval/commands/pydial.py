@@ -15,19 +15,31 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import PurePath
 from typing import Any
 
 from mwzeval.commands.arguments import add_format
 
 SEEDS = 2**20
+POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, ppo"
+DESCRIPTIONS = {
+    "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
+    "again, it goes on where it was, with more seeds, tasks or checkpoints if you like.",
+    "table": "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them.",
+    "plot": "Draw learning curves: lines are training, points the tests, and the dashed line is "
+    "the handcrafted policy.",
+    "cross": "Test what a run has learned in environments 1, 3 and 6 of its domains (the paper's "
+    "Table 8). Tests are kept in the run's folder, and not done again.",
+    "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, (summary, add, _) in ACTIONS.items():
-        add(actions.add_parser(name, help=summary))
+        add(actions.add_parser(name, help=summary, description=DESCRIPTIONS[name]))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,6 +83,8 @@ def _play(arguments: argparse.Namespace) -> int:
     index = sum((each.task, each.seed) == (task.name, seed) for each in before)
     domain = load_domain(task.domain, arguments.data, offline=arguments.offline)
     system = seated(arguments.policy, domain, task, legacy=arguments.legacy, confusion_seed=seed)
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")  # what cannot be read is a slip, too
     played = play_with_person(
         system, seed, sys.stdin, sys.stdout, index=index, beliefs=arguments.beliefs
     )
@@ -83,13 +97,16 @@ def _play(arguments: argparse.Namespace) -> int:
 
 def _add_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--tasks", default="all", metavar="NAMES", help="CR-1,SFR-3,…, or all 18 (default)"
+        "--tasks",
+        default="all",
+        metavar="NAMES",
+        help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all, the paper's 18 (default)",
     )
     parser.add_argument(
         "--policies",
         default="all",
         metavar="NAMES",
-        help="handcrafted,gp-sarsa,…, or all (default)",
+        help=f"some of {POLICIES}, with commas between, or all (default)",
     )
     parser.add_argument(
         "--dialogues",
@@ -98,7 +115,13 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         metavar="N,…",
         help="after how many training dialogues policies are tested (default: 1000,4000,10000)",
     )
-    parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many, from seed 0 on (default: %(default)s)",
+    )
     parser.add_argument(
         "--tests",
         type=int,
@@ -111,13 +134,18 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'expected numbers with commas between, such as 1000,4000, not "{text}"'
+        ) from None
 
 
 def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
-        "tasks": arguments.tasks.split(","),
-        "policies": arguments.policies.split(","),
+        "tasks": arguments.tasks and arguments.tasks.split(","),
+        "policies": arguments.policies and arguments.policies.split(","),
         "dialogues": arguments.dialogues,
         "seeds": arguments.seeds,
         "tests": arguments.tests,
@@ -128,11 +156,21 @@ def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_plan(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="of the run")
+    parser.set_defaults(interrupted="the same call goes on from what was saved")
     parser.add_argument(
-        "--processes", type=int, metavar="N", help="default: one a core; they change no result"
+        "-o", "--output", required=True, metavar="DIR", help="the folder of the run"
     )
-    parser.add_argument("--dask", metavar="ADDRESS", help="of a scheduler, or local")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="default: one a core; 0: none but this one; they change no result",
+    )
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="do it on a Dask cluster: the address of its scheduler, or local",
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -147,7 +185,8 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         processes = arguments.processes
         jobs = run_benchmark(**plan, output=arguments.output, processes=processes, progress=True)
-    print(f"wrote {arguments.output}: {len(jobs)} policies trained and tested", file=sys.stderr)
+    policies = "1 policy" if len(jobs) == 1 else f"{len(jobs)} policies"
+    print(f"wrote {arguments.output}: {policies} trained and tested", file=sys.stderr)
     return 0
 
 
@@ -204,19 +243,31 @@ def _plot(arguments: argparse.Namespace) -> int:
 
 
 def _add_cross(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(interrupted="the same call goes on after the last test that was done")
+    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
+        parser.add_argument(f"--{option}", metavar=metavar, help="default: those of the run")
     parser.add_argument(
-        "folder", metavar="DIR", help="the folder of a run, made with these options"
+        "--dialogues",
+        type=_numbers,
+        metavar="N,…",
+        help="what was learned after the last of these (default: those of the run)",
     )
-    _add_plan(parser)
+    parser.add_argument("--seeds", type=int, metavar="N", help="default: those of the run")
+    parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
+    parser.add_argument("--legacy", action="store_true", default=None, help="default: as the run")
+    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_format(parser)
 
 
 def _cross(arguments: argparse.Namespace) -> int:
-    from mwzeval.dialogue_management.benchmark_run import planned
-    from mwzeval.dialogue_management.cross_environment import cross, cross_document
+    from mwzeval.dialogue_management.benchmark_run import TESTS, planned
+    from mwzeval.dialogue_management.cross_environment import cross, cross_document, learned_in
     from mwzeval.report.formats import render
 
-    crossed = cross(arguments.folder, planned(**_plan(arguments)), tests=arguments.tests)
+    said = {key: value for key, value in _plan(arguments).items() if value is not None}
+    plan = learned_in(arguments.folder) | said
+    crossed = cross(arguments.folder, planned(**plan), tests=plan.get("tests", TESTS))
     sys.stdout.write(render(cross_document(crossed), arguments.format))
     return 0
 

@@ -11,6 +11,8 @@ DONTCARE = "dontcare"
 NONE = "none"
 """Said in place of a value: `inform(name=none,…)` means that nothing matches."""
 REMEMBERED = 2**14
+LONGEST_REMEMBERED = 2000
+"""Longer texts are parsed each time; nobody says them twice."""
 
 
 class Item(NamedTuple):
@@ -52,10 +54,11 @@ REQALTS, THANKYOU, ACK = Act("reqalts"), Act("thankyou"), Act("ack")
 
 _ACT = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*\Z", re.DOTALL)
 _ITEM = re.compile(
-    r"""\s*(?P<slot>[^=!,"]*?)\s*
-        (?:(?P<sign>!?=)\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,"]*?)))?\s*(?:,|\Z)""",
+    r"""(?=(?P<slot>[^=!,"]*))(?P=slot)
+        (?:!?=(?:\s*"(?P<quoted>[^"]*)"\s*|(?=(?P<plain>[^,"]*))(?P=plain)))?(?:,|\Z)""",
     re.VERBOSE,
 )
+"""What is looked ahead to and then repeated is taken whole: blanks are not tried one by one."""
 
 
 def act(name: str, items: Iterable[tuple[str, str]] = ()) -> Act:
@@ -63,12 +66,15 @@ def act(name: str, items: Iterable[tuple[str, str]] = ()) -> Act:
     return Act(name, tuple(Item(slot, value) for slot, value in items))
 
 
-@lru_cache(maxsize=REMEMBERED)
 def parse_act(text: str) -> Act:
     """Return the act that a text spells; `null()` for a text that spells none.
 
     Values are in lower case, unless they begin with punctuation.
     """
+    return _remembered(text) if len(text) <= LONGEST_REMEMBERED else _parsed(text)
+
+
+def _parsed(text: str) -> Act:
     match = _ACT.match(text)
     if match is None:
         return NULL
@@ -80,13 +86,18 @@ def parse_act(text: str) -> Act:
         if found is None or found.end() == at:
             return NULL
         at = found.end()
-        slot, value = found["slot"].strip(), found["quoted"] or found["plain"]
-        if found["sign"] is None:
+        slot, quoted, plain = found["slot"], found["quoted"], found["plain"]
+        negated = rest.startswith("!", found.end("slot"))
+        slot = slot.strip()
+        if quoted is None and plain is None:
             if not slot:
                 return NULL
             items.append(Item(slot))
         else:
-            value = value or ""
+            value = plain.strip() if quoted is None else quoted
             lowered = value if value[:1] and not value[0].isalnum() else value.lower()
-            items.append(Item(slot, lowered, negated=found["sign"] == "!="))
+            items.append(Item(slot, lowered, negated=negated))
     return Act(name, tuple(items))
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_parsed)

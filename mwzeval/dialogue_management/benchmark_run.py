@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from importlib import import_module
@@ -94,17 +94,17 @@ def planned(
     """Return the jobs of a run, all of one seed before those of the next. Raises `UsageError`."""
     checkpoints = tuple(sorted(set(dialogues)))
     chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
-    for what, numbers, least in (
-        ("training dialogues", checkpoints, 1),
-        ("seeds", chosen_seeds, 0),
-        ("test dialogues", (tests,), 1),
-    ):
-        if not numbers or min(numbers) < least:
-            raise UsageError(f"the numbers of {what} are {least} or more, not {list(numbers)}")
-    task_names = [task_named(name).name for name in _all(tasks, PUBLISHED_TASKS)]
-    policy_names = [preset_named(name).name for name in _all(policies, PRESETS)]
-    if not task_names or not policy_names:
-        raise UsageError("a run needs at least one task and one policy")
+    task_names, policy_names = _all(tasks, PUBLISHED_TASKS), _all(policies, PRESETS)
+    _check_names(task_names, policy_names)
+    if not checkpoints or checkpoints[0] < 1:
+        given = f", not {checkpoints[0]}" if checkpoints else ""
+        raise UsageError(f"the numbers of training dialogues are 1 or more{given}")
+    if not chosen_seeds:
+        raise UsageError("the number of seeds is 1 or more")
+    if min(chosen_seeds) < 0:
+        raise UsageError(f"seeds are 0 or more, not {min(chosen_seeds)}")
+    if tests < 1:
+        raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
     place = None if data is None else str(data)
     return tuple(
         Job(task, policy, seed, checkpoints, tests, legacy, place)
@@ -112,6 +112,26 @@ def planned(
         for task in task_names
         for policy in policy_names
     )
+
+
+def _check_names(tasks: Sequence[str], policies: Sequence[str]) -> None:
+    """Raise `UsageError` with everything that is wrong with the names of a run."""
+    problems = [
+        *(problem for name in tasks for problem in _unknown(name, task_named)),
+        *(problem for name in policies for problem in _unknown(name, preset_named)),
+    ]
+    if not tasks or not policies:
+        problems.append("a run needs at least one task and one policy")
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def _unknown(name: str, find: Callable[[str], object]) -> list[str]:
+    try:
+        find(name)
+    except UsageError as error:
+        return [str(error)]
+    return []
 
 
 def _all(names: Sequence[str], known: Iterable[str]) -> list[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,13 +18,31 @@ from typing import Any
 import numpy as np
 
 from mwzeval.dialogue_management.policies.learner import Arrays, Memory
-from mwzeval.errors import InputError, Problem
+from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.files import write_atomically
 
 FORMAT = 1
 DESCRIPTION = "description"
+ARCHIVE = b"PK"
+"""How an archive begins."""
 SPARSE_BELOW = 0.25
 """Arrays with a smaller share of numbers that are not 0 are worth compressing."""
+LARGEST = 2**30
+"""So many bytes are more than any policy remembers; some files unpack to whatever they like."""
+NUMBERS = "biuf"
+"""Kinds of arrays: true or false, whole numbers, others."""
+KINDS: Mapping[str, type[Any]] = {
+    "policy": str,
+    "task": str,
+    "seed": int,
+    "legacy": bool,
+    "settings": dict,
+    "dialogues": int,
+    "whole": bool,
+    "about": dict,
+    "more": dict,
+}
+"""What a description says beside its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +93,9 @@ def write_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     content = BytesIO()
     with zipfile.ZipFile(content, "w", allowZip64=True) as archive:
         for name in sorted(arrays):
-            array = np.ascontiguousarray(arrays[name]).reshape(np.shape(arrays[name]))
+            array = arrays[name]
+            if array.flags.fnc:  # columns would be written as such; a part of rows needs no copy
+                array = np.ascontiguousarray(array)
             entry = zipfile.ZipInfo(f"{name}.npy")
             if array.size and np.count_nonzero(array) < SPARSE_BELOW * array.size:
                 entry.compress_type = zipfile.ZIP_DEFLATED
@@ -91,27 +112,62 @@ def read_checkpoint(path: str | Path, origin: Origin | None = None) -> Checkpoin
     """
     try:
         raw = Path(path).read_bytes()
-        with np.load(BytesIO(raw), allow_pickle=False) as archive:
-            arrays: Arrays = {name: archive[name] for name in archive.files}
+        if not raw.startswith(ARCHIVE):
+            raise ValueError("it is no NumPy archive")
+        arrays = _arrays(raw)
         description = json.loads(arrays.pop(DESCRIPTION).tobytes())
         version = description["format"]
+        for key, kind in KINDS.items():
+            if type(description[key]) is not kind:
+                raise TypeError(f"{key}: {description[key]!r}")
+        if min(description["dialogues"], description["seed"]) < 0:
+            raise ValueError("a number below 0")
         found = Origin(*(description[key] for key in Origin.__dataclass_fields__))
         checkpoint = Checkpoint(
             found,
-            int(description["dialogues"]),
-            bool(description["whole"]),
+            description["dialogues"],
+            description["whole"],
             Memory(arrays, description["about"]),
             description["more"],
         )
     except OSError as error:
         raise _refused(path, f"cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, RecursionError) as error:
-        raise _refused(path, f"no checkpoint of this program ({error})") from None
+    except Exception as error:  # of archive, compression, array or JSON: whatever a file provokes
+        reason = shorten(str(error), 200)
+        raise _refused(path, f"no checkpoint of this program ({reason})") from None
     if version != FORMAT:
         raise _refused(path, f"a checkpoint of format {version}, this version reads {FORMAT}")
     if origin is not None and (problems := _differences(path, found, origin)):
         raise InputError(problems)
     return checkpoint
+
+
+def _arrays(raw: bytes) -> Arrays:
+    """Return the arrays of numbers in an archive. Raises all sorts of errors for anything else."""
+    arrays: Arrays = {}
+    with zipfile.ZipFile(BytesIO(raw)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+        if size > LARGEST:
+            raise ValueError(f"it would unpack to {size:,} bytes")
+        for entry in archive.infolist():
+            with archive.open(entry) as stream:
+                array = np.lib.format.read_array(stream, allow_pickle=False)
+            name = entry.filename.removesuffix(".npy")
+            if array.dtype.kind not in NUMBERS or not np.isfinite(array).all():
+                raise ValueError(f"{name} has what is no number")
+            arrays[name] = array
+    return arrays
+
+
+@contextmanager
+def fitting(path: str | Path) -> Iterator[None]:
+    """Refuse a checkpoint with `InputError` if what is done with its arrays shows that they do not
+    fit."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
+        reason = shorten(str(e), 200)
+        raise _refused(path, f"a checkpoint that does not fit ({reason})") from None
 
 
 def _differences(path: str | Path, found: Origin, expected: Origin) -> list[Problem]:

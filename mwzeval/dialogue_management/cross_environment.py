@@ -5,12 +5,15 @@ Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from mwzeval.dialogue_management.benchmark_run import SETTINGS
 from mwzeval.dialogue_management.checkpoints import read_checkpoint
 from mwzeval.dialogue_management.policies.presets import PRESETS
 from mwzeval.dialogue_management.published_results import published_results
@@ -23,10 +26,12 @@ from mwzeval.dialogue_management.training_job import (
     write_episodes,
 )
 from mwzeval.errors import UsageError
+from mwzeval.files import read_json
 from mwzeval.report.sheet import Cell, Document, sheet
 
 ENVIRONMENTS = (1, 3, 6)
 FOLDER = "cross"
+MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +72,36 @@ def cross(
             if tell is not None:
                 tell(tests)
     if not rewards:
-        raise UsageError(f"{output} holds no learned policies of environments {list(environments)}")
+        where = ", ".join(map(str, environments))
+        raise UsageError(f"{output} holds nothing that was learned in environments {where}")
     return tuple(Crossed(*key, tuple(values)) for key, values in rewards.items())
+
+
+def learned_in(output: str | Path) -> dict[str, Any]:
+    """Return what a run has learned, as arguments of `benchmark_run.planned`.
+
+    Raises `UsageError` where there is no folder, or nothing learned in it.
+    """
+    folder = Path(output)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {output}")
+    found = [
+        (match[1], match[2], int(match[3]), int(match[4]))
+        for file in sorted(folder.glob("*/*/seed-*/model-*.npz"))
+        if (match := MODEL.fullmatch(file.relative_to(folder).as_posix()))
+    ]
+    tasks, policies, seeds, dialogues = ({each[part] for each in found} for part in range(4))
+    plan = {
+        "tasks": [name for name in TASKS if name in tasks],
+        "policies": [name for name in PRESETS if name in policies],
+        "seeds": sorted(seeds),
+        "dialogues": sorted(dialogues),
+    }
+    if not all(plan.values()):
+        raise UsageError(f"{output} holds nothing that was learned in a run (`mwzeval pydial run`)")
+    settings = read_json(folder / SETTINGS) if (folder / SETTINGS).exists() else {}
+    known = settings if isinstance(settings, dict) else {}
+    return plan | {key: known[key] for key in ("tests", "legacy") if key in known}
 
 
 def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float:
@@ -93,10 +126,10 @@ def cross_document(crossed: Sequence[Crossed]) -> Document:
         cells = [by_place.get((policy, trained, task)) for task in tested]
         rows.append([trained, PRESETS[policy].label, *(_cell(cell) for cell in cells)])
     table = sheet("Reward in other environments", ["Trained in", "Policy", *tested], rows)
-    notes = (
-        "Mean over seeds ± the reach of the 95 % t interval; in brackets the paper's Table 8.",
-    )
-    return Document((), (table,), notes, tuple(records), {"cross": records})
+    note = "Mean over seeds ± the reach of the 95 % t interval"
+    if any(record["published"] is not None for record in records):
+        note += "; in brackets the paper's Table 8"
+    return Document((), (table,), (f"{note}.",), tuple(records), {"cross": records})
 
 
 def _records(crossed: Sequence[Crossed]) -> Iterator[dict[str, object]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mwzeval.dialogue_management.policies.presets import HANDCRAFTED, PRESETS
 from mwzeval.dialogue_management.run_results import (
+    LIMITS,
     Figure,
     Results,
     interval_over_seeds,
@@ -25,8 +26,9 @@ from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, METADATA, STYLE, req
 
 Panels = Literal["tasks", "means"]
 Band = Literal["interval", "range"]
-WINDOW = 100
-"""Training dialogues that one point of a curve is the mean of."""
+WINDOW, LEAST_WINDOW, POINTS = 100, 10, 10
+"""Training dialogues that one point of a curve is the mean of; fewer in short runs, for 10 points.
+"""
 COLUMNS: Mapping[Panels, int] = {"tasks": 3, "means": 2}
 WIDTH, HEIGHT = 2.3, 1.7
 """Inches of a panel."""
@@ -71,11 +73,9 @@ def read_curves(
             points = min((len(column[seed]) for column in columns for seed in seeds), default=0)
             if points:
                 of_seed = [np.mean([c[seed][:points] for c in columns], axis=0) for seed in seeds]
-                limits = (0.0, 100.0) if figure == "success" else (-math.inf, math.inf)
-                mean, low, high = _banded(np.stack(of_seed), band)
+                mean, low, high = _banded(np.stack(of_seed), band, LIMITS[figure])
                 dialogues = window * np.arange(1, points + 1)
-                curve = Curve(panel, policy, dialogues, mean, low.clip(*limits), high.clip(*limits))
-                curves.append(curve)
+                curves.append(Curve(panel, policy, dialogues, mean, low, high))
     return tuple(curves)
 
 
@@ -101,12 +101,14 @@ def _training(
     return found
 
 
-def _banded(rows: NDArray[np.float64], band: Band) -> tuple[NDArray[np.float64], ...]:
+def _banded(
+    rows: NDArray[np.float64], band: Band, limits: tuple[float, float]
+) -> tuple[NDArray[np.float64], ...]:
     """Return mean, low and high of rows, one a seed."""
     mean: NDArray[np.float64] = rows.mean(axis=0)
     if band == "range":
         return mean, rows.min(axis=0), rows.max(axis=0)
-    intervals = [interval_over_seeds(column.tolist()) for column in rows.T]
+    intervals = [interval_over_seeds(column.tolist(), limits=limits) for column in rows.T]
     low = np.array([m if i is None else i.low for m, i in zip(mean, intervals, strict=True)])
     high = np.array([m if i is None else i.high for m, i in zip(mean, intervals, strict=True)])
     return mean, low, high
@@ -119,7 +121,7 @@ def plot_curves(
     format_name: str = "png",
     panels: Panels = "tasks",
     band: Band = "interval",
-    window: int = WINDOW,
+    window: int | None = None,
 ) -> bytes:
     """Return a picture: a panel a task (or mean), with a curve and band for each policy.
 
@@ -135,6 +137,8 @@ def plot_curves(
     from matplotlib.figure import Figure as Picture
 
     results = read_results(output)
+    if window is None:
+        window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
     curves: dict[str, list[Curve]] = {}
     for curve in read_curves(output, results, figure, panels=panels, band=band, window=window):
         curves.setdefault(curve.panel, []).append(curve)

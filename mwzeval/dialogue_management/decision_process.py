@@ -126,17 +126,24 @@ class DecisionProcess:
     def _info(self, result: Result | None = None) -> Info:
         info: Info = {"exchange": self.simulation.exchange}
         if self.level == "summary":
-            info["action_mask"] = self.mask.view(np.int8)
+            info["action_mask"] = self.mask.astype(np.int8)  # a copy, whoever keeps or changes it
         if result is not None:
             info |= {"success": result.success, "out_of_time": result.out_of_time}
         return info
+
+    def check(self, action: Any) -> None:
+        """Raise `UsageError` for an action that is none, or masked if strict."""
+        if self.level == "act":
+            self._given_act(action)
+        else:
+            self._number(action)
 
     def _number(self, action: Any) -> int:
         names = self.actions.names
         try:
             number = int(action)
             known = number == action and 0 <= number < len(names)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             known = False
         if not known:
             raise UsageError(

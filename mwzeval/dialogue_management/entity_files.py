@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mwzeval.dialogue_management.database import UNAVAILABLE
-from mwzeval.dialogue_management.ontology import NAME, Ontology
+from mwzeval.dialogue_management.ontology import NAME, RESERVED, Ontology
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files import RepeatedKeys, read_json
 
@@ -36,7 +37,9 @@ def _sqlite_rows(file: Path, domain: str) -> list[Any]:
         return InputError([Problem(KIND, message, file=str(file))])
 
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=ro", uri=True)
+        ) as connection:
             named = "SELECT name FROM sqlite_master WHERE type = 'table'"
             tables = [str(name) for (name,) in connection.execute(named)]
             table = domain if domain in tables or len(tables) != 1 else tables[0]
@@ -58,9 +61,10 @@ def checked_rows(
     """Return the rows that are entities, and every problem with them.
 
     Errors: no rows at all, rows that are not objects of texts, missing slots, empty values where
-    the ontology lists values (elsewhere they mean that a fact is unknown). Warnings: names given
-    more than once, values that the ontology does not list. Without an ontology, for it was wrong,
-    only the requestable slots are looked at.
+    the ontology lists values (elsewhere they mean that a fact is unknown), names that mean
+    something else. Warnings: names given more than once, values that the ontology does not list.
+    Without an ontology, for it was wrong, only the requestable slots are looked at. Where the
+    ontology lists values the rows have them in lower case, as it has.
     """
     valued = ontology.informable if ontology is not None else ()
     problems: list[Problem] = []
@@ -73,7 +77,7 @@ def checked_rows(
         found = list(_row_problems(number, row, requestable, valued, file))
         problems += found
         if not found:
-            good.append(row)
+            good.append(_as_said(row, valued))
     if not rows:
         problems.append(Problem(KIND, "there are no entities", file=file))
     repeated = [n for n, count in Counter(row[NAME].lower() for row in good).items() if count > 1]
@@ -101,12 +105,20 @@ def _row_problems(
         yield wrong("a slot is given more than once")
     for slot in dict.fromkeys((NAME, *requestable)):
         if slot not in row:
-            yield wrong(f"no such slot{did_you_mean(slot, map(str, row))}", slot)
+            yield wrong(f"the slot is missing{did_you_mean(slot, map(str, row))}", slot)
     for slot, value in row.items():
         if not isinstance(value, str):
             yield wrong(f"expected a text, got {shorten(repr(value))}", str(slot))
         elif not value.strip() and (slot == NAME or slot in valued):
             yield wrong('the value is empty; write "not available" where it is unknown', slot)
+        elif slot == NAME and value.lower() in RESERVED:
+            yield wrong(f'"{value}" has a meaning of its own and cannot be a name', slot)
+
+
+def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str]:
+    """Return a row with values that users compare with their own, which are in lower case."""
+    said = {slot: value.lower() if slot in valued else value for slot, value in row.items()}
+    return row if said == row else said
 
 
 def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) -> list[Problem]:

@@ -26,6 +26,14 @@ LONGEST_ACT = 2000
 RENDER_MODES = ["ansi"]
 
 
+class RenderModeError(UsageError, TypeError):
+    """A render mode that there is not.
+
+    It is a `TypeError` because stable-baselines3, whose `make_vec_env` asks for pictures first,
+    then makes do without them.
+    """
+
+
 def require_gymnasium() -> None:
     """Raise `DependencyError` if Gymnasium is not installed."""
     try:
@@ -84,9 +92,9 @@ def make_process(
 
 
 def check_render_mode(render_mode: str | None) -> None:
-    """Raise `UsageError` for an unknown mode."""
+    """Raise `RenderModeError` for an unknown mode."""
     if render_mode not in (None, *RENDER_MODES):
-        raise UsageError(f'unknown render mode "{shorten(str(render_mode))}" (ansi)')
+        raise RenderModeError(f'unknown render mode "{shorten(str(render_mode))}" (ansi)')
 
 
 def spaces_of(process: DecisionProcess) -> tuple[Any, Any]:

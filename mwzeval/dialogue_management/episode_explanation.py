@@ -49,9 +49,15 @@ def _hypotheses(heard: Any) -> str:
     if not isinstance(heard, list):
         return str(heard)
     return "; ".join(
-        f"{each[0]} {each[1]}" if isinstance(each, list) and len(each) == 2 else str(each)
+        f"{each[0]} {_confidence(each[1])}"
+        if isinstance(each, list) and len(each) == 2
+        else str(each)
         for each in heard
     )
+
+
+def _confidence(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def _reasons(record: Record) -> Iterator[Reason]:

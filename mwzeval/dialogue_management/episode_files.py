@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -105,6 +106,10 @@ def files_of(path: str, chosen: Chosen) -> tuple[Path, ...]:
     places = {file: _place(file) for file in sorted(folder.rglob("test-*.jsonl"))}
     found = [(file, place) for file, place in places.items() if place is not None]
     if chosen.task is not None:
+        tasks = dict.fromkeys(place[0] for _, place in found)
+        if tasks and chosen.task not in tasks:
+            held = ", ".join(tasks)
+            raise UsageError(f"{shorten(path, 300)} has no tests of {chosen.task} (but of {held})")
         found = [(file, place) for file, place in found if place[0] == chosen.task]
     if not found:
         raise UsageError(f"{shorten(path, 300)} has no tests of a run (TASK/POLICY/{TESTS})")
@@ -199,7 +204,7 @@ class _Reader:
             ("dialogue", _is_whole(index, 0), "a number from 0"),
             ("seed", _is_whole(seed, 0), "a number from 0"),
             ("success", isinstance(success, bool), "true or false"),
-            ("exchanges", _is_whole(exchanges, 1), "a number from 1"),
+            ("exchanges", _is_whole(exchanges, 1) and _is_number(exchanges), "a number from 1"),
             ("reward", _is_number(reward), "a number"),
             ("legacy", legacy is None or isinstance(legacy, bool), "true or false"),
             ("policy", policy is None or isinstance(policy, str), "a text"),
@@ -270,7 +275,9 @@ def _is_whole(value: Any, least: int) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max  # JSON has whole numbers of any length
 
 
 def _is_constraint(value: Any) -> bool:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from mwzeval.dialogue_management.acts import DONTCARE, NONE
-from mwzeval.errors import InputError, Problem
+from mwzeval.errors import InputError, Problem, shorten
+from mwzeval.files import RepeatedKeys
 
 NAME = "name"
 METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
 DISCOURSE_ACTS = ("ack", "hello", "none", "repeat", "silence", "thankyou")
 RESERVED = frozenset({DONTCARE, NONE, "**NONE**"})
 BINARY = frozenset({"0", "1"})
+PSEUDO_SLOTS = frozenset({"type", "this", "count", "option", "more"})
+"""Slots of acts that are not of a domain: what is talked about, and how."""
+NEVER_IN_SLOTS = frozenset('=!,"()')
+"""What would make another act of the text of an act."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +75,17 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     def wrong(message: str, key: str | None = None) -> None:
         problems.append(Problem("ontology", message, file=file, key=key))
 
+    def tell_repeated(texts: Iterable[str], key: str | None) -> None:
+        if repeated := ", ".join(shorten(text) for text in sorted(texts)):
+            wrong(f"given more than once: {repeated}", key)
+
     def texts(value: Any, key: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             wrong("expected a list of texts", key)
             return ()
         if not value:
             wrong("the list is empty", key)
-        repeated = sorted({text for text in value if value.count(text) > 1})
-        if repeated:
-            wrong(f"given more than once: {', '.join(repeated)}", key)
+        tell_repeated((text for text, number in Counter(value).items() if number > 1), key)
         if any(not text.strip() for text in value):
             wrong("one of the texts is empty", key)
         return tuple(value)
@@ -93,6 +101,9 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     if not isinstance(slots, Mapping):
         wrong("expected an object of slots", "informable")
         slots = {}
+    for each, key_of_it in ((plain, None), (slots, "informable")):
+        if isinstance(each, RepeatedKeys):
+            tell_repeated(each.repeated, key_of_it)
     informable = {slot: texts(values, f"informable.{slot}") for slot, values in slots.items()}
     for slot, values in informable.items():
         for value in values:
@@ -103,6 +114,13 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
                 )
             elif value != value.lower():
                 wrong(f'"{value}" must be in lower case, as acts are', f"informable.{slot}")
+            elif '"' in value:
+                wrong(f"{value} has a quotation mark, which ends a value", f"informable.{slot}")
+    for slot in dict.fromkeys((*requestable, *informable)):
+        if slot in PSEUDO_SLOTS:
+            wrong(f'"{slot}" has a meaning of its own and cannot be a slot')
+        elif not slot.strip() or NEVER_IN_SLOTS & set(slot):
+            wrong(f'"{slot}" cannot be written in acts, and so cannot be a slot')
     for slot in constraints:
         if slot not in informable:
             wrong("a slot that the system may request has no values", f"informable.{slot}")
@@ -113,6 +131,15 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     entity_type = plain.get("type", "")
     if not isinstance(entity_type, str) or not entity_type:
         wrong("expected the word for an entity", "type")
+    methods = texts(plain.get("method", list(METHODS)), "method")
+    discourse_acts = texts(plain.get("discourseAct", list(DISCOURSE_ACTS)), "discourseAct")
+    for key, known, given in (
+        ("method", METHODS, methods),
+        ("discourseAct", DISCOURSE_ACTS, discourse_acts),
+    ):
+        lacking = [name for name in known if name not in given]
+        if given and lacking:
+            wrong(f"{', '.join(lacking)} is missing; left out, the key has all that users do", key)
     if problems:
         raise InputError(problems)
     return Ontology(
@@ -121,6 +148,6 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         requestable=requestable,
         constraint_slots=tuple(sorted(constraints)),
         informable=informable,
-        methods=tuple(plain.get("method", METHODS)),
-        discourse_acts=tuple(plain.get("discourseAct", DISCOURSE_ACTS)),
+        methods=methods,
+        discourse_acts=discourse_acts,
     )

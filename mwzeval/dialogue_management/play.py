@@ -17,6 +17,7 @@ from mwzeval.dialogue_management.typed_acts import help_text, typed_act, values_
 from mwzeval.errors import UsageError
 
 PROMPT = "you> "
+LONGEST_NUMBER = 10
 IN_A_ROW = 3
 """How many items of the menu stand in a line."""
 
@@ -149,7 +150,7 @@ def _asked(
             if text.startswith("?"):
                 show(help_of(text[1:].strip().lower()))
             elif text.isdecimal():
-                number = int(text)
+                number = int(text) if len(text) < LONGEST_NUMBER else 0
                 if 1 <= number <= len(options):
                     return options[number - 1]
                 show(f"the menu has the numbers 1 to {len(options)}")

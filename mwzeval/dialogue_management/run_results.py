@@ -125,8 +125,18 @@ def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]])
     )
 
 
-def interval_over_seeds(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """Return the t interval of the mean over seeds; None for less than two of them."""
+LIMITS: Mapping[Figure, tuple[float, float]] = {
+    "success": (0.0, 100.0),
+    "reward": (-math.inf, math.inf),
+}
+
+
+def interval_over_seeds(
+    values: Sequence[float],
+    confidence: float = CONFIDENCE,
+    limits: tuple[float, float] = LIMITS["reward"],
+) -> Interval | None:
+    """Return the t interval of the mean over seeds, cut off at limits; None for less than two."""
     if len(values) < 2:
         return None
     from scipy.stats import t
@@ -135,7 +145,8 @@ def interval_over_seeds(values: Sequence[float], confidence: float = CONFIDENCE)
     error = float(array.std(ddof=1)) / math.sqrt(len(array))
     reach = float(t.ppf(0.5 + confidence / 2, len(array) - 1)) * error
     mean = float(array.mean())
-    return Interval(mean - reach, mean + reach, confidence, "t-over-seeds")
+    low, high = max(mean - reach, limits[0]), min(mean + reach, limits[1])
+    return Interval(low, high, confidence, "t-over-seeds")
 
 
 def p_value_over_seeds(mine: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:

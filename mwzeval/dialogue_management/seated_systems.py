@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from mwzeval.dialogue_management.checkpoints import read_checkpoint
+from mwzeval.dialogue_management.checkpoints import fitting, read_checkpoint
 from mwzeval.dialogue_management.domain import Domain
 from mwzeval.dialogue_management.draws import Draws
 from mwzeval.dialogue_management.episodes import ActPolicy
-from mwzeval.dialogue_management.masks import Mask
 from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.policies.learner import State
+from mwzeval.dialogue_management.policies.learner import Chooser
 from mwzeval.dialogue_management.policies.presets import HANDCRAFTED, preset_named
 from mwzeval.dialogue_management.policies.random import RandomPolicy
 from mwzeval.dialogue_management.simulation import Result, Simulation
@@ -36,14 +35,6 @@ class SeatedSystem(Protocol):
 
     def step(self) -> Result:
         """Say something, hear the answer, and return what came of it."""
-        ...
-
-
-class Chooser(Protocol):
-    """A policy that chooses the number of an action."""
-
-    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
-        """Return the number of an allowed action."""
         ...
 
 
@@ -128,10 +119,7 @@ def seated(
         raise InputError([Problem("other-checkpoint", message, file=name)])
     preset = preset_named(origin.policy)
     stage = Stage(domain, task, preset.view, legacy=legacy, confusion_seed=confusion_seed)
-    learner = preset.learner(stage.size, stage.actions, seed=origin.seed, legacy=origin.legacy)
-    try:
+    with fitting(name):
+        learner = preset.learner(stage.size, stage.actions, seed=origin.seed, legacy=origin.legacy)
         learner.remember(checkpoint.memory)
-    except (KeyError, ValueError, TypeError, RuntimeError) as error:
-        message = f"a checkpoint that does not fit the domain ({error})"
-        raise InputError([Problem("bad-checkpoint", message, file=name)]) from None
     return ChoosingSystem(stage, learner)

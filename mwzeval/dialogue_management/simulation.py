@@ -94,7 +94,10 @@ class Simulation:
         """
         user = self.user
         if self.ended or user is None:
-            raise UsageError("the dialogue is over, or was never begun: `begin` one first")
+            raise UsageError(
+                "the dialogue is over, or was never begun: call `reset` first (of a simulation: "
+                "`begin`)"
+            )
         task = self.task
         reward = task.exchange_reward
         if self.belief.discourse_acts.get(SPOKEN_BYE, 0.0) > HEARD_BYE:

@@ -15,11 +15,13 @@ from mwzeval.dialogue_management.policies.presets import PRESETS
 from mwzeval.dialogue_management.published_results import published_results
 from mwzeval.dialogue_management.run_results import (
     FIGURES,
+    LIMITS,
     Figure,
     Results,
     interval_over_seeds,
     not_worse_than_best,
 )
+from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.errors import UsageError
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
 
@@ -35,7 +37,9 @@ NOTE_ON_SEEDS = (
 NOTE_ON_PAPER = (
     "▲ ▼: the interval lies above, below the paper's figure, which stands behind the policy's own."
 )
-NOTE_ON_GOODBYES = "to the user, except in legacy environments (only 2 and 4 differ)."
+NOTE_ON_GOODBYES = (
+    "In environments 2 and 4, unless legacy, learned policies leave goodbyes to the user."
+)
 
 
 def table_document(results: Results, dialogues: Sequence[int] | None = None) -> Document:
@@ -65,10 +69,9 @@ def _notes(results: Results, records: Sequence[Mapping[str, Any]]) -> Iterator[s
     yield NOTE_ON_SEEDS
     if any(record["published"] is not None for record in records):
         yield NOTE_ON_PAPER
-    silent = [PRESETS[name].label for name in results.policies if not PRESETS[name].goodbye]
-    if silent:
-        leave = "leaves" if len(silent) == 1 else "leave"
-        yield f"{', '.join(silent)} {leave} goodbyes {NOTE_ON_GOODBYES}"
+    learned = any(PRESETS[name].learns for name in results.policies)
+    if learned and any("bye" not in TASKS[name].masks for name in results.tasks):
+        yield NOTE_ON_GOODBYES
 
 
 def _records(results: Results, dialogues: int, figure: Figure) -> Iterator[dict[str, Any]]:
@@ -79,7 +82,7 @@ def _records(results: Results, dialogues: int, figure: Figure) -> Iterator[dict[
             if not of_seed:
                 continue
             values = list(of_seed.values())
-            interval = interval_over_seeds(values)
+            interval = interval_over_seeds(values, limits=LIMITS[figure])
             yield {
                 "row": name,
                 "policy": policy,
@@ -136,7 +139,9 @@ def _cell(record: Mapping[str, Any] | None, best: bool, alike: bool) -> Cell:
     text = f"{record['value']:.1f}"
     mark = ALIKE if alike else ""
     if record["low"] is not None:
-        text += f" ±{record['high'] - record['value']:.1f}"
+        # Of an interval that was cut off, the longer side.
+        reach = max(record["high"] - record["value"], record["value"] - record["low"])
+        text += f" ±{reach:.1f}"
         published = record["published"]
         if published is not None:
             mark += "▲" * (record["low"] > published) + "▼" * (record["high"] < published)

@@ -103,6 +103,7 @@ PUBLISHED_TASKS = tuple(name for name in TASKS if not name.startswith(DEMO))
 def task_named(name: str) -> Task:
     """Return a task by its name. Raises `UsageError` for an unknown one."""
     if name not in TASKS:
-        known = ", ".join(TASKS)
+        first, *_, last = ENVIRONMENTS
+        known = ", ".join(f"{domain}-{first} to -{last}" for domain in DOMAIN_FILES)
         raise UsageError(f'unknown task "{shorten(name)}"{did_you_mean(name, TASKS)} ({known})')
     return TASKS[name]

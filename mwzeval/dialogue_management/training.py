@@ -16,7 +16,7 @@ from mwzeval.dialogue_management.domain import Domain
 from mwzeval.dialogue_management.draws import Draws, draws_from
 from mwzeval.dialogue_management.episodes import ActPolicy, Episode
 from mwzeval.dialogue_management.masks import Mask
-from mwzeval.dialogue_management.policies.learner import Learner, State, View
+from mwzeval.dialogue_management.policies.learner import Chooser, Learner, State, View
 from mwzeval.dialogue_management.tasks import Task
 
 TRAINING, TEST = 0, 1
@@ -68,19 +68,21 @@ class Stage:
 
     def train(self, policy: Learner, seed: int, index: int) -> Episode:
         """Play a training dialogue, from which the policy learns."""
-        return self._play(policy, TRAINING, seed, index)
+        return self._play(policy, policy, TRAINING, seed, index)
 
-    def test(self, policy: Learner, seed: int, index: int) -> Episode:
+    def test(self, policy: Chooser, seed: int, index: int) -> Episode:
         """Play a test dialogue."""
-        return self._play(policy, TEST, seed, index)
+        return self._play(policy, None, TEST, seed, index)
 
-    def _play(self, policy: Learner, phase: int, seed: int, index: int) -> Episode:
-        training = phase == TRAINING
+    def _play(
+        self, policy: Chooser, learner: Learner | None, phase: int, seed: int, index: int
+    ) -> Episode:
+        training = learner is not None
         draws = draws_of(phase, seed, index)
         process = self.process
         vector, _ = process.begin(draws)
-        if training:
-            policy.begin()
+        if learner is not None:
+            learner.begin()
         total = 0.0
         while True:
             state, kept = self._views(vector)
@@ -88,13 +90,13 @@ class Stage:
             action = policy.act(state, mask, draws, training)
             step = process.step(action)
             total += step.reward
-            if training:
-                policy.record(kept, mask, action, step.reward)
+            if learner is not None:
+                learner.record(kept, mask, action, step.reward)
             if step.ended:
                 break
             vector = step.observation
-        if training:
-            policy.end()
+        if learner is not None:
+            learner.end()
         exchanges = process.simulation.exchange
         task = process.simulation.task
         return Episode(task.name, seed, index, step.info["success"], exchanges, total)

@@ -21,17 +21,21 @@ from threadpoolctl import threadpool_limits
 from mwzeval.dialogue_management.checkpoints import (
     Checkpoint,
     Origin,
+    fitting,
     read_checkpoint,
     write_checkpoint,
 )
 from mwzeval.dialogue_management.domain_files import load_domain
 from mwzeval.dialogue_management.episodes import Episode
+from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
 from mwzeval.dialogue_management.policies.learner import Learner, Memory
-from mwzeval.dialogue_management.policies.presets import Preset, preset_named
+from mwzeval.dialogue_management.policies.presets import RANDOM, Preset, preset_named
+from mwzeval.dialogue_management.policies.random import RandomPolicy
 from mwzeval.dialogue_management.tasks import task_named
 from mwzeval.dialogue_management.training import Stage
 from mwzeval.errors import InputError, Problem
 from mwzeval.files import parse_json_lines, read_text, write_atomically
+from mwzeval.libraries import required
 
 PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"
@@ -102,7 +106,7 @@ def stage_of(job: Job) -> Stage:
         job.preset.view,
         legacy=job.legacy,
         confusion_seed=job.seed,
-        goodbye=job.preset.says_goodbye(job.legacy),
+        goodbye=job.legacy,
     )
 
 
@@ -130,6 +134,9 @@ def do(
     saved after every test, and after `save_seconds`. Raises `InputError` where the folder holds
     another job's files, `MwzevalError` where files cannot be written.
     """
+    if job.preset.learns and job.preset.view == "neural" and not job.is_done(output):
+        # Before threads are limited: PyTorch that comes later would compute in as many as it likes.
+        required("torch")
     with _one_thread():
         report = _Told(tell)
         folder = job.folder(output)
@@ -139,14 +146,24 @@ def do(
         elif job.preset.learns:
             _learn(job, Path(output), report, save_seconds)
         else:
-            stage = stage_of(job)
-            simulation = stage.process.simulation
-            speaker = job.preset.speaker(simulation.domain, simulation.task, legacy=job.legacy)
-            episodes = (stage.test_speaker(speaker, job.seed, index) for index in range(job.tests))
-            write_episodes(job.test_file(output, 0), episodes)
+            write_episodes(job.test_file(output, 0), _tests_untrained(job))
             report(job.tests)
         report.flush()
     return job
+
+
+def _tests_untrained(job: Job) -> Iterator[Episode]:
+    """Yield the test dialogues of a policy that does not learn."""
+    stage = stage_of(job)
+    if job.policy == RANDOM:
+        policy = RandomPolicy()
+        yield from (stage.test(policy, job.seed, index) for index in range(job.tests))
+        return
+    simulation = stage.process.simulation
+    speaker = HandcraftedPolicy(
+        simulation.domain, legacy=job.legacy, most_informed=simulation.task.max_informed_slots
+    )
+    yield from (stage.test_speaker(speaker, job.seed, index) for index in range(job.tests))
 
 
 class _Told:
@@ -217,9 +234,12 @@ def _resumed(
             ]
         )
     arrays = dict(checkpoint.memory.arrays)
-    history: NDArray[np.float64] = arrays.pop(HISTORY)
-    policy.remember(Memory(arrays, checkpoint.memory.about))
-    stage.carry_over(dict(checkpoint.more))
+    with fitting(progress):
+        history: NDArray[np.float64] = arrays.pop(HISTORY)
+        if not checkpoint.whole or history.shape != (checkpoint.dialogues, 3):
+            raise ValueError("it is not enough to go on learning")
+        policy.remember(Memory(arrays, checkpoint.memory.about))
+        stage.carry_over(dict(checkpoint.more))
     rows = [(bool(success), int(length), reward) for success, length, reward in history.tolist()]
     return checkpoint.dialogues, rows
 
@@ -282,7 +302,7 @@ def _episode(value: Any, where: str, path: Path, task: str, seed: int) -> Episod
             "success": bool(success),
             "exchanges": int(exchanges),
             "reward": float(reward) | int(reward),
-        }:
+        } if abs(reward) <= sys.float_info.max:
             return Episode(task, seed, index, success, exchanges, float(reward))
     reason = f"{where} is no dialogue of a benchmark run"
     raise InputError([Problem("bad-episode", reason, file=str(path))])

@@ -12,7 +12,6 @@ WORDS = {"yes": AFFIRM, "no": NEGATE}
 SPOKEN = (*USER_ACTS, "restart")
 WITH_VALUES = GIVES_A_VALUE | {"deny"}
 NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
-EXAMPLE = 'acts look like inform(food="italian"), request(phone) or bye()'
 
 
 def typed_act(text: str, ontology: Ontology) -> Act:
@@ -30,16 +29,32 @@ def typed_act(text: str, ontology: Ontology) -> Act:
     if act == NULL and not word.startswith(NULL.name):
         if "(" in word or word.isalpha():
             _check_name(word.partition("(")[0].strip())
-        raise UsageError(f'"{shorten(text.strip())}" is not an act: {EXAMPLE}')
+        raise UsageError(f'"{shorten(text.strip())}" is not an act: {_examples(ontology)}')
     _check_name(act.name)
     items = tuple(Item("", DONTCARE) if item == Item(DONTCARE) else item for item in act.items)
     if act.name in NEEDS_ITEMS and not items:
-        raise UsageError(f"{act.name}() says nothing without a slot: {EXAMPLE}")
+        raise UsageError(f"{act.name}() says nothing without a slot: {_examples(ontology)}")
     if items and act.name not in WITH_VALUES | {"request"}:
         raise UsageError(f"{act.name}() has nothing in its brackets")
     for item in items:
         _check_item(act.name, item, ontology)
     return Act(act.name, items)
+
+
+def _examples(ontology: Ontology) -> str:
+    slot, value = _constraint(ontology)
+    return f'acts look like inform({slot}="{value}"), request({_fact(ontology)}) or bye()'
+
+
+def _constraint(ontology: Ontology) -> tuple[str, str]:
+    """Return some slot that users have wishes about, and one of its values."""
+    slot = (ontology.constraint_slots or tuple(ontology.informable))[0]
+    return slot, ontology.informable[slot][0]
+
+
+def _fact(ontology: Ontology) -> str:
+    """Return some slot that users ask for."""
+    return (ontology.only_requestable or ontology.requestable)[-1]
 
 
 def _check_name(name: str) -> None:
@@ -84,14 +99,16 @@ def values_text(slot: str, ontology: Ontology) -> str:
 
 
 def help_text(ontology: Ontology) -> str:
-    """Return in a few lines what can be said."""
+    """Return in a few lines what can be said, with examples from the domain."""
+    slot, value = _constraint(ontology)
     return "\n".join(
         (
             f"say a number of the menu, or an act: {_row(SPOKEN)} (or yes, no)",
             f"constraints: {_row(ontology.constraint_slots)}; `? SLOT` lists the values",
             f"to ask for: {_row(ontology.only_requestable)}",
-            f'{EXAMPLE}, inform(area!="x");',
+            f'inform({slot}="{value}"): this is wanted; inform({slot}!="{value}"): anything else',
             "inform(dontcare): no preference about what was just asked",
+            f"request({_fact(ontology)}): ask; bye: end it; Ctrl-D: leave, and it does not count",
         )
     )
 

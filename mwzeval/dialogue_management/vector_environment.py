@@ -23,7 +23,7 @@ from mwzeval.dialogue_management.environment import (
 from mwzeval.dialogue_management.rendering import exchange_text
 from mwzeval.dialogue_management.tasks import Task
 from mwzeval.dialogue_management.vectors import Vector
-from mwzeval.errors import UsageError
+from mwzeval.errors import UsageError, shorten
 
 if TYPE_CHECKING:
     import gymnasium
@@ -99,8 +99,10 @@ def vector_class() -> Any:
         ) -> tuple[Vector, Info]:
             """Start a dialogue in each environment."""
             number = self.num_envs
-            if isinstance(seed, int):
-                seed = [seed + index for index in range(number)]
+            if options and "reset_mask" in options:
+                raise UsageError("all environments are reset together: there is no reset_mask here")
+            if isinstance(seed, int | np.integer):
+                seed = [int(seed) + index for index in range(number)]
             elif seed is None:
                 seed = [None] * number
             if len(seed) != number:
@@ -116,7 +118,14 @@ def vector_class() -> Any:
         def step(
             self, actions: Any
         ) -> tuple[Vector, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
-            """Take a step in each environment."""
+            """Take a step in each environment; in none if an action is wrong (`UsageError`)."""
+            number = self.num_envs
+            if not hasattr(actions, "__len__") or len(actions) != number:
+                given = shorten(repr(actions))
+                raise UsageError(f"{number} environments need {number} actions, not {given}")
+            for process, action, over in zip(self.processes, actions, self._ended, strict=True):
+                if not over:
+                    process.check(action)
             rewards = np.zeros(self.num_envs)
             ended = np.zeros(self.num_envs, dtype=np.bool_)
             vectors, infos = [], []

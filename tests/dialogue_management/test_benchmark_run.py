@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from mwzeval.cli import main
+from mwzeval.commands import pydial
 from mwzeval.dialogue_management.benchmark_run import files_of, next_part, planned, run
-from mwzeval.dialogue_management.cross_environment import cross, cross_document
+from mwzeval.dialogue_management.cross_environment import cross, cross_document, learned_in
+from mwzeval.dialogue_management.policies.presets import PRESETS
 from mwzeval.dialogue_management.training_job import Job, do, read_episodes
 from mwzeval.errors import InputError, UsageError
 from tests.places import ROOT
@@ -130,6 +135,27 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path) -> No
         assert result("cluster", client=client) == alone
 
 
+THREADS = """
+import sys
+from mwzeval.dialogue_management import training_job
+
+training_job.TOLD_SECONDS = -1.0
+assert "torch" not in sys.modules
+seen = set()
+job = training_job.Job("Demo-CR-1", "a2c", 0, (2,), tests=1)
+training_job.do(job, sys.argv[1], tell=lambda _: seen.add(sys.modules["torch"].get_num_threads()))
+print(seen, sys.modules["torch"].get_num_threads())
+"""
+
+
+def test_the_first_job_of_a_process_computes_in_one_thread_too(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", THREADS, str(tmp_path)]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "{1} 2\n", done.stderr
+
+
 def test_a_job_is_done_a_test_at_a_time_on_a_cluster(tmp_path: Path) -> None:
     part = next_part(GP, tmp_path)
     assert part is not None
@@ -167,10 +193,15 @@ def test_all_means_the_published_tasks_and_every_policy() -> None:
     [
         ({"tasks": ["CR-7"]}, 'unknown task "CR-7" — did you mean "CR-'),
         ({"policies": ["gp-sarza"]}, 'unknown policy "gp-sarza" — did you mean "gp-sarsa"'),
-        ({"dialogues": [0]}, "training dialogues are 1 or more"),
-        ({"seeds": 0}, "seeds are 0 or more"),
-        ({"seeds": [-1]}, "seeds are 0 or more"),
-        ({"tests": 0}, "test dialogues are 1 or more"),
+        (
+            {"tasks": ["CR-7", "CR-0"], "policies": ["gp-sarza"]},
+            '(?s)unknown task "CR-7".*\nunknown task "CR-0".*\nunknown policy "gp-sarza"',
+        ),
+        ({"dialogues": [5, 0]}, "training dialogues are 1 or more, not 0$"),
+        ({"dialogues": []}, "training dialogues are 1 or more$"),
+        ({"seeds": 0}, "number of seeds is 1 or more"),
+        ({"seeds": [3, -1]}, "seeds are 0 or more, not -1$"),
+        ({"tests": 0}, "number of test dialogues is 1 or more, not 0"),
         ({"tasks": []}, "at least one task and one policy"),
         ({"processes": -1}, "processes is 0 or more"),
     ],
@@ -210,8 +241,41 @@ def test_policies_are_tested_in_other_environments_once(tmp_path: Path) -> None:
         "Demo-CR-1",
         "Demo-CR-3",
     )
-    with pytest.raises(UsageError, match="no learned policies"):
+    with pytest.raises(UsageError, match="nothing that was learned in environments 1, 3, 6"):
         cross(tmp_path / "nowhere", jobs)
+
+
+def test_what_a_run_has_learned_need_not_be_said_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"dialogues": [3, 5], "seeds": [1, 4], "tests": 2, "processes": 0}
+    run(["Demo-CR-3"], ["handcrafted", "gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
+    assert learned_in(tmp_path) == {
+        "tasks": ["Demo-CR-3"],
+        "policies": ["gp-sarsa"],
+        "seeds": [1, 4],
+        "dialogues": [3, 5],
+        "tests": 2,
+        "legacy": False,
+    }
+    assert main(["pydial", "cross", str(tmp_path), "-f", "jsonl"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(r["tested"], r["seeds"]) for r in records] == [("Demo-CR-1", 2), ("Demo-CR-6", 2)]
+    assert len(list(tmp_path.glob("cross/gp-sarsa/*/seed-*-000005-2.jsonl"))) == 4
+    with pytest.raises(UsageError, match=r"there is no folder .*nowhere"):
+        learned_in(tmp_path / "nowhere")
+    shutil.rmtree(tmp_path / "Demo-CR-3" / "gp-sarsa")
+    with pytest.raises(UsageError, match="holds nothing that was learned"):
+        learned_in(tmp_path)
+
+
+def test_the_command_names_all_policies_and_what_numbers_look_like(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ", ".join(PRESETS) == pydial.POLICIES
+    with pytest.raises(SystemExit):
+        main(["pydial", "run", "--dialogues", "many", "-o", "nowhere"])
+    assert "expected numbers with commas between" in capsys.readouterr().err
 
 
 def test_without_torch_all_but_neural_policies_work(tmp_path: Path) -> None:

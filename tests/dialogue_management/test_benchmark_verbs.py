@@ -126,6 +126,19 @@ def test_policies_are_compared_on_the_same_dialogues(
     assert "handcrafted" in shown
 
 
+def test_a_warning_about_all_systems_is_given_once(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [str(runs / "Demo-CR-3" / policy) for policy in ("gp-sarsa", "handcrafted")]
+    assert main(["compare", *PYDIAL, *folders]) == 0
+    assert capsys.readouterr().err.count("resample 3 seeds") == 1
+
+
+def test_where_nothing_was_lost_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *PYDIAL, written(line()), "--worst", "5"]) == 0
+    assert capsys.readouterr().out == "0 of 1 were lost\n"
+
+
 def test_what_was_played_otherwise_is_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
     one = written(line(legacy=True), name="one.jsonl")
     other = written(line(legacy=False), name="other.jsonl")
@@ -163,12 +176,15 @@ def test_why_an_episode_failed(fields: dict[str, Any], codes: list[str]) -> None
 
 
 def test_an_episode_is_explained_with_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
-    turns = [{"system": "hello()", "user": "bye()", "heard": [["bye()", 1.0]]}, {"system": "bye()"}]
+    turns = [
+        {"system": "hello()", "user": "bye()", "heard": [["bye()", 0.8634198]]},
+        {"system": "bye()"},
+    ]
     file = written(line(success=False, goal=GOAL, turns=turns), line(dialogue=1))
     assert main(["explain", *PYDIAL, file, "CR-3/1/000000"]) == 0
     shown = capsys.readouterr().out
     assert "phone → not told" in shown
-    assert "bye() 1.0" in shown
+    assert re.search(r"bye\(\) 0\.86$", shown, re.MULTILINE)
     assert main(["explain", *PYDIAL, file]) == 0
     assert "unanswered:phone" in capsys.readouterr().out
     assert main(["explain", *PYDIAL, file, "CR-3/1/7"]) == 2
@@ -252,7 +268,7 @@ def test_the_benchmark_may_name_the_task(capsys: pytest.CaptureFixture[str]) -> 
         (Chosen(), "name one with --policy"),
         (Chosen("handcraftd"), 'did you mean "handcrafted"'),
         (Chosen("gp-sarsa", 7), r"no test after 7 dialogues \(5, 10\)"),
-        (Chosen("gp-sarsa", task="CR-1"), "has no tests of a run"),
+        (Chosen("gp-sarsa", task="CR-1"), r"has no tests of CR-1 \(but of "),
     ],
 )
 def test_a_folder_needs_one_policy(runs: Path, chosen: Chosen, message: str) -> None:
@@ -284,3 +300,10 @@ def test_the_published_handcrafted_mean_is_the_one_that_the_paper_gives() -> Non
     }
     assert values["success"] == pytest.approx(92.1, abs=0.05)
     assert values["reward"] == pytest.approx(9.8, abs=0.05)
+
+
+@pytest.mark.parametrize("key", ["exchanges", "reward"])
+def test_whole_numbers_beyond_all_bounds_are_refused(key: str) -> None:
+    file = written(line(**{key: 10**400}))
+    with pytest.raises(InputError, match=f'key "{key}": line 1: expected a number'):
+        evaluate(file)

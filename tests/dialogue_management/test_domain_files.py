@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +104,22 @@ WRONG_ONTOLOGIES: list[tuple[Any, list[str]]] = [
             '"Dear" must be in lower case',
         ],
     ),
+    (
+        changed(
+            ONTOLOGY,
+            requestable=[*ONTOLOGY["requestable"], "type"],
+            informable={**ONTOLOGY["informable"], "a,b": ["x"], "tone": ['so "so"']},  # type: ignore[dict-item]
+        ),
+        ['"type" has a meaning of its own', '"a,b" cannot be written', "has a quotation mark"],
+    ),
+    (
+        changed(ONTOLOGY, method=5, discourseAct=["ack", {}]),
+        ['key "method": expected a list of texts', 'key "discourseAct": expected a list of texts'],
+    ),
+    (
+        changed(ONTOLOGY, method=["byname"], discourseAct=["hello", "none", "bye"]),
+        ["none, byconstraints, finished,", "ack, repeat, silence, thankyou is missing"],
+    ),
     ("{", ["not valid JSON"]),
 ]
 
@@ -121,8 +139,12 @@ WRONG_ROWS: list[tuple[Any, list[str]]] = [
     ([], ["there are no entities"]),
     ({"a": 1}, ["expected a list of entities"]),
     ([1, *ROWS], ["row 1: expected an object of slots, got 1"]),
-    ([{"nane": "x"}, *ROWS], ['row 1: no such slot — did you mean "nane"?', 'key "phone": row 1']),
+    (
+        [{"nane": "x"}, *ROWS],
+        ['row 1: the slot is missing — did you mean "nane"?', 'key "phone": row 1'],
+    ),
     ([changed(ROWS[0], name=""), *ROWS], ["row 1: the value is empty"]),
+    ([changed(ROWS[0], name="None"), *ROWS], ['row 1: "None" has a meaning of its own']),
     ([changed(ROWS[0], area=" ", food=None)], ['key "area": row 1: the value is', "got None"]),
     ([changed(ROWS[0], quiet=1), changed(ROWS[1], quiet=[])], ["got 1", "row 2: expected a text"]),
 ]
@@ -152,6 +174,13 @@ def test_facts_may_be_unknown_and_values_unlisted(tmp_path: Path) -> None:
     assert '"fish"' in warning.message
 
 
+def test_values_are_in_lower_case_where_users_compare_them(tmp_path: Path) -> None:
+    rows = [changed(ROWS[0], name="Anna", area="North", addr="1 Elm Lane"), *ROWS[1:6]]
+    own, warnings = read_domain(*written(tmp_path, ONTOLOGY, rows))
+    assert own.table.rows == ({**ROWS[0], "addr": "1 Elm Lane"}, *ROWS[1:6])
+    assert not warnings
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [(b"nonsense" * 200, "cannot be read as SQLite"), (b"", "no table")]
 )
@@ -176,3 +205,31 @@ def test_missing_files_say_where_they_are_published(tmp_path: Path) -> None:
 def test_a_data_folder_may_hold_pydial_beside_others(tmp_path: Path) -> None:
     (tmp_path / "pydial").symlink_to(shared("data", "pydial"))
     assert load_domain("CR", tmp_path).table.rows == domain("CR").table.rows
+
+
+def test_what_an_ontology_gives_twice_is_told(tmp_path: Path) -> None:
+    text = json.dumps(ONTOLOGY).replace('"informable": {', '"informable": {"food": ["bread"],')
+    with pytest.raises(InputError, match='key "informable": given more than once: food'):
+        read_domain(*written(tmp_path, text, ROWS))
+    text = json.dumps(ONTOLOGY)[:-1] + ', "type": "bar"}'
+    with pytest.raises(InputError, match="given more than once: type"):
+        read_domain(*written(tmp_path, text, ROWS))
+
+
+def test_an_ontology_of_many_values_is_read_at_once(tmp_path: Path) -> None:
+    names = [f"name {number}" for number in range(20_000)]
+    many = changed(ONTOLOGY, informable={**ONTOLOGY["informable"], "name": names})  # type: ignore[dict-item]
+    began = time.thread_time()
+    domain, _ = read_domain(*written(tmp_path, many, ROWS))
+    assert time.thread_time() - began < 3.0
+    assert domain.ontology.informable["name"] == tuple(names)
+
+
+def test_databases_may_have_any_name_that_files_have(tmp_path: Path) -> None:
+    ontology_file, _ = written(tmp_path, ONTOLOGY, ROWS)
+    database = tmp_path / os.fsdecode(b"odd \xff ?#%41.db")
+    database.write_bytes(b"")
+    with sqlite3.connect(os.fsencode(database)) as connection:
+        connection.execute(f"CREATE TABLE venues ({', '.join(COLUMNS)})")
+    with pytest.raises(InputError, match="there are no entities"):
+        read_domain(ontology_file, database)

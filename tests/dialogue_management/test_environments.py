@@ -19,6 +19,7 @@ import mwzeval.dialogue_management.environment as environment_module
 from mwzeval.dialogue_management.acts import parse_act
 from mwzeval.dialogue_management.registration import environment_ids, register_environments
 from mwzeval.dialogue_management.tasks import DEMO, TASKS
+from mwzeval.dialogue_management.vector_environment import make_vector_environment
 from mwzeval.errors import DependencyError, UsageError
 from tests.places import ROOT, shared
 
@@ -119,7 +120,7 @@ def test_a_copy_goes_on_as_the_original_does(demo: Any) -> None:
             assert plain(demo.reset()) == plain(copy.reset())
 
 
-@pytest.mark.parametrize("action", [-1, 16, 1.5, "request(area)", None, [1, 2]])
+@pytest.mark.parametrize("action", [-1, 16, 1.5, float("inf"), "request(area)", None, [1, 2]])
 def test_actions_that_are_none_are_refused(demo: Any, action: Any) -> None:
     demo.reset(seed=1)
     with pytest.raises(UsageError, match="an action is a number from 0 to 15"):
@@ -176,7 +177,10 @@ def test_an_exchange_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"task": "CR-7"}, 'unknown task "CR-7" — did you mean "CR-'),
+        (
+            {"task": "CR-7"},
+            r'unknown task "CR-7" — did you mean "CR-6"\? \(CR-1 to -6, SFR-1 to -6,',
+        ),
         ({"task": "Demo-CR-1", "level": "word"}, 'unknown level "word"'),
         ({"task": "Demo-CR-1", "render_mode": "human"}, 'unknown render mode "human"'),
     ],
@@ -250,6 +254,28 @@ def test_the_example_trains_and_tests(
     assert "after training" in capsys.readouterr().out
 
 
+def test_stable_baselines_makes_environments_by_their_names() -> None:
+    pytest.importorskip("sb3_contrib")
+    from stable_baselines3.common.env_util import make_vec_env
+
+    environments = make_vec_env(DEMO_NAME, n_envs=2)
+    assert len(environments.reset()) == 2
+    assert len(environments.env_method("action_masks")) == 2
+
+
+def test_masks_that_were_handed_out_are_ones_own() -> None:
+    environment = gymnasium.make(DEMO_NAME)
+    _, info = environment.reset(seed=1)
+    masks = [info["action_mask"]]
+    ended = False
+    while not ended:
+        masks[-1][:] = 0
+        _, _, ended, _, info = environment.step(0)
+        assert not any(np.shares_memory(info["action_mask"], mask) for mask in masks)
+        assert (environment.unwrapped.action_masks() == info["action_mask"]).all()
+        masks.append(info["action_mask"])
+
+
 def test_all_published_tasks_are_registered() -> None:
     for task in TASKS:
         prefix = "" if task.startswith(DEMO) else "PyDial-"
@@ -257,3 +283,20 @@ def test_all_published_tasks_are_registered() -> None:
             "task": task,
             "legacy": False,
         }
+
+
+@pytest.mark.parametrize("wrong", [[0], [0, 0, 0, 0], None, 3, {}, [0, 99, 0], [0, 0, None]])
+def test_no_environment_takes_a_step_where_an_action_is_wrong(wrong: Any) -> None:
+    many = make_vector_environment("Demo-CR-3", num_envs=3)
+    many.reset(seed=1)
+    with pytest.raises(UsageError, match=r"an action is a number|3 environments need 3 actions"):
+        many.step(wrong)
+    assert many.step(np.zeros(3, dtype=np.int64))[4]["exchange"].tolist() == [2, 2, 2]
+
+
+def test_many_environments_are_reset_together_with_any_whole_seed() -> None:
+    many = make_vector_environment("Demo-CR-3", num_envs=2)
+    seeded, _ = many.reset(seed=5)
+    assert np.array_equal(many.reset(seed=np.int64(5))[0], seeded)
+    with pytest.raises(UsageError, match="reset together"):
+        many.reset(options={"reset_mask": np.array([True, False])})

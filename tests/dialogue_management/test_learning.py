@@ -72,19 +72,24 @@ def test_a_policy_may_leave_goodbyes_to_the_user(goodbye: bool) -> None:
     bye = of_task.process.actions.number("bye")
     witness = Witness()
     for index in range(5):
-        of_task.test(witness, 0, index)  # type: ignore[arg-type]
+        of_task.test(witness, 0, index)
     assert {bool(mask[bye]) for mask in witness.masks} == {goodbye}
 
 
 @pytest.mark.parametrize(
     ("policy", "legacy", "may"),
-    [("dqn", False, True), ("gp-sarsa", False, False), ("gp-sarsa", True, True)],
+    [
+        ("dqn", False, False),
+        ("dqn", True, True),
+        ("gp-sarsa", False, False),
+        ("gp-sarsa", True, True),
+    ],
 )
 def test_presets_say_goodbye_as_documented(policy: str, legacy: bool, may: bool) -> None:
     job = Job("Demo-CR-2", policy, 0, (1,), legacy=legacy)
     assert job.origin.settings["goodbye"] is may
     of_task, witness = stage_of(job), Witness()
-    of_task.test(witness, 0, 0)  # type: ignore[arg-type]
+    of_task.test(witness, 0, 0)
     assert bool(witness.masks[0][of_task.process.actions.number("bye")]) is may
 
 
@@ -104,7 +109,7 @@ def test_tests_leave_no_trace_in_training() -> None:
     with_tests, without = stage("Demo-CR-3", True), stage("Demo-CR-3", True)
     for index in range(4):
         testing = with_tests.for_tests()
-        testing.test(Witness(), 9, index)  # type: ignore[arg-type]
+        testing.test(Witness(), 9, index)
         assert with_tests.train(Witness(), 1, index) == without.train(Witness(), 1, index)  # type: ignore[arg-type]
 
 

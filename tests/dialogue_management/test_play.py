@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import NoReturn, TextIO
 
@@ -21,8 +25,9 @@ from mwzeval.dialogue_management.person import hear, menu
 from mwzeval.dialogue_management.play import Played, play_with_person
 from mwzeval.dialogue_management.seated_systems import seated
 from mwzeval.dialogue_management.tasks import TASKS
-from mwzeval.dialogue_management.typed_acts import typed_act, values_text
+from mwzeval.dialogue_management.typed_acts import help_text, typed_act, values_text
 from mwzeval.errors import InputError, UsageError
+from tests.places import ROOT
 
 DEMO = load_domain("Demo-CR")
 TASK = TASKS["Demo-CR-1"]
@@ -287,6 +292,19 @@ def test_a_policy_that_does_not_fit_is_refused(learned: Path, tmp_path: Path) ->
         seated(damaged, DEMO, TASK)
 
 
+@pytest.mark.parametrize("code", ["CR", "SFR", "LAP"])
+def test_the_help_has_examples_that_are_understood(code: str) -> None:
+    ontology = load_domain(f"Demo-{code}").ontology
+    texts = re.findall(r"\w+\([^)]*\)", help_text(ontology))
+    assert len(texts) == 4
+    for text in texts:
+        assert typed_act(text, ontology).items
+    with pytest.raises(UsageError, match="acts look like") as error:
+        typed_act("something nice", ontology)
+    for text in re.findall(r"\w+\(\S+\)", str(error.value)):
+        assert typed_act(text, ontology)
+
+
 def command(*arguments: str) -> int:
     parser = argparse.ArgumentParser()
     pydial.add_arguments(parser)
@@ -331,3 +349,18 @@ def test_where_nothing_can_be_added_is_refused_before_playing(tmp_path: Path) ->
     for place in (tmp_path, tmp_path / "nowhere" / "mine.jsonl", tmp_path / "mine.jsonl.gz", "-"):
         with pytest.raises(UsageError, match="episodes cannot be added to"):
             command("Demo-CR-1", "-o", str(place))
+
+
+def test_a_number_of_any_length_is_no_more_than_a_slip() -> None:
+    dialogue, shown = played("9" * 5000 + "\n" + FIRST_OF_MENU)
+    assert dialogue is not None
+    assert "the menu has the numbers 1 to" in shown
+
+
+def test_bytes_that_are_no_text_are_a_slip() -> None:
+    command = [sys.executable, "-m", "mwzeval", "pydial", "play", TASK.name, "--seed", "1"]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    said = b"\xff\xfe\nbye\n"
+    done = subprocess.run(command, input=said, env=environment, cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"is not an act" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,21 @@ def test_a_table_can_be_had_in_every_format(format_name: str, output: Path) -> N
     assert "CR-1" in text
 
 
+def test_notes_are_about_what_the_tables_have(output: Path) -> None:
+    notes = table_document(read_results(output)).notes
+    assert any("▲ ▼" in note for note in notes)
+    assert not any("goodbyes" in note for note in notes), "environment 1 has masks"
+    shutil.copytree(output / "CR-1", output / "CR-2")
+    assert any("goodbyes" in note for note in table_document(read_results(output)).notes)
+    shutil.rmtree(output / "CR-2")
+    (output / "CR-1").rename(output / "Demo-CR-1")
+    shutil.rmtree(output / "LAP-1")
+    notes = table_document(read_results(output)).notes
+    assert not any("paper" in note for note in notes)
+    shutil.rmtree(output / "Demo-CR-1" / "gp-sarsa")
+    assert len(table_document(read_results(output)).notes) == 1
+
+
 def test_records_are_unrounded(output: Path) -> None:
     records = table_document(read_results(output)).records
     of = {(r["row"], r["policy"], r["figure"]): r for r in records}
@@ -178,6 +194,17 @@ def test_curves_of_means_are_over_the_seeds_that_have_all_tasks(output: Path) ->
     of_task = read_curves(output, read_results(output), window=4)[0]
     assert of_task.low[0] == pytest.approx(expected.low)
     assert of_task.high[0] == 100.0, "percent end there"
+
+
+def test_curves_of_a_short_run_have_some_points_too(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "CR-1" / "gp-sarsa" / "seed-0"
+    write(folder, "training.jsonl", [0, 1, 1] * 66)
+    write(folder, "test-000198.jsonl", [1])
+    assert plot_curves(tmp_path) == plot_curves(tmp_path, window=19)
+    assert plot_curves(tmp_path) != plot_curves(tmp_path, window=100)
+    (folder / "test-000198.jsonl").rename(folder / "test-004000.jsonl")
+    assert plot_curves(tmp_path) == plot_curves(tmp_path, window=100)
 
 
 def test_a_run_of_one_task_has_no_means(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 def score_all(
     benchmark: Benchmark, files: Sequence[str], arguments: argparse.Namespace
 ) -> dict[str, ScoredFile]:
-    """Return all files scored; warnings go to standard error.
+    """Return all files scored; warnings go to standard error, what all have said once.
 
     Raises `InputError` with the problems of all files.
     """
@@ -83,8 +83,9 @@ def score_all(
             systems[file] = found
     if problems:
         raise InputError(problems)
-    for system in systems.values():
-        sys.stderr.write(warnings_text(system.warnings))
+    texts = [warnings_text(system.warnings) for system in systems.values()]
+    lines = dict.fromkeys(line for text in texts for line in text.splitlines(keepends=True))
+    sys.stderr.write("".join(lines))
     return systems
 
 

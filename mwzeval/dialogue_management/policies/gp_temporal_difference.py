@@ -248,7 +248,19 @@ class SparseTemporalDifference:
         """Put points (in their order), their actions and weights in place of what is.
 
         With `covariance` learning goes on to the same bits; `squares` are enough to predict.
+        Raises `ValueError` for arrays that do not belong together.
         """
+        number = len(points)
+        sizes = [int(np.sum(owners == action)) for action in range(self.actions)]
+        if (
+            points.shape != (number, self.size)
+            or not means.shape == owners.shape == (number,)
+            or sum(sizes) != number
+            or (covariance is None and squares is None)
+            or (covariance is not None and covariance.shape != (number, number))
+            or (squares is not None and squares.shape != (sum(size**2 for size in sizes),))
+        ):
+            raise ValueError("arrays of other shapes than a memory of this task has")
         self.number = 0
         self.blocks = [Block(self.size) for _ in range(self.actions)]
         for point, owner in zip(points, owners.tolist(), strict=True):

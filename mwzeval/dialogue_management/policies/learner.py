@@ -33,7 +33,15 @@ class Memory(NamedTuple):
     about: dict[str, Any]
 
 
-class Learner(Protocol):
+class Chooser(Protocol):
+    """A policy that chooses the number of an action."""
+
+    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+        """Return the number of an action that `mask`, shape (actions,), allows."""
+        ...
+
+
+class Learner(Chooser, Protocol):
     """A policy that learns from dialogues.
 
     For each dialogue: `begin`; then for each exchange `act`, and `record` of what was done with its
@@ -45,10 +53,6 @@ class Learner(Protocol):
 
     def begin(self) -> None:
         """Start a dialogue to learn from."""
-        ...
-
-    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
-        """Return the number of an action that `mask`, shape (actions,), allows."""
         ...
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
