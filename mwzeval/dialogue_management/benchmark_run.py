@@ -19,6 +19,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from mwzeval.dialogue_management.domain_files import load_domain
 from mwzeval.dialogue_management.policies.presets import PRESETS, preset_named
 from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS, task_named
 from mwzeval.dialogue_management.training_job import Job, do
@@ -62,6 +63,10 @@ def run(
     )
     if processes is not None and processes < 0:
         raise UsageError(f"the number of processes is 0 or more, not {processes}")
+    if client is None:
+        # What is wrong with the data is told before there are any files.
+        for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
+            load_domain(domain, data)
     folder = Path(output)
     _settle(folder, {"format": FORMAT, "tests": tests, "legacy": legacy})
     with tqdm(

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from mwzeval.dialogue_management.benchmark_run import SETTINGS
-from mwzeval.dialogue_management.checkpoints import read_checkpoint
+from mwzeval.dialogue_management.checkpoints import fitting, read_checkpoint
 from mwzeval.dialogue_management.policies.presets import PRESETS
 from mwzeval.dialogue_management.published_results import published_results
 from mwzeval.dialogue_management.run_results import interval_over_seeds
 from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.dialogue_management.training_job import (
     Job,
+    one_thread,
     read_episodes,
     stage_of,
     write_episodes,
@@ -108,11 +109,13 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
     name = f"seed-{job.seed}-{job.tested_at[-1]:06d}-{tests}.jsonl"
     place = output / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
     if not place.exists():
-        stage = stage_of(replace(job, task=tested))
-        policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
-        policy.remember(read_checkpoint(model, job.origin).memory)
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_episodes(place, (stage.test(policy, job.seed, index) for index in range(tests)))
+        with one_thread(job.preset):
+            stage = stage_of(replace(job, task=tested))
+            policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
+            with fitting(model):
+                policy.remember(read_checkpoint(model, job.origin).memory)
+            write_episodes(place, (stage.test(policy, job.seed, index) for index in range(tests)))
     return float(np.mean([e.reward for e in read_episodes(place, tested, job.seed)]))
 
 

@@ -59,6 +59,7 @@ class DecisionProcess:
         legacy: bool = False,
         confusion_seed: int = 0,
         keep_alternatives: bool = False,
+        looks_again: bool = False,
     ) -> None:
         if level not in LEVELS:
             raise UsageError(f'unknown level "{shorten(str(level))}" (summary, act)')
@@ -70,12 +71,18 @@ class DecisionProcess:
         self.legacy = legacy
         self.strict_masks = strict_masks
         self.keep_alternatives = keep_alternatives
+        self.looks_again = looks_again
         self._nowhere = np.zeros(self.neural.size, dtype=np.float32)
         self._begin_alone()
 
     def _begin_alone(self) -> None:
         simulation = self.simulation
-        self.masks = Masks(simulation.domain.ontology, simulation.task, legacy=self.legacy)
+        self.masks = Masks(
+            simulation.domain.ontology,
+            simulation.task,
+            legacy=self.legacy,
+            looks_again=self.looks_again,
+        )
         self.summary: Summary = self.actions.acts.summarizer(simulation.belief)
         self.mask: Mask = np.ones(len(self.actions.names), dtype=np.bool_)
 

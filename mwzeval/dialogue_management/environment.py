@@ -145,6 +145,10 @@ def environment_class() -> Any:
             mask: NDArray[np.bool_] = self.process.mask.copy()
             return mask
 
+        def get_action_meanings(self) -> list[str]:
+            """Return the names of the summary actions, in the order of their numbers."""
+            return list(self.process.actions.names)
+
         def render(self) -> str | None:
             """Return the current exchange as text, in render mode "ansi"."""
             return exchange_text(self.process.simulation) if self.render_mode else None

@@ -22,10 +22,16 @@ class Masks:
 
     That is set when the user asks for one and over when `took` hears that one was given, or when a
     dialogue begins. "repeat" and "restart" are never allowed, with all switches off all others are.
+    With `looks_again`, as in the published program's DQN, masks are looked at once more when an
+    exchange is recorded, which sets it again where the user has just asked.
     """
 
-    def __init__(self, ontology: Ontology, task: Task, *, legacy: bool = False) -> None:
+    def __init__(
+        self, ontology: Ontology, task: Task, *, legacy: bool = False, looks_again: bool = False
+    ) -> None:
         self.alternative_awaited = False
+        self._asked = False
+        self._looks_again = looks_again
         self._slots = ontology.constraint_slots
         self._enough = task.inform_count_accepted
         self._inform = "inform" in task.masks
@@ -41,13 +47,13 @@ class Masks:
     def took(self, action: int) -> None:
         """Remember that an action was carried out."""
         if action == self._alternatives:
-            self.alternative_awaited = False
+            self.alternative_awaited = self._looks_again and self._asked
 
     def allowed(self, belief: Belief, summary: Summary) -> Mask:
         """Return for each action whether it is allowed, shape (actions,)."""
         method = method_of(belief, legacy=self._legacy)
-        if method == "byalternatives" and not is_said(belief, "thankyou", "ack"):
-            self.alternative_awaited = True
+        self._asked = method == "byalternatives" and not is_said(belief, "thankyou", "ack")
+        self.alternative_awaited = self.alternative_awaited or self._asked
         allowed: list[bool] = []
         if self._request:
             for slot in self._slots:

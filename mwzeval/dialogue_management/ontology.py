@@ -124,6 +124,8 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     for slot in constraints:
         if slot not in informable:
             wrong("a slot that the system may request has no values", f"informable.{slot}")
+        elif len(informable[slot]) == 1:
+            wrong("with one value there is nothing to request", f"informable.{slot}")
         if slot not in requestable:
             wrong(f'"{slot}" is not among the requestable slots', "requestable")
     if NAME not in informable or NAME not in requestable:

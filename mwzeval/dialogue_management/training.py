@@ -31,7 +31,8 @@ class Stage:
     """A task for policies that look at a belief in one `view`.
 
     Without `goodbye` a policy does not say it where no mask tells when: the user does, and a policy
-    that can end dialogues at any time may learn first of all to end them at once.
+    that can end dialogues at any time may learn first of all to end them at once. `looks_again` is
+    for legacy DQN (see `Masks`).
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Stage:
         legacy: bool = False,
         confusion_seed: int = 0,
         goodbye: bool = True,
+        looks_again: bool = False,
     ) -> None:
         self.view = view
         self.process = DecisionProcess(
@@ -51,6 +53,7 @@ class Stage:
             legacy=legacy,
             confusion_seed=confusion_seed,
             keep_alternatives=legacy and view == "neural",
+            looks_again=looks_again,
         )
         self.actions = len(self.process.actions.names)
         said = goodbye or "bye" in task.masks

@@ -27,6 +27,7 @@ from mwzeval.dialogue_management.checkpoints import (
 )
 from mwzeval.dialogue_management.domain_files import load_domain
 from mwzeval.dialogue_management.episodes import Episode
+from mwzeval.dialogue_management.policies.dqn import DQN
 from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
 from mwzeval.dialogue_management.policies.learner import Learner, Memory
 from mwzeval.dialogue_management.policies.presets import RANDOM, Preset, preset_named
@@ -107,12 +108,16 @@ def stage_of(job: Job) -> Stage:
         legacy=job.legacy,
         confusion_seed=job.seed,
         goodbye=job.legacy,
+        looks_again=job.legacy and job.preset.kind is DQN,
     )
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute in one thread: sums over several threads differ in their last bits."""
+def one_thread(preset: Preset) -> Iterator[None]:
+    """Let a policy compute in one thread: sums over several differ in their last bits."""
+    if preset.learns and preset.view == "neural":
+        # Now, since PyTorch that comes later would compute in as many as it likes.
+        required("torch")
     torch: Any = sys.modules.get("torch")
     threads = torch.get_num_threads() if torch else None
     with threadpool_limits(limits=1):
@@ -134,21 +139,18 @@ def do(
     saved after every test, and after `save_seconds`. Raises `InputError` where the folder holds
     another job's files, `MwzevalError` where files cannot be written.
     """
-    if job.preset.learns and job.preset.view == "neural" and not job.is_done(output):
-        # Before threads are limited: PyTorch that comes later would compute in as many as it likes.
-        required("torch")
-    with _one_thread():
-        report = _Told(tell)
-        folder = job.folder(output)
-        folder.mkdir(parents=True, exist_ok=True)
-        if job.is_done(output):
-            report(job.work)
-        elif job.preset.learns:
-            _learn(job, Path(output), report, save_seconds)
-        else:
-            write_episodes(job.test_file(output, 0), _tests_untrained(job))
-            report(job.tests)
-        report.flush()
+    report = _Told(tell)
+    if job.is_done(output):
+        report(job.work)
+    else:
+        job.folder(output).mkdir(parents=True, exist_ok=True)
+        with one_thread(job.preset):
+            if job.preset.learns:
+                _learn(job, Path(output), report, save_seconds)
+            else:
+                write_episodes(job.test_file(output, 0), _tests_untrained(job))
+                report(job.tests)
+    report.flush()
     return job
 
 

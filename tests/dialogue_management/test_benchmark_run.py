@@ -19,7 +19,7 @@ from mwzeval.dialogue_management.benchmark_run import files_of, next_part, plann
 from mwzeval.dialogue_management.cross_environment import cross, cross_document, learned_in
 from mwzeval.dialogue_management.policies.presets import PRESETS
 from mwzeval.dialogue_management.training_job import Job, do, read_episodes
-from mwzeval.errors import InputError, UsageError
+from mwzeval.errors import DataError, InputError, UsageError
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -211,6 +211,20 @@ def test_senseless_runs_are_refused(wrong: dict[str, object], message: str, tmp_
     with pytest.raises(UsageError, match=message):
         run(**{**sensible, **wrong})  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+def test_without_data_there_are_no_files_of_a_run(tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        run(["CR-1"], ["handcrafted"], tmp_path / "runs", data=tmp_path / "nowhere")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_random_policy_is_tested_once_and_finds_little(tmp_path: Path) -> None:
+    (job,) = run([TASK], ["random"], tmp_path, dialogues=[5, 9], seeds=1, tests=50, processes=0)
+    assert [file.name for file in job.folder(tmp_path).iterdir()] == ["test-000000.jsonl"]
+    episodes = read_episodes(job.test_file(tmp_path, 0), TASK, 0)
+    # Random actions seldom succeed; the handcrafted policy of this task nearly always does.
+    assert 0 < sum(episode.success for episode in episodes) < 40
 
 
 def test_a_folder_with_a_run_of_other_settings_is_left_alone(tmp_path: Path) -> None:

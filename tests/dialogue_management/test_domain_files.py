@@ -79,6 +79,10 @@ def test_domains_survive_pickling(tmp_path: Path) -> None:
 
 WRONG_ONTOLOGIES: list[tuple[Any, list[str]]] = [
     ([], ["expected an object"]),
+    (
+        changed(ONTOLOGY, informable={**ONTOLOGY["informable"], "food": ["pie"]}),  # type: ignore[dict-item]
+        ["informable.food", "nothing to request"],
+    ),
     ({}, ['key "type"', 'key "requestable"', 'key "system_requestable"', 'key "informable"']),
     (changed(ONTOLOGY, type=3), ["expected the word for an entity"]),
     (changed(ONTOLOGY, system_requestable=["area", "colour"]), ["informable.colour", '"colour"']),

@@ -263,6 +263,14 @@ def test_stable_baselines_makes_environments_by_their_names() -> None:
     assert len(environments.env_method("action_masks")) == 2
 
 
+def test_actions_have_names() -> None:
+    environment = environment_module.make_environment("Demo-CR-1")
+    names = environment.get_action_meanings()  # type: ignore[attr-defined]
+    assert len(names) == environment.action_space.n  # type: ignore[attr-defined]
+    assert names[environment.reset(seed=1)[1]["action_mask"].argmax()] in names
+    assert {"inform", "bye", "restart"} < set(names)
+
+
 def test_masks_that_were_handed_out_are_ones_own() -> None:
     environment = gymnasium.make(DEMO_NAME)
     _, info = environment.reset(seed=1)

@@ -93,6 +93,15 @@ def test_presets_say_goodbye_as_documented(policy: str, legacy: bool, may: bool)
     assert bool(witness.masks[0][of_task.process.actions.number("bye")]) is may
 
 
+@pytest.mark.parametrize(
+    ("policy", "legacy", "again"),
+    [("dqn", True, True), ("dqn", False, False), ("a2c", True, False), ("gp-sarsa", True, False)],
+)
+def test_legacy_dqn_alone_looks_at_masks_twice(policy: str, legacy: bool, again: bool) -> None:
+    of_task = stage_of(Job("Demo-CR-1", policy, 0, (1,), legacy=legacy))
+    assert of_task.process.looks_again is again
+
+
 def test_a_policy_records_each_exchange_with_its_reward() -> None:
     of_task, witness = stage("Demo-CR-1", True), Witness()
     episode = of_task.train(witness, 0, 3)  # type: ignore[arg-type]

@@ -173,6 +173,19 @@ def test_an_alternative_is_awaited_until_it_is_given() -> None:
     assert not masks.allowed(later, summarizer(later))[number]
 
 
+def test_a_second_look_awaits_an_alternative_again_where_the_user_has_just_asked() -> None:
+    asked = tracker_after(TWINS, (OFFER, [("reqalts()", 1.0)])).belief
+    later = tracker_after(TWINS, (OFFER, [("request(phone)", 1.0)])).belief
+    summarizer = SummaryActions(CAFES).acts.summarizer
+    masks = Masks(CAFES.ontology, MASKED, looks_again=True)
+    number = NAMES.index("inform_alternatives")
+    masks.allowed(asked, summarizer(asked))
+    masks.took(number)
+    assert masks.allowed(later, summarizer(later))[number]
+    masks.took(number)
+    assert not masks.allowed(later, summarizer(later))[number]
+
+
 def test_the_random_policy_takes_every_allowed_action_and_no_other() -> None:
     mask, draws = np.array([False, True, False, True, True]), Draws(3)
     assert {RandomPolicy().act(None, mask, draws) for _ in range(200)} == {1, 3, 4}

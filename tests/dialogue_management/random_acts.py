@@ -1,0 +1,122 @@
+"""Random acts about a domain, of so few values that what is said and what is wanted often meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from mwzeval.dialogue_management.acts import DONTCARE, NONE, Act, Item
+from mwzeval.dialogue_management.domain import Domain
+from mwzeval.dialogue_management.domain_files import load_domain
+from tests.dialogue_management.real_domains import CODES, domain
+from tests.dialogue_management.small_domain import CAFES
+
+ENTITIES = 4
+BARE = (
+    "bye", "hello", "thankyou", "ack", "reqmore", "repeat", "null", "silence", "restart",
+)  # fmt: skip
+DOMAINS = ("Cafes", *(f"Demo-{code}" for code in CODES), *CODES)
+"""What is compared: a tiny domain, those embedded, and those of the benchmark."""
+
+
+def domain_named(code: str) -> Domain:
+    """Return one of `DOMAINS`; skips the test where real data are not there."""
+    if code == "Cafes":
+        return CAFES
+    return load_domain(code) if code.startswith("Demo-") else domain(code)
+
+
+class RandomActs:
+    """Acts about a few entities of a domain, and for each slot one value that may be of none."""
+
+    def __init__(self, domain: Domain, random: Random) -> None:
+        ontology = domain.ontology
+        self.random = random
+        self.constraint_slots = ontology.constraint_slots
+        self.informable = tuple(ontology.informable)
+        self.requestable = ontology.requestable
+        self.answers = sorted({*ontology.only_requestable} - {"name"})
+        self.entity_type = ontology.entity_type
+        rows = random.sample(domain.table.rows, ENTITIES)
+        self.values = {}
+        for slot, of in ontology.informable.items():
+            found = {row.get(slot, "").lower() for row in rows} & set(of)
+            self.values[slot] = sorted({*found, *random.sample(of, 2)})
+        self.names = self.values["name"]
+
+    def some(self, members: Iterable[str], most: int) -> list[str]:
+        of = sorted(members)
+        return self.random.sample(of, min(len(of), self.random.randint(0, most)))
+
+    def value(self, slot: str) -> str:
+        """Return one of the values of a slot or "dontcare"."""
+        return self.random.choice([*self.values[slot], DONTCARE])
+
+    def answer(self, slot: str) -> str:
+        """Return what a system may say of a slot."""
+        if slot not in self.values:
+            return self.random.choice(["1", NONE, "not available"])
+        return self.value(slot)
+
+    def system_act(self) -> Act:
+        """Return an act like those of systems in the benchmark, which never ask for a name."""
+        random = self.random
+        kind = random.random()
+        slot = random.choice(self.constraint_slots)
+        if kind < 0.16:
+            slot = random.choice((*self.constraint_slots, *self.answers[:2]))
+            return Act("request", (Item(slot),))
+        if kind < 0.3:
+            slot = random.choice((*self.constraint_slots, "name"))
+            return Act("confirm", (Item(slot, self.value(slot)),))
+        if kind < 0.36:
+            two = random.sample(self.values[slot], 2)
+            return Act("select", tuple(Item(slot, value) for value in two))
+        if kind < 0.52:
+            return Act(random.choice(("hello", "bye", "null", "repeat", "reqmore", "reqmore")))
+        return self.system_inform()
+
+    def system_inform(self) -> Act:
+        """Return an offer, an answer, or that nothing (else) matches."""
+        random = self.random
+        slots = self.some((*self.constraint_slots, *self.answers), 4)
+        items = [Item(slot, self.answer(slot)) for slot in slots]
+        kind = random.random()
+        names = [Item("name", random.choice(self.names) if kind < 0.6 else NONE)]
+        if kind > 0.8:
+            excluded = random.sample(self.names, random.randint(1, len(self.names)))
+            names += [Item("name", name, True) for name in excluded]
+        if random.random() < 0.6:
+            return Act("inform", (*names, *items))
+        return Act("inform", (*items[:1], *names, *items[1:]))
+
+    def user_act(self, system: Act) -> Act:
+        """Return anything that a user may be heard to say, often about what the system said."""
+        random = self.random
+        twice = ["inform", "request", "confirm", "affirm", "negate", "deny", "reqalts"] * 2
+        name = random.choice(["inform", "inform", "inform", "request", *twice, *BARE])
+        if name in BARE:
+            return Act(name)
+        if name == "request":
+            asked = random.sample(self.requestable, random.randint(1, 2))
+            named = [Item("name", random.choice(self.names))] * (random.random() < 0.3)
+            return Act(name, (*map(Item, asked), *named))
+        if name == "deny":
+            slot = random.choice((*self.informable, "type"))
+            two = [Item(slot, self.answer(slot)) for _ in range(2)]
+            return Act(name, tuple(two[: random.randint(0, 2)]))
+        if name in ("affirm", "negate", "reqalts") and random.random() < 0.6:
+            return Act(name)
+        if name != "confirm" and random.random() < 0.2:
+            first = Item("", random.choice((DONTCARE, DONTCARE, self.entity_type)))
+            return Act(name, (first, *self.constraint_inform().items[:1]))
+        if system.items and random.random() < 0.4:
+            slot = system.items[0].slot
+            return Act(name, (Item(slot, self.answer(slot)),))
+        slots = self.some({*self.informable, *self.requestable, "type"}, 3)
+        return Act(name, tuple(Item(slot, self.answer(slot)) for slot in slots))
+
+    def constraint_inform(self) -> Act:
+        """Return what a user says most: values of some constraints."""
+        slots = self.some(self.constraint_slots, 5)
+        return Act("inform", tuple(Item(slot, self.value(slot)) for slot in slots))

@@ -1,0 +1,175 @@
+"""The simulated user does what the specification says, each way as probably, in random states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from mwzeval.dialogue_management.acts import Act, Item
+from mwzeval.dialogue_management.agenda import Agenda
+from mwzeval.dialogue_management.domain import Domain
+from mwzeval.dialogue_management.draws import Chance
+from mwzeval.dialogue_management.goals import Goal
+from mwzeval.dialogue_management.user import User, UserSimulator
+from mwzeval.dialogue_management.user_parameters import UserParameters
+from tests.dialogue_management.outcomes import outcomes
+from tests.dialogue_management.random_acts import DOMAINS, RandomActs, domain_named
+from tests.dialogue_management.specification_goal import SpecifiedUser
+from tests.dialogue_management.specification_user import hear, respond
+
+STATES = 240
+PER_CAST = 20
+"""So many states are about the same few entities."""
+ALL_DIFFERENT = UserParameters._make([0.2 + 0.02 * n for n in range(24)] + [0.0, 0.0])._replace(
+    thank_ack_1=0.2,
+    thank_ack_2=0.3,
+    request_alternatives_1=0.21,
+    request_alternatives_2=0.35,
+    new_request_response_1=0.19,
+    new_request_response_2=0.36,
+    correcting_act_1=0.22,
+    correcting_act_2=0.33,
+)
+
+
+class After(NamedTuple):
+    """What there is to compare once the user has answered; the agenda begins at the bottom."""
+
+    said: str
+    agenda: tuple[str, ...]
+    constraints: tuple[Item, ...]
+    requests: tuple[tuple[str, str | None], ...]
+    used: tuple[tuple[str, tuple[str, ...]], ...]
+    patience: int
+    told_nothing_matches: bool
+    first_offer_pending: bool
+    last_said: str
+
+
+def random_user(acts: RandomActs, domain: Domain) -> SpecifiedUser:
+    random, ontology = acts.random, domain.ontology
+    slots = random.sample(ontology.constraint_slots, 3)[: random.choice([0, 1, 2, 3, 3, 3])]
+    constraints = [Item(slot, acts.value(slot)) for slot in slots]
+    used = {slot: {str(value)} for slot, value, _ in constraints}
+    kind = random.random()
+    if kind < 0.5:
+        constraints.append(Item("name", random.choice(acts.names), kind < 0.25))
+    requests: dict[str, str | None] = {"name": random.choice([None, *acts.names[:2]])}
+    for slot in acts.some({*ontology.requestable} - {"name"}, 3):
+        requests[slot] = random.choice([None, "x"])
+    patience = random.choice([4, 5])
+    return SpecifiedUser(
+        domain=domain,
+        parameters=ALL_DIFFERENT,
+        constraints=constraints,
+        requests=requests,
+        used=used,
+        agenda=random_agenda(acts, constraints),
+        patience=random.randint(1, patience),
+        max_patience=patience,
+        told_nothing_matches=random.random() < 0.1,
+        first_offer_pending=random.random() < 0.4,
+        last_said=random.choice([acts.constraint_inform(), Act("hello"), Act("repeat")]),
+        last_heard=acts.system_act(),
+    )
+
+
+def random_agenda(acts: RandomActs, constraints: Iterable[Item]) -> list[Act]:
+    random = acts.random
+    if random.random() < 0.1:
+        return []
+    wanted = [item for item in constraints if not item.negated]
+    informs = [Act("inform", (item,)) for item in (*wanted, Item("type", acts.entity_type))]
+    agenda = random.sample(informs, random.randint(0, min(3, len(informs))))
+    if random.random() < 0.8:
+        agenda.insert(0, Act("bye"))
+    if random.random() < 0.25:
+        asked = random.sample(acts.requestable, 2)
+        one, two = acts.constraint_inform(), acts.constraint_inform()
+        agenda.append(
+            random.choice(
+                [
+                    one,
+                    Act("confirm", two.items),
+                    Act("affirm", one.items),
+                    Act("negate", two.items),
+                    Act("request", tuple(map(Item, asked))),
+                    Act("request", tuple(map(Item, sorted({asked[0], "name"})))),
+                ]
+            )
+        )
+        random.shuffle(agenda)
+    return agenda
+
+
+def as_specified(before: SpecifiedUser, heard: Act, chance: Chance) -> After:
+    user = before.twin()
+    hear(user, heard, chance)
+    said = respond(user, chance)
+    return After(
+        said=str(said),
+        agenda=tuple(map(str, user.agenda)),
+        constraints=tuple(user.constraints),
+        requests=tuple(user.requests.items()),
+        used=_sorted(user.used),
+        patience=user.patience,
+        told_nothing_matches=user.told_nothing_matches,
+        first_offer_pending=user.first_offer_pending,
+        last_said=str(user.last_said),
+    )
+
+
+def as_programmed(
+    simulator: UserSimulator, before: SpecifiedUser, heard: Act, chance: Chance
+) -> After:
+    start = before.twin()
+    goal = Goal(start.constraints, start.requests, start.used, start.told_nothing_matches)
+    user: User = simulator.user(goal, start.max_patience, start.parameters, chance)
+    state = user.state
+    state.agenda = Agenda(reversed(start.agenda))
+    state.patience = start.patience
+    state.last_said, state.last_heard = start.last_said, start.last_heard
+    state.first_offer_pending = start.first_offer_pending
+    said = user.answer(heard)
+    return After(
+        said=str(said),
+        agenda=tuple(map(str, reversed(list(state.agenda)))),
+        constraints=tuple(state.goal.constraints),
+        requests=tuple(state.goal.requests.items()),
+        used=_sorted(state.goal.used),
+        patience=state.patience,
+        told_nothing_matches=state.goal.told_nothing_matches,
+        first_offer_pending=state.first_offer_pending,
+        last_said=str(state.last_said),
+    )
+
+
+def probabilities(run: Callable[[Chance], After]) -> dict[After, float]:
+    found: dict[After, float] = {}
+    for after, probability in outcomes(run):
+        found[after] = found.get(after, 0.0) + probability
+    return found
+
+
+def _sorted(used: dict[str, set[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple(sorted((slot, tuple(sorted(values))) for slot, values in used.items()))
+
+
+@pytest.mark.parametrize("code", DOMAINS)
+def test_every_answer_is_as_probable_as_specified(code: str) -> None:
+    domain = domain_named(code)
+    simulator = UserSimulator(domain, legacy=True)
+    random = Random(f"users of {code}")
+    for number in range(STATES):
+        if number % PER_CAST == 0:
+            acts = RandomActs(domain, random)
+        before, heard = random_user(acts, domain), acts.system_act()
+        if random.random() < 0.2:
+            before.last_heard = heard
+        specified = probabilities(partial(as_specified, before, heard))
+        programmed = probabilities(partial(as_programmed, simulator, before, heard))
+        assert programmed == pytest.approx(specified, abs=1e-9), f"{heard} heard by {before}"
