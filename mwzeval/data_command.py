@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from mwzeval.derived import checksums_of, remembered_checksums
-from mwzeval.errors import DataError, UsageError, did_you_mean
+from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.resources import (
     DataRoot,
     PublicFile,
@@ -24,6 +24,16 @@ from mwzeval.resources import (
 )
 
 Corpora = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The public files of a benchmark: where they are, and which places each corpus reads."""
+
+    title: str
+    name: str
+    root: DataRoot
+    corpora: Corpora
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +71,32 @@ def exit_code(states: Iterable[FileState]) -> int:
     return int(any(state.is_foreign for state in states))
 
 
-def download(root: DataRoot, corpora: Corpora, corpus: str | None = None) -> list[Path]:
-    """Return the places of all public files of one corpus, or of all, after downloading them.
+def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
+    """Return the shelf of a benchmark, or its part that is one corpus; all when `name` is None.
 
-    Raises `UsageError` for an unknown corpus or a root that is not the cache, `DataError` when a
-    file cannot be downloaded.
+    Raises `UsageError` for an unknown name.
     """
-    if corpus is not None and corpus not in corpora:
-        hint = did_you_mean(corpus, corpora)
-        raise UsageError(f'unknown corpus "{corpus}"{hint} (known: {", ".join(corpora)})')
-    wanted = corpora if corpus is None else {corpus: corpora[corpus]}
-    return root.fetch(root.published_matching(p for patterns in wanted.values() for p in patterns))
+    everything = list(shelves)
+    if name is None:
+        return everything
+    for shelf in everything:
+        if name == shelf.name:
+            return [shelf]
+        if name in shelf.corpora:
+            return [replace(shelf, corpora={name: shelf.corpora[name]})]
+    known = list(dict.fromkeys(n for shelf in everything for n in (shelf.name, *shelf.corpora)))
+    raise UsageError(
+        f'unknown corpus "{shorten(name)}"{did_you_mean(name, known)} (known: {", ".join(known)})'
+    )
+
+
+def download(root: DataRoot, corpora: Corpora) -> list[Path]:
+    """Return the places of all public files of these corpora, after downloading them.
+
+    Raises `UsageError` for a root that is not the cache, `DataError` when a file cannot be
+    downloaded.
+    """
+    return root.fetch(root.published_matching(p for patterns in corpora.values() for p in patterns))
 
 
 def examples(destination: Path, source: Path | None = None) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Gates: scores that must not be under a value, nor significantly worse than a baseline's.
+"""Gates: scores that must not be under or over a value, nor significantly worse than a baseline's.
 
 Dataset-blind: scores are named as reports name them, those of a part with it behind a point
 (`inform.hotel`).
@@ -7,8 +7,8 @@ Dataset-blind: scores are named as reports name them, those of a part with it be
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from mwzeval.comparison import ComparedMeasure, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
@@ -19,6 +19,9 @@ from mwzeval.statistics import holm
 LEVEL = 0.05
 """The significance level of `worse_than`, for all its tests together (Holm)."""
 
+FAIL_UNDER, FAIL_OVER = "--fail-under", "--fail-over"
+EXAMPLES = {FAIL_UNDER: "inform=85,success=70", FAIL_OVER: "hallucination=5"}
+
 BASELINE, INPUT = "baseline", "input"
 
 WITHOUT_DIRECTION = ("richness.",)
@@ -27,10 +30,22 @@ WITHOUT_DIRECTION = ("richness.",)
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The least that a score may be."""
+    """The least that a score may be, or the most when it `is_ceiling`."""
 
     name: str
-    least: float
+    limit: float
+    is_ceiling: bool = False
+
+    @property
+    def option(self) -> str:
+        """The option that sets such gates."""
+        return FAIL_OVER if self.is_ceiling else FAIL_UNDER
+
+    def failure(self, value: float) -> str | None:
+        """Return how a value breaks this gate, None when it does not; no value (NaN) does."""
+        if value <= self.limit if self.is_ceiling else value >= self.limit:
+            return None
+        return f"{self.name} is {value:.6g}, {self.option.rpartition('-')[2]} {self.limit:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,54 +69,80 @@ def gate_name(name: str, scope: str = WHOLE) -> str:
     return name if scope == WHOLE else f"{name}.{scope}"
 
 
-def parse_gates(text: str) -> tuple[Gate, ...]:
-    """Read `inform=85,success=70`. Raises `UsageError` for anything else."""
-    return tuple(_gate(part) for part in text.split(","))
+def parse_gates(under: str | None, over: str | None = None) -> tuple[Gate, ...]:
+    """Read `inform=85,success=70`: the least that scores may be, and the most.
+
+    None is no gate. Raises `UsageError` for anything else.
+    """
+    floors = () if under is None else under.split(",")
+    ceilings = () if over is None else over.split(",")
+    return (
+        *(_gate(part, is_ceiling=False) for part in floors),
+        *(_gate(part, is_ceiling=True) for part in ceilings),
+    )
 
 
-def _gate(part: str) -> Gate:
+def _gate(part: str, *, is_ceiling: bool) -> Gate:
     name, equals, number = part.partition("=")
     try:
-        least = float(number)
+        limit = float(number)
     except ValueError:
-        least = math.nan
-    if not name.strip() or not equals or not math.isfinite(least):
+        limit = math.nan
+    gate = Gate(name.strip(), limit, is_ceiling)
+    if not gate.name or not equals or not math.isfinite(limit):
         raise UsageError(
-            f'--fail-under: "{shorten(part)}" is not of the form score=number; '
-            "write inform=85,success=70"
+            f'{gate.option}: "{shorten(part)}" is not of the form score=number; '
+            f"write {EXAMPLES[gate.option]}"
         )
-    return Gate(name.strip(), least)
+    return gate
 
 
 def resolve_gates(
-    gates: Iterable[Gate], known: Iterable[str], aliases: Mapping[str, str]
+    gates: Iterable[Gate],
+    known: Iterable[str],
+    aliases: Mapping[str, str],
+    lower: Collection[str] = (),
 ) -> tuple[Gate, ...]:
     """Return the gates with the names that the scores have.
 
-    `aliases` are other names for some. Raises `UsageError` for a score that there is none of.
+    `aliases` are other names for some; `lower` are those that are better when lower. Raises
+    `UsageError` for a score that there is none of, and for a gate that what is worse passes: one
+    that is a least of a score that is better when lower, or a most of another.
     """
     names = list(known)
-    return tuple(Gate(_resolved(gate.name, names, aliases), gate.least) for gate in gates)
+    resolved = tuple(
+        replace(gate, name=_resolved(gate.name, gate.option, names, aliases)) for gate in gates
+    )
+    for gate in resolved:
+        is_lower = gate.name in lower
+        if gate.is_ceiling != is_lower and not gate.name.startswith(WITHOUT_DIRECTION):
+            right = replace(gate, is_ceiling=is_lower)
+            raise UsageError(
+                f"{gate.option}: {gate.name} is better when {'lower' if is_lower else 'higher'}, "
+                f"so this gate would let the worst pass — write {right.option} "
+                f"{gate.name}={gate.limit:g}"
+            )
+    return resolved
 
 
-def _resolved(asked: str, known: Sequence[str], aliases: Mapping[str, str]) -> str:
+def _resolved(asked: str, option: str, known: Sequence[str], aliases: Mapping[str, str]) -> str:
     name = aliases.get(asked, asked.removesuffix(f".{WHOLE}"))
     if name in known:
         return name
     scored = ", ".join(name for name in known if name.rpartition(".")[0] not in known)
     hint = did_you_mean(asked, [*known, *(alias for alias, of in aliases.items() if of in known)])
     raise UsageError(
-        f'--fail-under: there is no score "{shorten(asked)}"{hint} (scored: {scored}; for others, '
+        f'{option}: there is no score "{shorten(asked)}"{hint} (scored: {scored}; for others, '
         "ask for their metric)"
     )
 
 
 def failures(gates: Iterable[Gate], values: Mapping[str, float]) -> Iterator[str]:
-    """Yield a line for each score that is under its gate; one without a value is."""
+    """Yield a line for each score that is beyond its gate; one without a value is."""
     for gate in gates:
-        value = values[gate.name]
-        if not value >= gate.least:
-            yield f"{gate.name} is {value:.6g}, under {gate.least:g}"
+        failure = gate.failure(values[gate.name])
+        if failure is not None:
+            yield failure
 
 
 def worse_than(system: Scored, baseline: Scored, resampling: Resampling) -> tuple[Worse, ...]:

@@ -119,6 +119,7 @@ class Scored:
                 places=measure.places,
                 scope=measure.scope,
                 interval=resampled.interval(measure, sums) if resampled else None,
+                lower_is_better=measure.lower_is_better,
             )
             for measure in self.measures
         ]

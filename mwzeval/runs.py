@@ -8,7 +8,7 @@ is split between runs, units and the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,12 @@ class Across:
     values: tuple[float, ...]
     over: AcrossRuns
     components: VarianceComponents | None
+    lower_is_better: bool = False
+
+    @property
+    def value(self) -> float:
+        """The mean over the runs, which stands for all of them."""
+        return self.over.mean
 
     @property
     def shares(self) -> tuple[float, float, float] | None:
@@ -106,6 +112,7 @@ def _across(
         values=tuple(values),
         over=across_runs(values),
         components=components,
+        lower_is_better=isinstance(measure, Measure) and measure.lower_is_better,
     )
 
 
@@ -184,9 +191,3 @@ def _value(scored: Scored, like: TypeMeasure) -> float:
     return next(
         m.value for m in scored.type_measures if (m.name, m.scope) == (like.name, like.scope)
     )
-
-
-def means(scores: tuple[Across, ...]) -> Iterator[tuple[str, str, float]]:
-    """Yield (name, scope, mean over the runs) of each score."""
-    for score in scores:
-        yield score.name, score.scope, score.over.mean

@@ -81,7 +81,8 @@ class Score:
     `value` is unrounded, in the unit that the metric documents (percent for rates and BLEU) and
     customarily shown with `places` decimals; `n` is the number of units (dialogues) behind it;
     `scope` says which part of the input it is about (a domain, say); `interval` is in the unit of
-    the value, None where none was asked for.
+    the value, None where none was asked for. Higher is better unless `lower_is_better` (or it has
+    no direction at all).
     """
 
     name: str
@@ -92,3 +93,4 @@ class Score:
     places: int = 2
     scope: str = WHOLE
     interval: Interval | None = None
+    lower_is_better: bool = False

@@ -21,6 +21,9 @@ from mwzeval.files import GZIP_MAGIC, ZSTD_MAGIC, unreadable
 PIECE = 2**14
 """Bytes read at a time; few, because they may be many more when decompressed."""
 
+MOST_OF_ZSTD = 2**10
+"""Bytes of zstd decompressed at a time: even so few may be 32 MB."""
+
 SENSIBLE_LINE = 2**22
 LONGEST_LINE = 2**26
 """Bytes of a line, some thousand times as long as a dialogue."""
@@ -148,18 +151,22 @@ def pieces(path: str) -> Iterator[bytes]:
     """Yield the content of a file, decompressed, piece by piece."""
     if is_url(path):
         with _remote(path), _fsspec().open(path, "rb") as stream:
-            yield from _decompressed(stream, path)
+            yield from decompressed(stream, path)
         return
     try:
         with Path(path).open("rb") as stream:
-            yield from _decompressed(stream, path)
+            yield from decompressed(stream, path)
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name
         raise unreadable(path, str(error)) from None
 
 
-def _decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
+def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield what is in a stream, as its name or first bytes say, piece by piece.
+
+    Raises `InputError` when it is damaged or ends too early.
+    """
     first = stream.read(PIECE)
     if name.endswith(".gz") or first.startswith(GZIP_MAGIC):
         yield from _members(stream, first, name, "gzip")
@@ -171,7 +178,7 @@ def _decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
             first = stream.read(PIECE)
 
 
-def _members(stream: IO[bytes], piece: bytes, name: str, kind: str) -> Iterator[bytes]:
+def _members(stream: IO[bytes], read: bytes, name: str, kind: str) -> Iterator[bytes]:
     """Decompress gzip members or zstd frames one after the other; each must be whole."""
     import zstandard
 
@@ -180,16 +187,19 @@ def _members(stream: IO[bytes], piece: bytes, name: str, kind: str) -> Iterator[
             return zstandard.ZstdDecompressor().decompressobj()
         return zlib.decompressobj(wbits=31)
 
+    at_once = MOST_OF_ZSTD if kind == "zstd" else PIECE
     member = new()
     begun = True  # an empty file is no whole member
     try:
-        while piece:
+        while read:
+            piece, read = read[:at_once], read[at_once:]
             yield member.decompress(piece)
             begun = not member.eof
-            # What is behind the end of one is the beginning of the next.
-            piece = member.unused_data if member.eof else b""
-            piece = piece or stream.read(PIECE)
-            if member.eof and piece:
+            if member.eof:
+                # What is behind the end of one is the beginning of the next.
+                read = member.unused_data + read
+            read = read or stream.read(PIECE)
+            if member.eof and read:
                 member = new()
     except (zlib.error, zstandard.ZstdError) as error:
         raise unreadable(name, f"not a complete {kind} file ({error})") from None

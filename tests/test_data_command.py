@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mwzeval.cli import main
 from mwzeval.data_command import (
+    Shelf,
+    chosen,
     download,
     examples,
     exit_code,
@@ -14,7 +17,7 @@ from mwzeval.data_command import (
     verify,
 )
 from mwzeval.errors import DataError, UsageError
-from mwzeval.resources import DataRoot, Origin, PublicFile
+from mwzeval.resources import DataRoot, Origin, PublicFile, embedded, public_files
 
 CORPORA = {"old": ("db/*.json", "old.zip", "old.json"), "new": ("db/*.json", "new/*.json")}
 CONTENT = b"published"
@@ -110,16 +113,88 @@ def test_a_folder_that_does_not_exist_yet_has_everything_missing(tmp_path: Path)
 def test_a_download_of_what_is_there_needs_no_network(tmp_path: Path) -> None:
     contents = dict.fromkeys(("db/hotel.json", "new/1.json", "new/2.json"), CONTENT)
     root = root_with(tmp_path, contents, "cache")
-    assert download(root, CORPORA, "new") == [tmp_path / place for place in contents]
+    assert download(root, {"new": CORPORA["new"]}) == [tmp_path / place for place in contents]
     with pytest.raises(DataError, match=r"old\.zip: the network is forbidden"):
         download(root, CORPORA)
 
 
-def test_a_download_is_for_known_corpora_and_for_the_cache(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r'"neww" — did you mean "new"\? \(known: old, new\)'):
-        download(root_with(tmp_path, {}, "cache"), CORPORA, "neww")
+def test_a_download_is_for_the_cache(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="used as it is"):
-        download(root_with(tmp_path, {}), CORPORA, "new")
+        download(root_with(tmp_path, {}), CORPORA)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (None, {"first": ["old", "new"], "second": ["second"]}),
+        ("first", {"first": ["old", "new"]}),
+        ("new", {"first": ["new"]}),
+        ("second", {"second": ["second"]}),
+    ],
+)
+def test_a_benchmark_or_a_corpus_of_it_is_chosen_by_name(
+    tmp_path: Path, name: str | None, expected: dict[str, list[str]]
+) -> None:
+    root = root_with(tmp_path, {}, "cache")
+    shelves = [
+        Shelf("First", "first", root, CORPORA),
+        Shelf("Second", "second", root, {"second": ("*.json",)}),
+    ]
+    assert {shelf.name: list(shelf.corpora) for shelf in chosen(shelves, name)} == expected
+    with pytest.raises(UsageError, match=r'"neww" — did you mean "new"\? \(known: first, old, new'):
+        chosen(shelves, "neww")
+
+
+TABLES = {
+    "multiwoz": "public_files.tsv",
+    "crosswoz": "crosswoz/public_files.tsv",
+    "pydial": "pydial/public_files.tsv",
+}
+OF_NO_CORPUS = ("predictions/", "references/", "data/MultiWOZ_2.2/schema.json")
+"""Published responses, other references, a schema: files that no corpus is made of."""
+
+
+def listed(shown: str) -> set[str]:
+    return {line.split()[1] for line in shown.splitlines() if line.startswith("missing ")}
+
+
+@pytest.mark.parametrize("name", [None, *TABLES])
+def test_status_lists_every_public_file_of_every_benchmark(
+    name: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    tables = list(TABLES.values()) if name is None else [TABLES[name]]
+    files = {file.local for table in tables for file in public_files(embedded(*table.split("/")))}
+    files = {file for file in files if not file.startswith(OF_NO_CORPUS)}
+    assert main(["data", "status", "--offline", *([name] if name else [])]) == 0
+    shown = capsys.readouterr().out
+    assert listed(shown) == files
+    titles = [line.partition(":")[0] for line in shown.splitlines() if ": /" in line]
+    assert titles == (["MultiWOZ", "CrossWOZ", "PyDial"] if name is None else titles[:1])
+
+
+def test_verify_tells_a_foreign_file_of_any_benchmark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pydial" / "ontology").mkdir(parents=True)
+    (tmp_path / "pydial" / "ontology" / "CamRestaurants-rules.json").write_text("{}")
+    for name, code in (("pydial", 1), ("crosswoz", 0)):
+        assert main(["data", "verify", name, "--data", str(tmp_path)]) == code
+        assert ("different" in capsys.readouterr().out) is bool(code)
+    assert main(["data", "verify", "--data", str(tmp_path)]) == 1
+
+
+def test_a_download_of_one_benchmark_names_its_files(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    for name, file in (("pydial", "db/Laptops11-dbase.db"), ("crosswoz", "crosswoz/val.json.zip")):
+        assert main(["data", "download", name, "--offline"]) == 2
+        told = capsys.readouterr().err
+        assert "cannot download" in told
+        assert file in told
+    assert main(["data", "download", "pydail", "--offline"]) == 2
+    assert 'did you mean "pydial"?' in capsys.readouterr().err
 
 
 def test_examples_are_copied_and_never_overwrite(tmp_path: Path) -> None:

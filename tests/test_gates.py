@@ -21,7 +21,10 @@ from tests.places import ROOT, read_json, sample_predictions
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
-KNOWN = ("inform", "inform.hotel", "success", "bleu.sample", "dst.joint_accuracy")
+LOWER = frozenset({"hallucination", "hallucination.names"})
+"""Better when lower."""
+KNOWN = ("inform", "inform.hotel", "success", "bleu.sample", "dst.joint_accuracy", *sorted(LOWER))
+KNOWN += ("richness.average_length",)
 
 
 @pytest.fixture(autouse=True)
@@ -31,8 +34,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def resolved(text: str) -> tuple[Gate, ...]:
-    return resolve_gates(parse_gates(text), KNOWN, {"bleu": "bleu.sample"})
+def resolved(under: str | None, over: str | None = None) -> tuple[Gate, ...]:
+    return resolve_gates(parse_gates(under, over), KNOWN, {"bleu": "bleu.sample"}, LOWER)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,7 @@ def resolved(text: str) -> tuple[Gate, ...]:
 def test_gates_are_scores_with_the_least_they_may_be(
     text: str, expected: list[tuple[str, float]]
 ) -> None:
-    assert [(gate.name, gate.least) for gate in resolved(text)] == expected
+    assert [(gate.name, gate.limit) for gate in resolved(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -73,6 +76,71 @@ def test_gates_that_make_no_sense_are_refused_in_one_line(text: str, message: st
         resolved(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("under", "over", "message"),
+    [
+        ("hallucination=5", None, "--fail-under: hallucination is better when lower, so this gate"),
+        ("inform=85,hallucination.names=5", None, "write --fail-over hallucination.names=5"),
+        (None, "inform=85", "--fail-over: inform is better when higher, so this gate"),
+        (None, "bleu=17.5", "write --fail-under bleu.sample=17.5"),
+        (None, "halucination=5", '--fail-over: there is no score "halucination" — did you mean'),
+        (None, "hallucination", "--fail-over: "),
+    ],
+)
+def test_a_gate_that_would_reward_what_is_worse_names_the_right_option(
+    under: str | None, over: str | None, message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolved(under, over)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_scores_without_direction_may_have_both_gates() -> None:
+    gates = resolved("richness.average_length=8", "richness.average_length=20,hallucination=5")
+    values = {"richness.average_length": 21.0, "hallucination": 5.0}
+    assert list(failures(gates, values)) == ["richness.average_length is 21, over 20"]
+    values = {"richness.average_length": 7.0, "hallucination": float("nan")}
+    assert list(failures(gates, values)) == [
+        "richness.average_length is 7, under 8",
+        "hallucination is nan, over 5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "fails"), [(5.001, True), (5.0, False), (0.0, False), (float("nan"), True)]
+)
+def test_a_score_fails_when_it_is_over_its_gate_unrounded(value: float, fails: bool) -> None:
+    (gate,) = resolved(None, "hallucination=5")
+    assert bool(list(failures([gate], {"hallucination": value}))) is fails
+
+
+LEXICALIZED = str(ROOT / "predictions" / "sample-lexicalized.json")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-g", LEXICALIZED],
+        ["-g", "--shards", LEXICALIZED],
+        ["-g", "--runs", LEXICALIZED, "copy.json"],
+        ["--benchmark", "crosswoz", str(ROOT / "predictions" / "crosswoz-sample-nlg.json")],
+    ],
+    ids=["one", "shards", "runs", "crosswoz"],
+)
+def test_scores_that_are_better_when_lower_have_a_ceiling_everywhere(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    (elsewhere / "copy.json").write_bytes(Path(LEXICALIZED).read_bytes())
+    name = "nlg.missing_values.system" if "--benchmark" in arguments else "hallucination"
+    evaluate = ["evaluate", "-q", *arguments]
+    assert main([*evaluate, "--fail-under", f"{name}=0"]) == 2
+    assert f"--fail-over {name}=0" in capsys.readouterr().err
+    assert main([*evaluate, "--fail-over", f"{name}=100"]) == 0
+    assert main([*evaluate, "--fail-over", f"{name}=-1"]) == 1
+    assert f"failed: {name} is " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -399,7 +399,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_its_reason(
 
 
 def test_a_key_pressed_during_a_download_leaves_nothing(own_cache: Path, mirror: Mirror) -> None:
-    file = mirror.serve(listed("a.json"), pause=0.2)
+    file = mirror.serve(listed("a.json"), pause=1.0)
     process = in_another_process(own_cache / "x", file)
     wait_for_a_partial_file(own_cache / "x")
     process.send_signal(signal.SIGINT)
@@ -411,7 +411,7 @@ def test_a_key_pressed_during_a_download_leaves_nothing(own_cache: Path, mirror:
 def test_a_killed_download_leaves_nothing_at_the_place_and_is_tidied_later(
     own_cache: Path, mirror: Mirror
 ) -> None:
-    file = mirror.serve(listed("a.json"), pause=0.2)
+    file = mirror.serve(listed("a.json"), pause=1.0)
     process = in_another_process(own_cache / "x", file)
     partial = wait_for_a_partial_file(own_cache / "x")
     process.kill()

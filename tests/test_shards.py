@@ -20,7 +20,7 @@ from mwzeval.errors import InputError, UsageError
 from mwzeval.evaluator import Evaluator
 from mwzeval.report.json import to_json, to_plain
 from mwzeval.shards import evaluate_shards, one_after_the_other
-from mwzeval.streams import PIECE, content, expand, lines
+from mwzeval.streams import PIECE, content, expand, lines, pieces
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
 
@@ -314,3 +314,12 @@ def test_long_lines_are_put_together_and_endless_ones_refused(
     monkeypatch.setattr("mwzeval.streams.LONGEST_LINE", 2 * PIECE)
     with pytest.raises(InputError, match="a line is longer than"):
         list(lines(str(path)))
+
+
+def test_what_unpacks_to_much_comes_in_pieces_that_fit_into_memory(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.jsonl.zst"
+    size = 200_000_000
+    path.write_bytes(zstandard.compress(bytes(size)))
+    lengths = [len(piece) for piece in pieces(str(path))]
+    assert sum(lengths) == size
+    assert max(lengths) < 40_000_000

@@ -31,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     parser.add_argument("--limit", type=int, default=15, metavar="N", help="exchanges at most")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="end a dialogue whose system or user takes longer for one call (default: wait)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
     parser.add_argument("--processes", type=int, default=1, metavar="N", help="change no result")
     parser.add_argument("-o", "--output", metavar="FILE.jsonl", help="where the dialogues go")
@@ -101,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         resume=arguments.resume,
         about=about,
         progress=False if arguments.quiet else None,
+        time_limit=arguments.time_limit,
     )
     if arguments.json:
         print(json.dumps(summary.to_json(), indent=1, ensure_ascii=False))

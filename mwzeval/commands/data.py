@@ -1,28 +1,43 @@
-"""Show, download or verify the corpus files; copy the example predictions.
+"""Show, download or verify the public files of all benchmarks; copy the example predictions.
 
 status    which files are there
-download  fetch the files of a corpus (default: of all) into the user's cache
+download  fetch files into the user's cache
 verify    read all files and compare their checksums with the published ones
 examples  copy the example predictions into a folder
+
+The first three are about all benchmarks, or about one benchmark or corpus, such as
+  mwzeval data download crosswoz
+The data of DSTC7 are not public files that could be fetched; docs/dstc7.md says how they are named.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mwzeval.commands.arguments import add_data
 from mwzeval.multiwoz.choices import SAMPLE
+
+if TYPE_CHECKING:
+    from mwzeval.data_command import Shelf
+
+ACTIONS = {
+    "status": "which files are there",
+    "download": "fetch files into the user's cache",
+    "verify": "compare checksums with the published ones",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add_data(actions.add_parser("status", help="which files are there"))
-    download = actions.add_parser("download", help="fetch files into the user's cache")
-    download.add_argument("corpus", nargs="?", metavar="CORPUS", help="default: all corpora")
-    add_data(download)
-    add_data(actions.add_parser("verify", help="compare checksums with the published ones"))
+    for name, what in ACTIONS.items():
+        action = actions.add_parser(name, help=what)
+        action.add_argument(
+            "corpus", nargs="?", metavar="NAME", help="a benchmark or corpus (default: all)"
+        )
+        add_data(action)
     examples = actions.add_parser("examples", help="copy the example predictions into a folder")
     examples.add_argument("folder", nargs="?", default="predictions", metavar="DIR")
 
@@ -30,19 +45,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do it; return 1 when `verify` finds a file that is not the published one, else 0."""
     from mwzeval import data_command
-    from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
 
     if arguments.action == "examples":
         for path in data_command.examples(Path(arguments.folder)):
             print(path)
         return 0
-    corpora = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
-    root = corpus_root("multiwoz-2.2", arguments.data, offline=arguments.offline)
+    shelves = data_command.chosen(_shelves(arguments), arguments.corpus)
     if arguments.action == "download":
-        for path in data_command.download(root, corpora, arguments.corpus):
-            print(path)
+        for shelf in shelves:
+            for path in data_command.download(shelf.root, shelf.corpora):
+                print(path)
         return 0
-    look = data_command.verify if arguments.action == "verify" else data_command.status
-    states = look(root, corpora)
-    print(data_command.format_states(root, states))
-    return data_command.exit_code(states) if arguments.action == "verify" else 0
+    verify = arguments.action == "verify"
+    look = data_command.verify if verify else data_command.status
+    states = [look(shelf.root, shelf.corpora) for shelf in shelves]
+    shown = (
+        f"{shelf.title}: {data_command.format_states(shelf.root, of_shelf)}\n"
+        for shelf, of_shelf in zip(shelves, states, strict=True)
+    )
+    print("\n".join(shown), end="")
+    return max(map(data_command.exit_code, states)) if verify else 0
+
+
+def _shelves(arguments: argparse.Namespace) -> list[Shelf]:
+    """Return the files of every benchmark that has a table of public files."""
+    from mwzeval.crosswoz import places as crosswoz
+    from mwzeval.data_command import Shelf
+    from mwzeval.dialogue_management import domain_files as pydial
+    from mwzeval.multiwoz import corpus as multiwoz
+
+    data, offline = arguments.data, arguments.offline
+    of_multiwoz = {
+        name: multiwoz.places(layout) for name, layout in multiwoz.CORPORA.items() if name != SAMPLE
+    }
+    return [
+        Shelf(
+            "MultiWOZ",
+            "multiwoz",
+            multiwoz.corpus_root("multiwoz-2.2", data, offline=offline),
+            of_multiwoz,
+        ),
+        Shelf(
+            "CrossWOZ",
+            crosswoz.NAME,
+            crosswoz.corpus_root(data=data, offline=offline),
+            crosswoz.corpus_places(),
+        ),
+        Shelf(
+            "PyDial",
+            pydial.FOLDER,
+            pydial.data_root(data, offline=offline),
+            {pydial.FOLDER: pydial.DOWNLOADED},
+        ),
+    ]

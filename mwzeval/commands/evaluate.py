@@ -20,7 +20,14 @@ from mwzeval.commands.arguments import (
     add_references,
     reading,
 )
-from mwzeval.commands.outcome import add_gates, add_output, add_strictness, finish, under, warn
+from mwzeval.commands.outcome import (
+    add_gates,
+    add_output,
+    add_strictness,
+    failed_gates,
+    finish,
+    warn,
+)
 from mwzeval.commands.sharded import add_sharding, is_sharded, report_of_shards
 from mwzeval.multiwoz.choices import OWN_FORMAT
 
@@ -105,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("--dst-errors needs a --dst-rule, such as --dst-rule exact")
     from mwzeval.gates import parse_gates
 
-    gates = () if arguments.fail_under is None else parse_gates(arguments.fail_under)
+    gates = parse_gates(arguments.fail_under, arguments.fail_over)
     if is_sharded(arguments, files):
         return _score_shards(arguments, files, gates)
     if arguments.runs:
@@ -145,8 +152,7 @@ def _score_one(arguments: argparse.Namespace, file: str, gates: Sequence[Gate]) 
     predictions = read_predictions(file)
     baseline = None if arguments.fail_below is None else read_predictions(arguments.fail_below)
     report = evaluator.report(predictions, file=file, progress=not arguments.quiet)
-    values = {(score.name, score.scope): score.value for score in report.scores}
-    failed = under(gates, values, _aliases(report.meta["corpus"]))
+    failed = failed_gates(gates, report.scores, _aliases(report.meta["corpus"]))
     warn(arguments, report.warnings)
     if baseline is not None:
         failed += _worse(arguments, evaluator, predictions, baseline, file)
@@ -178,8 +184,7 @@ def _score_shards(
     if arguments.format == PAGE:
         arguments.parser.error("the page shows single dialogues, and of shards there are sums")
     report = report_of_shards(arguments, _evaluator(arguments), files)
-    values = {(score.name, score.scope): score.value for score in report.scores}
-    failed = under(gates, values, _aliases(report.meta["corpus"]))
+    failed = failed_gates(gates, report.scores, _aliases(report.meta["corpus"]))
     warn(arguments, report.warnings)
     document = summary(report, places=arguments.places)
     shown = state_errors(report) if arguments.dst_errors else document
@@ -204,7 +209,7 @@ def _score_runs(arguments: argparse.Namespace, files: Sequence[str], gates: Sequ
     from mwzeval.report.formats import render
     from mwzeval.report.json import plain_problem
     from mwzeval.report.runs import runs_document
-    from mwzeval.runs import across, means
+    from mwzeval.runs import across
 
     evaluator = _evaluator(arguments)
     runs = {
@@ -215,8 +220,7 @@ def _score_runs(arguments: argparse.Namespace, files: Sequence[str], gates: Sequ
     warnings = [warning for run in runs.values() for warning in run.checked.warnings]
     first = runs[files[0]].checked
     gold = first.scorer.gold
-    values = {(name, scope): mean for name, scope, mean in means(scores)}
-    failed = under(gates, values, _aliases(gold.corpus))
+    failed = failed_gates(gates, scores, _aliases(gold.corpus))
     warn(arguments, warnings)
     document = runs_document(
         scores,

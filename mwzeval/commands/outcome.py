@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from mwzeval.errors import InputError, Problem
 if TYPE_CHECKING:
     from mwzeval.gates import Gate
     from mwzeval.report.sheet import Document
+    from mwzeval.runs import Across
+    from mwzeval.score import Score
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -40,6 +42,11 @@ def add_gates(parser: argparse.ArgumentParser, example: str) -> None:
         "--fail-under",
         metavar="SCORE=N,…",
         help=f"fail when a score is under its number: {example}",
+    )
+    gates.add_argument(
+        "--fail-over",
+        metavar="SCORE=N,…",
+        help="fail when a score that is better when lower is over its number",
     )
     gates.add_argument(
         "--fail-below",
@@ -72,14 +79,16 @@ def warn(arguments: argparse.Namespace, warnings: Sequence[Problem]) -> None:
         sys.stderr.write(warnings_text(warnings))
 
 
-def under(
-    gates: Sequence[Gate], values: Mapping[tuple[str, str], float], aliases: Mapping[str, str]
+def failed_gates(
+    gates: Sequence[Gate], scores: Iterable[Score | Across], aliases: Mapping[str, str]
 ) -> list[str]:
-    """Return a line for each gate whose score, (name, scope) in `values`, is under its number."""
+    """Return a line for each gate whose score is beyond its number; of runs the mean counts."""
     from mwzeval.gates import failures, gate_name, resolve_gates
 
-    named = {gate_name(name, scope): value for (name, scope), value in values.items()}
-    return list(failures(resolve_gates(gates, named, aliases), named))
+    named = {gate_name(score.name, score.scope): score for score in scores}
+    lower = {name for name, score in named.items() if score.lower_is_better}
+    values = {name: score.value for name, score in named.items()}
+    return list(failures(resolve_gates(gates, named, aliases, lower), values))
 
 
 def finish(

@@ -61,17 +61,20 @@ def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predi
     )
 
 
-def copied_exchanges(dialogue: Dialogue, *, own_states: bool = False) -> tuple[Predicted, ...]:
-    """Return what came a turn before, as if it were predicted; nothing comes before the first.
+def copied_exchanges(
+    dialogue: Dialogue, *, with_acts: bool = True, own_states: bool = False
+) -> tuple[Predicted, ...]:
+    """Return what the same side said and had a turn before, in gold, as if it were predicted.
 
-    The state is the gold state from which the turn starts, or with `own_states` the copy's own
-    before it, which never has anything in it.
+    Before the first there is nothing: no acts, no words, nothing selected. The state is the gold
+    state from which the turn starts, or with `own_states` the copy's own before it, which never has
+    anything in it. `with_acts` says whether the system's acts are among them.
     """
     user_state = tuple(line.with_value(line.value, expressed=False) for line in dialogue.goal)
     before = Predicted(
         user_acts=(),
         state=empty_state(),
-        system_acts=(),
+        system_acts=() if with_acts else None,
         system_acts_nlu=(),
         selected={},
         user_state=user_state,
@@ -79,7 +82,8 @@ def copied_exchanges(dialogue: Dialogue, *, own_states: bool = False) -> tuple[P
         response="",
     )
     copied = []
-    for exchange, as_gold in zip(dialogue.exchanges, gold_exchanges(dialogue), strict=True):
+    gold = gold_exchanges(dialogue, with_acts=with_acts)
+    for exchange, as_gold in zip(dialogue.exchanges, gold, strict=True):
         copied.append(before)
         state = before.state if own_states else exchange.system.last_query
         before = replace(as_gold, state=state)

@@ -12,6 +12,7 @@ from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.predictions import Predictions, check_predictions, read_predictions
 from mwzeval.crosswoz.scored_tracks import AnyScores, scores_of
+from mwzeval.crosswoz.services import check_services
 from mwzeval.crosswoz.spelling import note_spelling
 from mwzeval.crosswoz.tracks import (
     GOLD_PREVIOUS_STATE,
@@ -85,6 +86,9 @@ def check(predictions: Any, gold: Gold, options: Options, findings: Findings) ->
             allow_partial=options.allow_partial,
             other_folds=gold.other_folds,
         )
+        if findings.errors:
+            return None
+        check_services(typed, gold, findings)
         if findings.errors:
             return None
         note_spelling(typed, gold.fold, tracks, findings)

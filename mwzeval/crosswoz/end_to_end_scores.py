@@ -1,4 +1,4 @@
-"""Inform and Success of a system end to end, on the corpus' own dialogues."""
+"""Inform, Success and BLEU of a system end to end, on the corpus' own dialogues."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mwzeval.crosswoz.dialogues import Dialogue
 from mwzeval.crosswoz.outcomes import outcome_of
 from mwzeval.crosswoz.predictions import Predicted
 from mwzeval.crosswoz.success import Judgement, judge
+from mwzeval.crosswoz.text_scores import TextScores
 from mwzeval.crosswoz.track_scores import TYPE_SCOPES, Sign, percentage
 from mwzeval.measure import Measure
 from mwzeval.score import WHOLE
@@ -22,17 +23,32 @@ SCOPES = (WHOLE, *TYPE_SCOPES)
 class EndToEndScores:
     """Share of dialogues in which every venue is right, and of those with right answers, too.
 
-    `by_acts` says whether the system's acts are predicted or only its words.
+    `texts` scores the responses. `by_acts` says whether the system's acts are predicted or only its
+    words.
     """
 
     database: Database
+    texts: TextScores
     by_acts: bool = False
-    main: tuple[str, ...] = ("e2e.inform", "e2e.success")
+
+    @property
+    def main(self) -> tuple[str, ...]:
+        """The names of the measures that baselines are shown for."""
+        return ("e2e.inform", "e2e.success", *self.texts.main)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The additive numbers of a row."""
-        return outcome_columns(OUTCOMES)
+        return (*outcome_columns(OUTCOMES), *self.texts.columns)
+
+    def rows(
+        self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
+    ) -> dict[str, dict[str, float]]:
+        """Return the numbers of each dialogue. Raises `DependencyError` without jieba."""
+        of_texts = self.texts.rows(gold, predicted)
+        return {
+            name: self.row(gold[name], said) | of_texts[name] for name, said in predicted.items()
+        }
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
         """Return the outcomes of one dialogue."""
@@ -44,7 +60,7 @@ class EndToEndScores:
         return judge(gold.goal, outcome_of(gold, predicted, self.database), self.database)
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield Inform and Success, by goal type."""
+        """Yield Inform, Success and BLEU-4, by goal type."""
         signature = sign("e2e", {"told": "acts" if self.by_acts else "text", "user": "corpus"})
         for name, label in OUTCOMES.items():
             for scope in SCOPES:
@@ -59,6 +75,7 @@ class EndToEndScores:
                         cases=cases,
                         outcome=outcome,
                     )
+        yield from self.texts.measures(sign, sums)
 
 
 def outcome_columns(names: Sequence[str] | Mapping[str, str]) -> tuple[str, ...]:

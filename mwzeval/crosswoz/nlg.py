@@ -18,6 +18,7 @@ from mwzeval.crosswoz.dialogues import Dialogue
 from mwzeval.crosswoz.names import NOTHING
 from mwzeval.crosswoz.protocols import Side
 from mwzeval.crosswoz.references import References, as_compared, turns_of, values_of
+from mwzeval.crosswoz.tracks import NLG
 from mwzeval.crosswoz.word_tokens import words_of
 from mwzeval.metrics.multi_reference_bleu import MultiReferenceBleu, SegmentCounts, segment_counts
 from mwzeval.statistics import Sums
@@ -33,13 +34,17 @@ class NlgScorer:
     side: Side
     gold: Mapping[str, Dialogue]
     references: References
+    prefix: str
     bleu: MultiReferenceBleu
 
     @classmethod
-    def of(cls, dialogues: Mapping[str, Dialogue], side: Side) -> NlgScorer:
-        """Return a scorer whose references are all sentences of these dialogues."""
-        references = References.of(dialogues.values(), side)
-        return cls(side, dialogues, references, MultiReferenceBleu(f"nlg.{side}.bleu4"))
+    def of(cls, dialogues: Mapping[str, Dialogue], side: Side, track: str = NLG.name) -> NlgScorer:
+        """Return a scorer whose references are all sentences of these dialogues.
+
+        Its columns begin with the name of the track.
+        """
+        references, prefix = References.of(dialogues.values(), side), f"{track}.{side}"
+        return cls(side, dialogues, references, prefix, MultiReferenceBleu(f"{prefix}.bleu4"))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,7 +53,7 @@ class NlgScorer:
 
     @property
     def _counts(self) -> tuple[str, ...]:
-        return tuple(f"nlg.{self.side}.{name}" for name in ("turns", "values", "missing"))
+        return tuple(f"{self.prefix}.{name}" for name in ("turns", "values", "missing"))
 
     def rows(self, responses: Responses) -> dict[str, dict[str, float]]:
         """Return the numbers of each dialogue that has texts.
@@ -98,7 +103,8 @@ class NlgScorer:
     def missing_rate(self, sums: Sums) -> NDArray[np.float64]:
         """Return the share of values that are not in the text, in percent, of summed rows."""
         _, values, missing = self._counts
-        rate: NDArray[np.float64] = 100 * sums[missing] / sums[values]
+        with np.errstate(invalid="ignore"):  # no value is to be said: there is no share
+            rate: NDArray[np.float64] = 100 * sums[missing] / sums[values]
         return rate
 
     def references_a_turn(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from mwzeval.crosswoz.acts import (
@@ -20,6 +20,7 @@ from mwzeval.crosswoz.acts import (
     USER_GENERAL,
     USER_INTENTS,
     Act,
+    parse_act,
 )
 from mwzeval.crosswoz.names import (
     ADDRESS,
@@ -91,6 +92,22 @@ def slots_of(intent: str, domain: str) -> Collection[str]:
     if intent == NO_OFFER:
         return (NONE,)
     return tuple(slot for slot in ACT_SLOTS[domain] if slot != SERVICES)
+
+
+def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
+    """Yield the kind of every mistake in plain acts, and a sentence about it."""
+    if not isinstance(raw, list | tuple):
+        yield "not-an-act", "acts are not a list"
+        return
+    for item in raw:
+        try:
+            act = parse_act(item)
+        except ValueError as error:
+            yield "not-an-act", str(error)
+            continue
+        mistake = wrong_in(side, act.intent, act.domain, act.slot)
+        if mistake is not None:
+            yield mistake
 
 
 def wrong_slot(domain: str, slot: str | None = None) -> tuple[str, str] | None:

@@ -16,6 +16,24 @@ from mwzeval.resources import DataRoot, embedded, locate
 NAME = "crosswoz"
 PUBLIC_FILES = "public_files.tsv"
 SYSTEM_VOCABULARY = ("extra/sys_da_voc.json", "crosswoz/sys_da_voc.json", "sys_da_voc.json")
+TEMPLATES = "templates/*_template_nlg.json"
+"""The published templates; mwzeval brings its own, which are used unless others are named."""
+
+
+def corpus_places() -> dict[str, tuple[str, ...]]:
+    """Return what there is of CrossWOZ → patterns of the places in a data root that it lies at."""
+    # The vocabulary of users lies beside that of systems.
+    vocabularies = [place.replace("sys_", "*_") for place in SYSTEM_VOCABULARY]
+    corpora = {
+        f"{NAME}-{name}": (
+            *(place.format(fold=fold) for place in revision.dialogues for fold in FOLDS),
+            *(place.format(table="*") for place in revision.tables),
+            *vocabularies,
+        )
+        for name, revision in REVISIONS.items()
+        if name != SAMPLE
+    }
+    return {**corpora, f"{NAME}-templates": (TEMPLATES,)}
 
 
 def corpus_root(

@@ -30,6 +30,7 @@ from mwzeval.crosswoz.tracks import (
     NLG,
     NLU,
     POLICY,
+    RESPONSE,
     SIMULATOR,
     SYSTEM_ACTS,
     SYSTEM_ACTS_NLU,
@@ -38,7 +39,7 @@ from mwzeval.crosswoz.tracks import (
 from mwzeval.measure import Measure, Scored
 from mwzeval.table import Table
 
-AnyScores = TrackScores | TextScores
+AnyScores = TrackScores | TextScores | EndToEndScores
 """Scores of dialogues one by one, or of all their texts at once."""
 Source = Callable[[Dialogue], Sequence[Predicted]]
 """Returns what is predicted for a dialogue."""
@@ -59,7 +60,8 @@ def scores_of(
     if track is SIMULATOR:
         return SimulatorScores()
     if track is END_TO_END:
-        return EndToEndScores(gold.database, by_acts=SYSTEM_ACTS in needed)
+        texts = TextScores.of(gold.fold.dialogues, (RESPONSE,), track.name)
+        return EndToEndScores(gold.database, texts, by_acts=SYSTEM_ACTS in needed)
     assert track is NLG, "all tracks are here"
     return TextScores.of(gold.fold.dialogues, needed)
 
@@ -68,14 +70,14 @@ def baseline_of(
     baseline: str, track: Track, gold: Gold, scores: AnyScores, conditioning: str | None
 ) -> Source | None:
     """Return a baseline's predictions for a track; None where it makes no sense."""
+    with_acts = not isinstance(scores, EndToEndScores) or scores.by_acts
     if baseline == GOLD:
-        with_acts = track is not END_TO_END or getattr(scores, "by_acts", True)
         return partial(gold_exchanges, with_acts=with_acts)
     if baseline == CEILING and track is POLICY:
         return partial(ceiling_exchanges, vocabulary=gold.system_vocabulary)
-    if baseline == COPY_PREVIOUS and track not in (NLG, END_TO_END):
-        own = conditioning not in (None, GOLD_PREVIOUS_STATE)
-        return partial(copied_exchanges, own_states=own)
+    if baseline == COPY_PREVIOUS:
+        own = track is DST and conditioning != GOLD_PREVIOUS_STATE
+        return partial(copied_exchanges, with_acts=with_acts, own_states=own)
     return None
 
 
@@ -87,8 +89,8 @@ def scored(
     predicted = {name: source(dialogues[name]) for name in units}
     rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
     for of_track in scores:
-        if isinstance(of_track, TextScores):
-            for name, row in of_track.rows(predicted).items():
+        if isinstance(of_track, TextScores | EndToEndScores):
+            for name, row in of_track.rows(dialogues, predicted).items():
                 rows[name].update(row)
         else:
             for name, said in predicted.items():

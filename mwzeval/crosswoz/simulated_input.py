@@ -12,16 +12,18 @@ from mwzeval.crosswoz.dialogues import Goal
 from mwzeval.crosswoz.findings import Findings, Place, found
 from mwzeval.crosswoz.goal_generator import goal_type
 from mwzeval.crosswoz.names import GOAL_TYPES
+from mwzeval.crosswoz.ontology import mistakes_in
 from mwzeval.crosswoz.prediction_fields import checked_user_state
 from mwzeval.crosswoz.predictions import DIALOGUE, META, TURNS
 from mwzeval.crosswoz.text_files import chinese_text
-from mwzeval.crosswoz.tracks import USER_STATE
+from mwzeval.crosswoz.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files import parse_json_lines, read_bytes
 
 GOAL, FINAL_GOAL, GOAL_TYPE = "goal", "final_goal", "goal_type"
 FINISHED, N_TURNS = "finished", "n_turns"
 PER_TYPE = "per_type"
+SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,15 @@ def _check_is_whole(wanted: object, dialogues: Iterable[Simulated], findings: Fi
         )
 
 
+def _note_acts(name: str, turns: Sequence[Mapping[str, Any]], findings: Findings) -> None:
+    """Warn of acts that do not exist: nobody has understood them, and a score cannot tell."""
+    for turn, exchange in enumerate(turns):
+        for key, side in SIDES.items():
+            for kind, message in mistakes_in(side, exchange.get(key) or ()):
+                told = f"{message}; acts are in no score of a simulation, but were in its talk"
+                findings.warning(kind, told, dialogue=name, turn=turn, key=key)
+
+
 def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulated | None:
     before = len(findings.errors)
 
@@ -146,6 +157,7 @@ def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulat
         wrong(FINAL_GOAL, "the lines of the goal, in its order")
     if len(findings.errors) > before:
         return None
+    _note_acts(name, turns, findings)
     said = raw.get(GOAL_TYPE, goal_type(goal))
     if said != goal_type(goal):
         known = f"{did_you_mean(str(said), GOAL_TYPES)} (known: {', '.join(GOAL_TYPES)})"

@@ -6,6 +6,7 @@ finished when the user terminates within 15 turns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,6 +40,7 @@ Level = Literal["act", "text"]
 LEVELS: tuple[Level, ...] = ("act", "text")
 MOST_EXCHANGES = 15
 """After so many turns of the user a dialogue is given up."""
+Note = Callable[[SimulatedDialogue], object]
 FAILURES = (Exception, SystemExit)
 """What may end a dialogue, and nothing else: a user or system is somebody's research."""
 
@@ -74,18 +76,23 @@ class Setting:
         if self.limit < 1:
             raise UsageError(f"the limit is at least one exchange, not {self.limit}")
 
-    def simulate(self, goal: Goal, number: int, seed: int | str) -> SimulatedDialogue:
+    def simulate(
+        self, goal: Goal, number: int, seed: int | str, *, note: Note | None = None
+    ) -> SimulatedDialogue:
         """Return the dialogue about a goal; seed and number decide whatever is left to chance.
 
         Nothing that a user or system does is an error here: a dialogue in which one of them raises,
-        or says what is no act, ends with that and says so.
+        or says what is no act, ends with that and says so. `note` is told before each call of one
+        of them what the dialogue comes to if that call fails.
         """
         draws = RandomDraws(f"{seed}/dialogue/{number}")
-        talk = _Talk(goal, number)
+        talk = _Talk(goal, number, note)
+        talk.calls(USER_FAILED)
         try:
             talk.user = self.make_user(goal, draws)
         except FAILURES as error:
             return talk.ended(USER_FAILED, error)
+        talk.calls(SYSTEM_FAILED)
         try:
             channel = self._channel(draws)
         except FAILURES as error:
@@ -107,8 +114,9 @@ class Setting:
 class _Talk:
     """A dialogue while it is held."""
 
-    def __init__(self, goal: Goal, number: int) -> None:
+    def __init__(self, goal: Goal, number: int, note: Note | None) -> None:
         self.user: UserSimulator | None = None
+        self._note = note
         self._goal = goal
         self._number = number
         self._exchanges: list[SimulatedExchange] = []
@@ -120,22 +128,30 @@ class _Talk:
     ) -> SimulatedDialogue:
         heard: Acts = ()
         while self._user_turns < limit:
+            self.calls(USER_FAILED)
             try:
                 said = as_acts(user.answer(heard) if self._user_turns else user.begin(), "the user")
                 terminated = user.terminated
             except FAILURES as error:
                 return self.ended(USER_FAILED, error)
             self._user_turns += 1
+            # To a user who is about to leave it does not matter any more.
+            if_failed = FINISHED if terminated else SYSTEM_FAILED
+            self.calls(if_failed)
             try:
                 heard, exchange = channel.exchange(said)
             except FAILURES as error:
-                # To a user who is about to leave it does not matter any more.
-                return self.ended(FINISHED if terminated else SYSTEM_FAILED, error)
+                return self.ended(if_failed, error)
             self._exchanges.append(exchange)
             self._silent += not (exchange.system_acts or exchange.system_utterance)
             if terminated:
                 return self.ended(FINISHED)
         return self.ended(LIMIT)
+
+    def calls(self, if_failed: Outcome) -> None:
+        """Tell what becomes of the dialogue if the call that begins now does not return."""
+        if self._note is not None:
+            self._note(self.ended(if_failed))
 
     def ended(self, outcome: Outcome, error: BaseException | None = None) -> SimulatedDialogue:
         final = getattr(self.user, "state", None)

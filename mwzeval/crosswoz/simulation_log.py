@@ -10,6 +10,7 @@ from typing import Any
 
 from mwzeval.crosswoz.dialogues import goal_to_json
 from mwzeval.crosswoz.names import GOAL_TYPES
+from mwzeval.crosswoz.ontology import mistakes_in
 from mwzeval.crosswoz.simulated import OUTCOMES, Outcome, SimulatedDialogue, SimulatedExchange
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files import parse_json, read_text
@@ -20,7 +21,10 @@ NAME = "simulated-{number:06d}"
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a simulated dialogue ended, in short."""
+    """How a simulated dialogue ended, in short.
+
+    `unknown` are sentences about acts of it that do not exist, each once.
+    """
 
     number: int
     goal_type: str
@@ -28,6 +32,7 @@ class Ended:
     user_turns: int
     silent: int
     problem: str | None
+    unknown: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, dialogue: SimulatedDialogue) -> Ended:
@@ -39,6 +44,7 @@ class Ended:
             dialogue.user_turns,
             dialogue.silent,
             dialogue.problem,
+            _unknown((exchange.user_acts, exchange.system_acts) for exchange in dialogue.exchanges),
         )
 
 
@@ -121,7 +127,19 @@ def ended_from_json(plain: Mapping[str, Any]) -> Ended:
         plain["n_turns"],
         plain["silent"],
         plain.get("problem"),
+        _unknown((turn["user_acts"], turn["system_acts"]) for turn in plain["turns"]),
     )
+
+
+def _unknown(said: Iterable[tuple[object, object]]) -> tuple[str, ...]:
+    """Return what is wrong with the acts of user and system, each sentence once."""
+    found = (
+        f"{side} acts: {message}"
+        for exchange in said
+        for side, acts in zip(("user", "system"), exchange, strict=True)
+        for _, message in mistakes_in(side, acts)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def unfinished(path: Path, meta: Mapping[str, Any]) -> tuple[list[Ended], int]:

@@ -24,6 +24,7 @@ from mwzeval.crosswoz.simulated import SimulatedDialogue
 from mwzeval.crosswoz.simulation import Setting
 from mwzeval.crosswoz.simulation_log import Ended, dialogue_line, header_line, unfinished
 from mwzeval.crosswoz.simulation_summary import Summary
+from mwzeval.crosswoz.watched import WatchedSetting
 from mwzeval.errors import MwzevalError, UsageError
 from mwzeval.files import write_atomically
 from mwzeval.processes import pool
@@ -36,6 +37,8 @@ AHEAD = 4
 GIVE_UP = 100_000
 """After so many goals in a row that no type needs, the others are not expected any more."""
 MakeGoal = Callable[[Draws], Goal]
+Talks = Setting | WatchedSetting
+"""Holds the dialogues, in this process or in one that can be killed."""
 Done = tuple[str, Ended]
 """The line of the log ("" where there is none), and how the dialogue ended."""
 
@@ -100,6 +103,7 @@ def simulate(
     make_goal: MakeGoal | None = None,
     about: Mapping[str, Any] | None = None,
     progress: bool | None = None,
+    time_limit: float | None = None,
 ) -> Summary:
     """Simulate so many dialogues of each goal type; return how many finish.
 
@@ -107,7 +111,9 @@ def simulate(
     type has enough is passed over. `output` is a JSON Lines file of all dialogues, complete lines
     at any time; with `resume` a run that was killed goes on where its file ends, and the file
     becomes what it would have been. `about` is added to the file's header. `progress` shows a bar
-    on standard error, None only on a terminal.
+    on standard error, None only on a terminal. With a `time_limit` in seconds, dialogues are held
+    in processes that can be killed, and one whose user or system takes longer for a call ends as
+    failed; without, such a call is waited for.
 
     Raises `UsageError` for numbers that make no sense, when the output exists and is not resumed,
     or is that of another run; `MwzevalError` when it cannot be written or a process dies.
@@ -115,6 +121,10 @@ def simulate(
     _check(per_type, processes)
     make = make_goal or GoalGenerator(setting.database).goal
     plan = GoalPlan(make, seed, per_type)
+    talks: Talks = setting
+    if time_limit is not None:
+        talks = WatchedSetting(setting, time_limit)
+        about = {"time_limit": time_limit, **(about or {})}
     meta = log_header(setting, seed, per_type, about)
     ended: list[Ended] = []
     with _Log.open(output, meta, resume) as log:
@@ -132,7 +142,7 @@ def simulate(
             unit="dialogue",
             disable=None if progress is None else not progress,
         )
-        worker = _Worker(setting, make, seed, output is not None)
+        worker = _Worker(talks, make, seed, output is not None)
         with shown, closing(_batches(worker, numbers, processes)) as batches:
             for batch in batches:
                 log.write(line for line, _ in batch)
@@ -168,7 +178,11 @@ def _batches(
     """Yield what comes of the goals of some numbers, in their order, a batch at a time."""
     groups = iter(lambda: tuple(islice(numbers, BATCH)), ())
     if processes == 1:
-        yield from map(worker.work, groups)
+        try:
+            yield from map(worker.work, groups)
+        finally:
+            if isinstance(worker.talks, WatchedSetting):
+                worker.talks.close()
         return
     # Started as is usual, so that systems made in a script need no `if __name__ == "__main__"`.
     with pool(processes, initializer=_begin, initargs=(worker,), start=None) as executor:
@@ -191,7 +205,7 @@ def _batches(
 class _Worker:
     """Simulates the dialogues of goal numbers."""
 
-    setting: Setting
+    talks: Talks
     make_goal: MakeGoal
     seed: int
     logged: bool
@@ -201,7 +215,7 @@ class _Worker:
 
     def _one(self, number: int) -> Done:
         goal = goal_of(self.make_goal, self.seed, number)
-        dialogue = self.setting.simulate(goal, number, self.seed)
+        dialogue = self.talks.simulate(goal, number, self.seed)
         return dialogue_line(dialogue) if self.logged else "", Ended.of(dialogue)
 
 

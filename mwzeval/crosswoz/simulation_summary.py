@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.crosswoz.names import GOAL_TYPES
@@ -56,7 +56,8 @@ class Summary:
     `natural` are the first dialogues, at most 1,000, before any goal was passed over because its
     type had enough: goal types as often as they come. `macro` is the mean over goal types.
     `outcomes` counts how dialogues ended, `problems` what users and systems raised, most frequent
-    first; in `silent` dialogues the system said nothing at least once.
+    first; in `silent` dialogues the system said nothing at least once; `unknown` counts the
+    dialogues with acts that do not exist, by what does not.
     """
 
     by_type: Mapping[str, Rate]
@@ -64,6 +65,7 @@ class Summary:
     outcomes: Mapping[str, int]
     silent: int
     problems: Mapping[str, int]
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def macro(self) -> float | None:
@@ -88,6 +90,7 @@ class Summary:
             {outcome: outcomes[outcome] for outcome in OUTCOMES},
             sum(dialogue.silent > 0 for dialogue in ended),
             dict(problems.most_common()),
+            dict(Counter(what for d in ended for what in d.unknown).most_common()),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -99,6 +102,7 @@ class Summary:
             "outcomes": dict(self.outcomes),
             "silent_dialogues": self.silent,
             "problems": dict(self.problems),
+            "unknown": dict(self.unknown),
         }
 
     def to_text(self) -> str:
@@ -118,6 +122,10 @@ class Summary:
         lines += [f"{count} × {problem}" for problem, count in shown]
         if len(self.problems) > len(shown):
             lines.append(f"… and {len(self.problems) - len(shown)} other problems (see the log)")
+        shown = list(self.unknown.items())[:SHOWN_PROBLEMS]
+        lines += [f"in {count} dialogues {what}" for what, count in shown]
+        if len(self.unknown) > len(shown):
+            lines.append(f"… and {len(self.unknown) - len(shown)} other things that do not exist")
         return "\n".join(lines) + "\n"
 
 

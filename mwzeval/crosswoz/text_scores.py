@@ -1,4 +1,4 @@
-"""Scores of generated texts: BLEU-4 and the share of values that they do not say, by side."""
+"""Scores of texts: BLEU-4, and of generated ones the share of values that they do not say."""
 
 from __future__ import annotations
 
@@ -14,28 +14,42 @@ from mwzeval.crosswoz.nlg import NlgScorer
 from mwzeval.crosswoz.predictions import Predicted
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.track_scores import TYPE_SCOPES, Sign
-from mwzeval.crosswoz.tracks import RESPONSE, USER_RESPONSE
+from mwzeval.crosswoz.tracks import NLG, RESPONSE, USER_RESPONSE
 from mwzeval.measure import Measure
+from mwzeval.score import WHOLE
 from mwzeval.statistics import Sums
 from mwzeval.version import library_version
 
 SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
 """The field with the texts of a side."""
+BLEU4, MISSING_VALUES = "bleu4", "missing_values"
 BLEU_PLACES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextScores:
-    """BLEU-4 (0 to 1, as the paper has it) and value missing rate (percent) of each side."""
+    """BLEU-4 (0 to 1, as the paper has it) and value missing rate (percent) of each side.
+
+    Of another track than NLG BLEU-4 alone, because what a system says end to end need not have the
+    values of gold; such a track has one side, and its scopes do not name it.
+    """
 
     scorers: tuple[NlgScorer, ...]
-    main: tuple[str, ...] = ("nlg.bleu4", "nlg.missing_values")
+    track: str = NLG.name
 
     @classmethod
-    def of(cls, dialogues: Mapping[str, Dialogue], fields: Sequence[str]) -> TextScores:
+    def of(
+        cls, dialogues: Mapping[str, Dialogue], fields: Sequence[str], track: str = NLG.name
+    ) -> TextScores:
         """Return what scores texts in these fields; all sentences of the fold are references."""
         sides = [side for key, side in SIDES.items() if key in fields]
-        return cls(tuple(NlgScorer.of(dialogues, side) for side in sides))
+        return cls(tuple(NlgScorer.of(dialogues, side, track) for side in sides), track)
+
+    @property
+    def main(self) -> tuple[str, ...]:
+        """The names of the measures that baselines are shown for."""
+        names = (BLEU4, MISSING_VALUES) if self.track == NLG.name else (BLEU4,)
+        return tuple(f"{self.track}.{name}" for name in names)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -44,45 +58,51 @@ class TextScores:
             _of_scope(column, scope)
             for scorer in self.scorers
             for scope in ("", *TYPE_SCOPES)
-            for column in (*scorer.columns, _dialogues(scorer.side))
+            for column in (*scorer.columns, _dialogues(scorer))
         )
 
-    def rows(self, predicted: Mapping[str, Sequence[Predicted]]) -> dict[str, dict[str, float]]:
+    def rows(
+        self, gold: Mapping[str, Dialogue], predicted: Mapping[str, Sequence[Predicted]]
+    ) -> dict[str, dict[str, float]]:
         """Return the numbers of each dialogue. Raises `DependencyError` without jieba."""
         rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
         for scorer in self.scorers:
             texts = {name: _texts(of, scorer.side) for name, of in predicted.items()}
             for name, row in scorer.rows(texts).items():
-                counted = {**row, _dialogues(scorer.side): 1.0}
-                for scope in ("", scorer.gold[name].goal_type):
+                counted = {**row, _dialogues(scorer): 1.0}
+                for scope in ("", gold[name].goal_type):
                     rows[name] |= {_of_scope(key, scope): n for key, n in counted.items()}
         return rows
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
-        """Yield both scores of each side, and of each goal type on it (`user, S`)."""
+        """Yield the scores of each side, and of each goal type on it (`user, S`)."""
         for scorer in self.scorers:
             choices = {"side": scorer.side, "jieba": library_version("jieba"), "refs": "act-group"}
-            signature = sign("nlg", choices)
+            signature = sign(self.track, choices)
             for scope in ("", *TYPE_SCOPES):
-                cases = _of_scope(_dialogues(scorer.side), scope)
+                cases = _of_scope(_dialogues(scorer), scope)
                 if not sums[cases]:
                     continue
-                where = f"{scorer.side}, {scope}" if scope else scorer.side
                 parts: list[tuple[str, str, Callable[[Sums], NDArray[np.float64]], int, bool]] = [
-                    ("bleu4", "BLEU-4", scorer.bleu4, BLEU_PLACES, False),
-                    ("missing_values", "Values not said", scorer.missing_rate, 2, True),
+                    (BLEU4, "BLEU-4", scorer.bleu4, BLEU_PLACES, False),
+                    (MISSING_VALUES, "Values not said", scorer.missing_rate, 2, True),
                 ]
-                for name, label, of, places, is_lower_better in parts:
+                for name, label, of, places, is_lower_better in parts[: len(self.main)]:
                     yield Measure(
-                        f"nlg.{name}",
+                        f"{self.track}.{name}",
                         label,
                         signature,
                         partial(_scoped, of, scorer.columns, scope),
                         places,
-                        where,
+                        self._where(scorer.side, scope),
                         cases,
                         lower_is_better=is_lower_better,
                     )
+
+    def _where(self, side: Side, scope: str) -> str:
+        if self.track != NLG.name:
+            return scope or WHOLE
+        return f"{side}, {scope}" if scope else side
 
 
 def _scoped(
@@ -96,8 +116,8 @@ def _texts(predicted: Sequence[Predicted], side: Side) -> list[str]:
     return [text or "" for text in said]
 
 
-def _dialogues(side: Side) -> str:
-    return f"nlg.{side}.dialogues"
+def _dialogues(scorer: NlgScorer) -> str:
+    return f"{scorer.prefix}.dialogues"
 
 
 def _of_scope(column: str, scope: str) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
-from mwzeval.dstc7.streams import MEGABYTE, decompressed, not_utf8
+from mwzeval.dstc7.streams import MEGABYTE, bounded, not_utf8
 from mwzeval.dstc7.tracks import Track, track_of_file
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.files import STANDARD_INPUT
+from mwzeval.streams import decompressed
 
 MAGIC = b"PK\x03\x04"
 
@@ -77,11 +76,10 @@ def read_member(path: str | Path, track: Track | None, *, at_most: int) -> str:
     name = f"{path}/{fitting[0]}"
     try:
         with zipfile.ZipFile(path) as archive, archive.open(fitting[0]) as stream:
-            content = decompressed(cast(io.BufferedReader, stream))
-            raw = content.read(at_most + 1)
+            raw = bounded(decompressed(stream, name), at_most)
     except DAMAGE as error:
         raise InputError([_damaged(name, str(error))]) from None
-    if len(raw) > at_most:
+    if raw is None:
         message = f"larger than {at_most / MEGABYTE:.0f} MB, the most that a submission may have"
         raise InputError([Problem("too-large", message, file=name)])
     try:

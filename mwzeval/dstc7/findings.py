@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -18,6 +19,9 @@ LEVELS: dict[str, tuple[Level, Level]] = {
     # Any file.
     "unreadable": _ERROR,
     "too-large": _ERROR,
+    "too-many-values": _ERROR,
+    "too-many-errors": _ERROR,
+    "more-warnings": _WARNING,
     "empty-file": _ERROR,
     "not-json": _ERROR,
     "not-utf8": _ERROR,
@@ -58,28 +62,47 @@ LEVELS: dict[str, tuple[Level, Level]] = {
 """Code → how bad it is when strict, and when lenient."""
 
 
+MORE_WARNINGS = "more-warnings"
+MOST_ERRORS = 10_000
+"""After so many the rest of a file is not looked at."""
+MOST_WARNINGS = 10_000
+"""So many are kept, and what comes after them is only counted."""
+
+
 @dataclass(slots=True)
 class Findings:
     """Collects problems with their places; nothing is raised before `check`.
 
-    What is to be counted (`counted`) is kept once with its count, everything else one by one.
+    What is to be counted (`counted`) is kept once with its count, everything else one by one, but
+    not without end: whatever is in a file, its problems fit into memory.
     """
 
     strict: bool = True
     file: str | None = None
     _problems: list[Problem] = field(default_factory=list)
     _counted: dict[tuple[str, str | None], int] = field(default_factory=dict)
+    _sizes: Counter[Level] = field(default_factory=Counter)
 
     def of_file(self, file: str | None) -> Findings:
         """Return findings that go to the same list, about another file."""
-        return Findings(self.strict, file, self._problems, self._counted)
+        return Findings(self.strict, file, self._problems, self._counted, self._sizes)
 
     def add(self, kind: str, message: str, *, fatal: bool = False, **place: Any) -> None:
         """Note a problem as bad as its code is; `fatal` makes it an error in any case.
 
-        `place` has any of example, position, key and count.
+        `place` has any of example, position, key and count. Raises `InputError` with an error that
+        says so when there are `MOST_ERRORS` already.
         """
-        self._problems.append(Problem(kind, message, self._level(kind, fatal), self.file, **place))
+        level = self._level(kind, fatal)
+        if level == "error" and self._sizes[level] >= MOST_ERRORS:
+            told = f"more than {MOST_ERRORS:,} errors: the rest was not looked at"
+            raise InputError([Problem("too-many-errors", told, file=self.file)])
+        if level == "warning" and self._sizes[level] >= MOST_WARNINGS and kind != MORE_WARNINGS:
+            told = f"warnings beyond the first {MOST_WARNINGS:,}, which are not listed"
+            self.counted(MORE_WARNINGS, told)
+            return
+        self._sizes[level] += 1
+        self._problems.append(Problem(kind, message, level, self.file, **place))
 
     def counted(self, kind: str, message: str, **place: Any) -> None:
         """Note a problem that may be found often: the first place is kept, the others counted."""

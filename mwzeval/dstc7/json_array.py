@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.streams import CHUNK, MEGABYTE, opened
+from mwzeval.dstc7.streams import MEGABYTE, pieces
 from mwzeval.errors import InputError, Problem
 from mwzeval.files import STANDARD_INPUT
 
@@ -39,29 +40,26 @@ def items_of(path: str | Path) -> Iterator[Any]:
     builder = ijson.items_coro(done, "item", use_float=True)
     position, begun = 0, False
     item = _Item(name)
-    with opened(path) as stream:
-        while True:
-            chunk = stream.read(CHUNK)
-            if not begun:
-                chunk, begun = _check_beginning(chunk, name)
-            for piece in _pieces(chunk):
-                item.grow(piece)
-                try:
-                    builder.send(piece)
-                except (ijson.JSONError, UnicodeDecodeError) as error:
-                    yield from done
-                    raise InputError([_broken(path, position, str(error))]) from None
-                except StopIteration:
-                    pass
-                position += len(piece)
-                item.end(len(done))
+    # Nothing at the end says that this is the end.
+    for chunk in chain(pieces(path), (b"",)):
+        if not begun:
+            chunk, begun = _check_beginning(chunk, name)
+        for piece in _shallow(chunk):
+            item.grow(piece)
+            try:
+                builder.send(piece)
+            except (ijson.JSONError, UnicodeDecodeError) as error:
                 yield from done
-                del done[:]
-            if not chunk:
-                return
+                raise InputError([_broken(path, position, str(error))]) from None
+            except StopIteration:
+                pass
+            position += len(piece)
+            item.end(len(done))
+            yield from done
+            del done[:]
 
 
-def _pieces(chunk: bytes) -> list[bytes]:
+def _shallow(chunk: bytes) -> list[bytes]:
     """Return the chunk whole, as long as it cannot be nested deeply."""
     if chunk.count(b"[") + chunk.count(b"{") <= MANY_LEVELS:
         return [chunk]
@@ -140,27 +138,26 @@ class _Locator:
         events = ijson.sendable_list()
         parser = ijson.basic_parse_coro(events)
         fed = 0
-        with opened(self._name) as stream:
-            first = True
-            while chunk := stream.read(CHUNK):
-                if first:
-                    chunk, first = chunk.removeprefix(BYTE_ORDER_MARK), False
-                pieces = (
-                    [chunk]
-                    if fed + len(chunk) <= self._suspect
-                    else [chunk[index : index + 1] for index in range(len(chunk))]
-                )
-                for piece in pieces:
-                    if not self._decodes(piece):
-                        return self._not_utf8()
-                    try:
-                        parser.send(piece)
-                    except ijson.JSONError:
-                        return self._not_json()
-                    except StopIteration:
-                        pass
-                    del events[:]
-                fed += len(chunk)
+        first = True
+        for chunk in pieces(self._name):
+            if first:
+                chunk, first = chunk.removeprefix(BYTE_ORDER_MARK), False
+            parts = (
+                [chunk]
+                if fed + len(chunk) <= self._suspect
+                else [chunk[index : index + 1] for index in range(len(chunk))]
+            )
+            for part in parts:
+                if not self._decodes(part):
+                    return self._not_utf8()
+                try:
+                    parser.send(part)
+                except ijson.JSONError:
+                    return self._not_json()
+                except StopIteration:
+                    pass
+                del events[:]
+            fed += len(chunk)
         return self._not_json(" (the file ends too early)")
 
     def _decodes(self, piece: bytes) -> bool:

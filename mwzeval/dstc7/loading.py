@@ -55,10 +55,14 @@ def load(
         files.split or "test",
         gold.is_sample,
     )
-    if loaded.targets:
-        check_examples(ranked, loaded.targets, notes, is_sample=gold.is_sample)
-    check_rankings(ranked, track, options, loaded.known, notes)
-    return loaded
+
+    def check() -> Loaded:
+        if loaded.targets:
+            check_examples(loaded.submission, loaded.targets, notes, is_sample=gold.is_sample)
+        check_rankings(loaded.submission, track, options, loaded.known, notes)
+        return loaded
+
+    return _tried(notes, check)
 
 
 class _Files:

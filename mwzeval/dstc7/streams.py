@@ -1,108 +1,35 @@
-"""Opening files of any size: decompressed on the way, and never more in memory than is meant."""
+"""DSTC7's files: read piece by piece, and never more in memory than is meant."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import os
 import sys
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
 
-from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files import GZIP_MAGIC, STANDARD_INPUT, ZSTD_MAGIC
+from mwzeval import streams
+from mwzeval.errors import InputError, Problem
+from mwzeval.files import STANDARD_INPUT, unreadable
 
 MEGABYTE = 1_000_000
 CHUNK = 1 << 16
 
 
-@contextmanager
-def opened(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes (`-` is standard input), `.gz` and `.zst` decompressed.
+def pieces(path: str | Path) -> Iterator[bytes]:
+    """Yield what is in a file (`-` is standard input), unpacked, at most `CHUNK` bytes at once.
 
     Raises `InputError` when it cannot be read, or its compression turns out to be damaged.
     """
-    name = str(path)
-    try:
-        with _raw(name) as raw:
-            yield decompressed(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([_unreadable(name, reason)]) from None
-    except ValueError as error:  # a NUL in the name
-        if "null" not in str(error):
-            raise
-        raise InputError([_unreadable(name, str(error))]) from None
+    for piece in _read(str(path)):
+        for start in range(0, len(piece), CHUNK):
+            yield piece[start : start + CHUNK]
 
 
-@contextmanager
-def _raw(name: str) -> Iterator[io.BufferedReader]:
-    if name == STANDARD_INPUT:
-        if sys.stdin is None:
-            raise OSError("standard input is closed")
-        yield cast(io.BufferedReader, sys.stdin.buffer)
-        return
-    with Path(name).open("rb") as stream:
-        yield stream
-
-
-def decompressed(raw: io.BufferedReader) -> BinaryIO:
-    """Return a stream of what is inside, as the first bytes tell."""
-    magic = raw.peek(4)[:4]
-    if magic.startswith(GZIP_MAGIC):
-        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-    if magic.startswith(ZSTD_MAGIC):
-        return cast(BinaryIO, io.BufferedReader(_ZstdStream(raw), CHUNK))
-    return cast(BinaryIO, raw)
-
-
-class _ZstdStream(io.RawIOBase):
-    """What is in zstd frames. Raises `OSError` when they are damaged or end too early."""
-
-    PIECE = 1024
-    """So few compressed bytes at a time that what is in them fits into memory, however many."""
-
-    def __init__(self, raw: io.BufferedReader) -> None:
-        self._raw = raw
-        self._frame: Any = None
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready and self._advance():
-            pass
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def _advance(self) -> bool:
-        import zstandard
-
-        piece = self._raw.read(self.PIECE)
-        if not piece:
-            if self._frame is not None:
-                raise OSError("not a complete zstd file (it ends too early)")
-            return False
-        content = []
-        try:
-            while piece:
-                # One frame after the other, because only this tells whether the last is whole.
-                if self._frame is None:
-                    self._frame = zstandard.ZstdDecompressor().decompressobj()
-                content.append(self._frame.decompress(piece))
-                piece = b""
-                if self._frame.eof:
-                    piece, self._frame = self._frame.unused_data, None
-        except zstandard.ZstdError as error:
-            raise OSError(f"not a complete zstd file ({error})") from None
-        self._ready = memoryview(b"".join(content))
-        return True
+def _read(name: str) -> Iterator[bytes]:
+    if name != STANDARD_INPUT:
+        return streams.pieces(name)
+    if sys.stdin is None:
+        raise unreadable(name, "standard input is closed")
+    return streams.decompressed(sys.stdin.buffer, name)
 
 
 def read_text(path: str | Path, *, at_most: int, meant: str) -> str:
@@ -112,8 +39,9 @@ def read_text(path: str | Path, *, at_most: int, meant: str) -> str:
     `InputError` when it is, cannot be read, is empty or is not UTF-8.
     """
     name = str(path)
-    with opened(path) as stream:
-        raw = _bounded(stream, at_most)
+    # Of a plain file it is known beforehand; a packed one does not become smaller.
+    too_large = name != STANDARD_INPUT and _size(name) > at_most
+    raw = None if too_large else bounded(pieces(path), at_most)
     if raw is None:
         limit = f"{at_most / MEGABYTE:.0f} MB"
         message = f"larger than {limit}, the most that {meant} may have: is it another file?"
@@ -127,13 +55,17 @@ def read_text(path: str | Path, *, at_most: int, meant: str) -> str:
     return text
 
 
-def _bounded(stream: BinaryIO, at_most: int) -> bytes | None:
-    """Return everything, None as soon as it is too much (at once for a plain file)."""
+def _size(name: str) -> int:
+    try:
+        return Path(name).stat().st_size
+    except (OSError, ValueError):
+        return 0  # reading it says what is wrong
+
+
+def bounded(read: Iterable[bytes], at_most: int) -> bytes | None:
+    """Return everything, None as soon as it is too much."""
     chunks, size = [], 0
-    is_plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
-    if is_plain and os.fstat(stream.fileno()).st_size > at_most:
-        return None
-    while chunk := stream.read(1 << 20):
+    for chunk in read:
         size += len(chunk)
         if size > at_most:
             return None
@@ -150,7 +82,3 @@ def not_utf8(name: str, raw: bytes, position: int) -> Problem:
         f"line {line}, byte {column} of it is not UTF-8 — save the file as UTF-8",
         file=name,
     )
-
-
-def _unreadable(name: str, reason: str) -> Problem:
-    return Problem("unreadable", f"cannot be read: {reason}", file=shorten(name, 300))

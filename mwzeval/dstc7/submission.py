@@ -24,6 +24,12 @@ from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 AT_MOST = 200 * MEGABYTE
 """Some thirty times as much as the submission of a test set has."""
 
+MOST_VALUES = 6_000_000
+"""Thirty times as many, too, told by the commas: small ones need far more memory than they look."""
+
+LONGEST_RANKING = 200_000
+"""More than the largest pool has candidates; of these the first hundred count."""
+
 EXAMPLE_KEYS = ("example-id", "candidate-ranking")
 ENTRY_KEYS = ("candidate-id", "confidence")
 _NUMBERS = frozenset({float, int})
@@ -64,7 +70,7 @@ def read_submission(
 
     `track` chooses among several files of a zip. Problems of examples and entries go to
     `findings`; without these, errors raise `InputError`, as do a file that cannot be read, is no
-    JSON array or is too large to be a submission.
+    JSON array or is too large to be a submission (`AT_MOST` bytes, `MOST_VALUES` values).
     """
     name = str(path)
     notes = Findings(file=name) if findings is None else findings.of_file(name)
@@ -80,6 +86,12 @@ def _parsed(path: str | Path, track: Track | None) -> Any:
         text = read_member(path, track, at_most=AT_MOST)
     else:
         text = read_text(path, at_most=AT_MOST, meant="a submission")
+    if text.count(",") > MOST_VALUES:
+        message = (
+            f"has more than {MOST_VALUES:,} values, the most that a submission may have: is it "
+            "another file?"
+        )
+        raise InputError([Problem("too-many-values", message, file=name)])
     try:
         # Python's extensions NaN and Infinity come as floats, so that they can be reported with
         # their place.
@@ -157,6 +169,11 @@ def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranki
     if type(entries) is not list:
         message = f"expected a list of entries, {found(entries)}"
         findings.add("bad-type", message, example=example, key="candidate-ranking")
+        return MALFORMED
+    if len(entries) > LONGEST_RANKING:
+        message = f"{len(entries):,} candidates, where no pool has more than {LONGEST_RANKING:,}"
+        place: dict[str, Any] = {"example": example, "position": LONGEST_RANKING + 1}
+        findings.add("too-many-candidates", message, fatal=True, **place)
         return MALFORMED
     return _plain_ranking(entries) or _careful_ranking(entries, example, findings)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mwzeval.benchmark_shapes import META, benchmark_of
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files import RepeatedKeys, parse_json, parse_json_lines, read_text
 from mwzeval.multiwoz.findings import Findings as Findings
@@ -82,12 +83,13 @@ def _has_lines(text: str) -> bool:
 
 
 def is_line(text: str) -> bool:
-    """Tell whether a text is one dialogue as a line of JSON Lines has it."""
+    """Tell whether a text is one dialogue as a line of JSON Lines has it, of any benchmark."""
     text = text.strip()
-    if not (text.endswith("}") and '"dialogue' in text):
+    if not (text.endswith("}") and ('"dialogue' in text or f'"{META}"' in text)):
         return False
     try:
-        return _form_of(json.loads(text)) is not None
+        line = json.loads(text)
+        return _form_of(line) is not None or benchmark_of(line) is not None
     except (ValueError, RecursionError):
         return False
 
@@ -106,6 +108,9 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
     findings = Findings(name)
     expected = " or ".join(f'{{"{form.name}": id, "{form.content}": […]}}' for form in LINE_FORMS)
     for number, line in lines:
+        if not (dialogues or whole) and (foreign := benchmark_of(line)) is not None:
+            findings.error("other-benchmark", foreign.advice)
+            break
         form = _form_of(line)
         if form is None or not isinstance(line[form.name], str):
             findings.error("shape", f"line {number}: expected {expected}")

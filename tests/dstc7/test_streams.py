@@ -14,10 +14,11 @@ import pytest
 import zstandard
 
 from mwzeval.dstc7 import json_array, submission, targets
+from mwzeval.dstc7.evaluation import Gold, Options, validate
 from mwzeval.dstc7.json_array import DEEPEST, items_of
-from mwzeval.dstc7.streams import opened, read_text
+from mwzeval.dstc7.streams import pieces, read_text
 from mwzeval.errors import InputError
-from tests.dstc7.cases import kinds
+from tests.dstc7.cases import UBUNTU, kinds
 from tests.places import ROOT
 
 
@@ -49,8 +50,8 @@ def test_what_is_too_large_is_refused_before_it_is_read(pack: object, tmp_path: 
 
 
 def test_a_name_with_a_nul() -> None:
-    with pytest.raises(InputError), opened("a\0b"):
-        pass
+    with pytest.raises(InputError):
+        list(pieces("a\0b"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a sparse file and a limit as Linux has them")
@@ -82,6 +83,61 @@ def test_two_gigabytes_where_a_small_file_is_meant(module: object, tmp_path: Pat
         env={"OPENBLAS_NUM_THREADS": "1", "PATH": ""},
     )
     assert done.stdout == "too-large\n", done.stderr
+
+
+GOOD = '{"example-id": 1, "candidate-ranking": [{"candidate-id": "A", "confidence": 1}]}'
+FLOODS: dict[str, tuple[str, list[str]]] = {
+    "numbers": ("[" + "1," * 7_000_000 + "1]", ["too-many-values"]),
+    "objects": ("[" + "{}," * 7_000_000 + "{}]", ["too-many-values"]),
+    "no examples": ("[" + "1," * 300_000 + "1]", ["bad-type", "too-many-errors"]),
+    "no entries": (
+        "[" + GOOD.replace("[", "[" + "1," * 150_000) + "]",
+        ["bad-type", "too-many-errors"],
+    ),
+    "one ranking": (
+        "[" + GOOD.replace("[", "[" + '{"candidate-id": "B", "confidence": 2},' * 200_000) + "]",
+        ["too-many-candidates"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_small_values_without_end_are_refused_in_time_and_memory(name: str, tmp_path: Path) -> None:
+    text, expected = FLOODS[name]
+    path = tmp_path / "Ubuntu_subtask_1.json.gz"
+    path.write_bytes(gzip.compress(text.encode(), 1))
+    right = tmp_path / "t.tsv"
+    right.write_text("1\tA\n", encoding="utf-8")
+    tracemalloc.start()
+    problems = validate(path, Gold(right), UBUNTU)
+    memory = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert kinds(problems) == expected
+    assert len(problems) <= 10_001
+    assert memory < 150_000_000
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_unknown_candidates_without_end_fill_no_memory(strict: bool, tmp_path: Path) -> None:
+    path, right = tmp_path / "Ubuntu_subtask_1.json", tmp_path / "t.tsv"
+    entries = [{"candidate-id": f"X{n}", "confidence": 1 / n} for n in range(1, 50_001)]
+    path.write_text(json.dumps([{"example-id": 1, "candidate-ranking": entries}]), "utf-8")
+    right.write_text("1\tA\n", encoding="utf-8")
+    dialogues = ROOT / "data" / "dstc7" / "ubuntu_dev_subtask_1.json"
+    (example, *_) = json.loads(dialogues.read_text("utf-8"))
+    example["example-id"] = 1
+    spoken = tmp_path / "d.json"
+    spoken.write_text(json.dumps([example]), "utf-8")
+    problems = validate(path, Gold(right, spoken), UBUNTU, Options(strict=strict))
+    found = [problem for problem in problems if problem.kind == "unknown-candidate"]
+    assert 9_990 < len(found) <= 10_000
+    last = {problem.kind: problem for problem in problems}
+    if strict:
+        assert "too-many-errors" in last
+        assert "more than 10,000 errors" in last["too-many-errors"].message
+    else:
+        assert last["more-warnings"].count + len(found) >= 50_000
+    assert len(problems) < 10_010
 
 
 @pytest.mark.parametrize("text", ["[" * 50_000, '{"a":' * 30_000, "[" * 2_000 + "]" * 2_000])

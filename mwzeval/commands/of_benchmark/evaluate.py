@@ -15,8 +15,8 @@ from mwzeval.commands.outcome import (
     add_gates,
     add_output,
     add_quiet,
+    failed_gates,
     finish,
-    under,
 )
 
 if TYPE_CHECKING:
@@ -69,14 +69,13 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if len(files) != 1:
         arguments.parser.error("name one file, or several with --runs")
     (file,) = files
-    gates = () if arguments.fail_under is None else parse_gates(arguments.fail_under)
+    gates = parse_gates(arguments.fail_under, arguments.fail_over)
     resampling = Resampling(arguments.ci or 0.95, arguments.samples, arguments.seed)
     system = benchmark.score(arguments.benchmark, file, arguments)
     report = system.report(resampling if arguments.ci else None)
     if not arguments.quiet:
         sys.stderr.write(warnings_text(report.warnings))
-    values = {(score.name, score.scope): score.value for score in report.scores}
-    failed = under(gates, values, benchmark.aliases)
+    failed = failed_gates(gates, report.scores, benchmark.aliases)
     if arguments.fail_below is not None:
         baseline = benchmark.score(arguments.benchmark, arguments.fail_below, arguments)
         failed += [str(worse) for worse in worse_than(system.scored, baseline.scored, resampling)]
@@ -94,7 +93,7 @@ def _score_runs(arguments: argparse.Namespace, benchmark: Benchmark, files: Sequ
     from mwzeval.gates import parse_gates
     from mwzeval.report.formats import render
     from mwzeval.report.runs import runs_document
-    from mwzeval.runs import across, means
+    from mwzeval.runs import across
 
     if len(files) < 2 or arguments.format == PAGE or arguments.per_unit or arguments.fail_below:
         arguments.parser.error(
@@ -110,10 +109,9 @@ def _score_runs(arguments: argparse.Namespace, benchmark: Benchmark, files: Sequ
         meta=reports[files[0]].meta,
         places=arguments.places,
     )
-    values = {(name, scope): mean for name, scope, mean in means(scores)}
-    gates = () if arguments.fail_under is None else parse_gates(arguments.fail_under)
+    gates = parse_gates(arguments.fail_under, arguments.fail_over)
     show = partial(render, document, arguments.format)
-    failed = under(gates, values, benchmark.aliases)
+    failed = failed_gates(gates, scores, benchmark.aliases)
     return finish(arguments, document.plain, document, show, failed)
 
 

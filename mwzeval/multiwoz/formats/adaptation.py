@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mwzeval.benchmark_shapes import benchmark_of
 from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
 from mwzeval.multiwoz.findings import Findings
 from mwzeval.multiwoz.formats.adapted import Adapted
@@ -34,6 +35,9 @@ def adapt(raw: Any, input_format: str, findings: Findings) -> Any:
     `input_format` is one of `choices.INPUT_FORMATS`. Problems go to `findings`, which from then on
     places turns where they stand in the original. None when nothing is left that could be checked.
     """
+    if (foreign := benchmark_of(raw)) is not None:
+        findings.error("other-benchmark", foreign.advice)
+        return None
     if input_format == AUTO:
         chosen = _detected(raw, findings)
         if chosen is None:

@@ -1,0 +1,136 @@
+"""Intents, domains, slots and services that do not exist, in predictions and in simulations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.crosswoz.acts import Act, Acts
+from mwzeval.crosswoz.baselines import gold_file
+from mwzeval.crosswoz.checking import Options
+from mwzeval.crosswoz.corpus import FOLDS
+from mwzeval.crosswoz.evaluation import evaluate, validate
+from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.places import load_gold
+from mwzeval.crosswoz.rule_policy import RuleSystem
+from mwzeval.crosswoz.simulated_evaluation import evaluate_simulation, validate_simulation
+from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.simulation_run import simulate
+from mwzeval.errors import InputError
+from tests.crosswoz.real_data import fold
+from tests.crosswoz.small_world import small_gold
+from tests.crosswoz.test_simulated_evaluation import dialogue, log
+from tests.crosswoz.world import DATABASE
+
+GOLD = small_gold()
+
+
+@pytest.mark.parametrize(
+    ("track", "fields", "key", "value", "kind", "words"),
+    [
+        (
+            "nlu",
+            ["user_acts"],
+            "user_acts",
+            [["Request", "酒店", "酒店设施-暖汽", ""]],
+            "unknown-service",
+            'unknown service "暖汽" — did you mean "暖气"?',
+        ),
+        (
+            "policy",
+            ["system_acts"],
+            "system_acts",
+            [["Inform", "酒店", "酒店设施-游泳", "是"]],
+            "unknown-service",
+            'unknown service "游泳"',
+        ),
+    ],
+)
+def test_names_that_do_not_exist_are_errors_or_count_as_wrong(
+    track: str, fields: list[str], key: str, value: Any, kind: str, words: str
+) -> None:
+    file = gold_file(GOLD.fold, track, fields)
+    file["1"][1][key] = value
+    (problem,) = validate(file, GOLD)
+    assert (problem.kind, problem.severity) == (kind, "error")
+    assert (problem.dialogue, problem.turn, problem.key) == ("1", 1, key)
+    assert words in problem.message
+    with pytest.raises(InputError):
+        evaluate(file, GOLD)
+    (warning,) = evaluate(file, GOLD, Options(strict=False)).warnings
+    assert (warning.kind, warning.severity) == (kind, "warning")
+    assert "counts as wrong" in warning.message
+
+
+@pytest.mark.parametrize("name", ["test", "val"])
+def test_everything_in_the_corpus_exists(name: str) -> None:
+    gold = Gold(fold(name))
+    for track, fields in (("nlu", ["user_acts", "system_acts_nlu"]), ("sim", ["user_state"])):
+        fields = list(dict.fromkeys(["user_acts", *fields]))
+        assert validate(gold_file(gold.fold, track, fields), gold) == []
+
+
+def test_everything_in_the_sample_exists() -> None:
+    gold = load_gold("sample", FOLDS[0])
+    fields = ["user_acts", "user_state"]
+    assert validate(gold_file(gold.fold, "sim", fields), gold) == []
+
+
+class Misspelt(RuleSystem):
+    """Says every Inform as Infrom."""
+
+    def answer(self, user_acts: Iterable[Act]) -> Acts:
+        acts: Sequence[Act] = tuple(super().answer(user_acts))
+        return tuple(act._replace(intent=act.intent.replace("for", "fro")) for act in acts)
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_simulation_tells_of_intents_that_do_not_exist(tmp_path: Path, interrupted: bool) -> None:
+    output = tmp_path / "log.jsonl"
+    chosen: dict[str, Any] = {"per_type": 1, "seed": 5, "output": output, "progress": False}
+    summary = simulate(Setting(DATABASE, Misspelt), **chosen)
+    if interrupted:
+        lines = output.read_bytes().splitlines(keepends=True)
+        output.write_bytes(b"".join(lines[:-2]))
+        assert simulate(Setting(DATABASE, Misspelt), resume=True, **chosen) == summary
+    (told,) = summary.unknown
+    assert told.startswith('system acts: unknown intent "Infrom" — did you mean "Inform"?')
+    assert summary.unknown[told] == 5
+    assert f"in 5 dialogues {told}" in summary.to_text()
+    assert summary.to_json()["unknown"] == {told: 5}
+    (warning, *_) = evaluate_simulation(output, GOLD).warnings
+    assert warning.kind == "unknown-intent"
+
+
+def test_a_simulation_with_what_exists_tells_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "log.jsonl"
+    summary = simulate(
+        Setting(DATABASE, RuleSystem), per_type=1, seed=5, output=output, progress=False
+    )
+    assert not summary.unknown
+    assert "unknown" not in summary.to_text()
+    assert validate_simulation(output) == []
+
+
+def test_logs_of_others_are_looked_at_too(tmp_path: Path) -> None:
+    turns = [
+        {"user_acts": [["Infrom", "景点", "门票", "免费"]], "system_acts": []},
+        {"user_acts": [["Infrom", "景点", "门票", "免费"]], "system_acts": [["x"]]},
+        {"user_acts": [], "system_acts": ["Inform+景点点+门票+免费"]},
+    ]
+    file = log(tmp_path, [dialogue("a", "1", turns=turns), dialogue("b", "2")])
+    problems = {problem.kind: problem for problem in validate_simulation(file)}
+    assert {kind: each.count for kind, each in problems.items()} == {
+        "unknown-intent": 2,
+        "unknown-domain": 1,
+        "not-an-act": 1,
+    }
+    assert {each.severity for each in problems.values()} == {"warning"}
+    found = problems["unknown-intent"]
+    assert (found.dialogue, found.turn, found.key) == ("a", 0, "user_acts")
+    assert "no score" in found.message
+    assert json.loads(file.read_text("utf-8").splitlines()[0])["turns"] == turns

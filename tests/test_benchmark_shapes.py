@@ -1,0 +1,127 @@
+"""Files of other benchmarks, given to verbs that read predictions for MultiWOZ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.benchmark_shapes import benchmark_of
+from mwzeval.cli import main
+from mwzeval.errors import InputError
+from mwzeval.evaluator import Evaluator
+from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
+
+ODD: tuple[Any, ...] = ({}, [], [[]], None, 1, "x", {"1": None}, {"1": [None]})
+EPISODE = {"dialogue": 0, "success": True, "exchanges": 4, "reward": 16, "turns": []}
+EPISODES = [
+    {"_meta": {"task": "CR-1", "policy": "handcrafted", "legacy": False}},
+    EPISODE,
+    {**EPISODE, "dialogue": 1},
+]
+WORDS = [{"response": "您好，这家餐馆的人均消费是50元。"}]
+STATE = [{"response": "", "state": {"餐馆": {"人均消费": "50元"}}}]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def foreign_files() -> Iterator[tuple[str, Path]]:
+    for path in sorted((ROOT / "predictions").rglob("*")):
+        for benchmark in ("crosswoz", "dstc7"):
+            if path.is_file() and benchmark in str(path.relative_to(ROOT)):
+                yield benchmark, path
+
+
+def refused(verb: list[str], file: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main([*verb, file]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "path"), [pytest.param(*case, id=case[1].name) for case in foreign_files()]
+)
+def test_evaluate_names_the_benchmark_of_every_example_file(
+    benchmark: str, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refused(["evaluate", "-bs"], str(path), capsys)
+    assert line.endswith(f"did you mean --benchmark {benchmark}?")
+
+
+@pytest.mark.parametrize("name", ["test-400.jsonl", "episodes", "episodes.json"])
+@pytest.mark.parametrize("lines", [EPISODES, EPISODES[1:]], ids=["header", "no header"])
+def test_evaluate_names_pydial_whatever_its_episodes_are_called(
+    name: str,
+    lines: list[dict[str, Any]],
+    elsewhere: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (elsewhere / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert "did you mean --benchmark pydial?" in refused(["evaluate", "-s"], name, capsys)
+
+
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [["explain"], ["report"], ["compare", "-s", GOOD], ["evaluate", "-s", "--shards"]],
+)
+def test_other_verbs_say_it_too(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(ROOT / "predictions" / "crosswoz-sample-simulation.jsonl")
+    assert "did you mean --benchmark crosswoz?" in refused(verb, file, capsys)
+
+
+def test_validate_lists_it_as_the_only_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("crosswoz-sample-e2e.json", "crosswoz-sample-simulation.jsonl"):
+        assert main(["validate", str(ROOT / "predictions" / name)]) == 2
+        (problem,) = json.loads(capsys.readouterr().out)["problems"]
+        assert problem["kind"] == "other-benchmark"
+
+
+def test_values_are_recognised_as_files_are() -> None:
+    crosswoz = read_json(ROOT / "predictions" / "crosswoz-sample-dst.json")
+    with pytest.raises(InputError, match="--benchmark crosswoz"):
+        Evaluator(success=True).evaluate(crosswoz)
+    (problem,) = Evaluator(success=True).validate(crosswoz)
+    assert problem.kind == "other-benchmark"
+
+
+@pytest.mark.parametrize(
+    ("raw", "option"),
+    [
+        ({"2303": WORDS}, "crosswoz"),
+        ({"2303": STATE}, "crosswoz"),
+        ({"dialogue_id": "2303", "turns": WORDS}, "crosswoz"),
+        ({"sng0073": WORDS}, None),
+        ({"_meta": {"system": "x"}}, None),
+        ({"_meta": {"dataset": "multiwoz"}}, None),
+        ({"sng0073": [{"response": "ok", "state": {}}]}, None),
+        ({"2303": [{"response": "ok", "state": {"hotel": {}}}]}, None),
+        ([{"dialogue_id": "1", "turns": []}], None),
+        ([{"example-id": 1}], "dstc7"),
+        (EPISODE, "pydial"),
+        ({"dialogue": "sng0073", "turns": []}, None),
+        *((odd, None) for odd in ODD),
+    ],
+)
+def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) -> None:
+    shaped = benchmark_of(raw)
+    assert (shaped.option if shaped else None) == option
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_predictions_for_multiwoz_are_never_taken_for_others(system: str) -> None:
+    predictions = sample_predictions(system)
+    assert benchmark_of(predictions) is None
+    for dialogue, turns in predictions.items():
+        assert benchmark_of({"dialogue": dialogue, "turns": turns}) is None
