@@ -171,7 +171,8 @@ def _draw(
 ) -> Mapping[str, Any]:
     axes.grid(axis="y")
     shown: dict[str, Any] = {}
-    places = {policy: index for index, policy in enumerate(PRESETS)}
+    learning = [name for name, preset in PRESETS.items() if preset.learns]
+    places = {policy: index for index, policy in enumerate(learning)}
     for curve in curves:
         colour = COLOURS[places[curve.policy] % len(COLOURS)]
         axes.fill_between(
@@ -183,7 +184,7 @@ def _draw(
             tests = results.values(tasks, curve.policy, at, figure)
             if tests:
                 mark = MARKERS[places[curve.policy] % len(MARKERS)]
-                axes.plot(at, np.mean(list(tests.values())), mark, color=colour, markersize=3.6)
+                axes.plot(at, np.mean(list(tests.values())), mark, color=colour, markersize=3.0)
     handcrafted = results.values(tasks, HANDCRAFTED, 0, figure)
     if handcrafted:
         shown[PRESETS[HANDCRAFTED].label] = axes.axhline(
