@@ -435,6 +435,8 @@ def test_two_processes_that_download_at_once_both_end_well(own_cache: Path, mirr
 
 def in_another_process(folder: Path, file: PublicFile) -> subprocess.Popen[bytes]:
     code = (
+        # Who runs the tests in the background of a shell has children that hear no interrupt.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from pathlib import Path; from mwzeval.resources import *;"
         f"download({file!r}, Path({str(folder)!r}))"
     )

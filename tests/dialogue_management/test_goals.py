@@ -103,7 +103,7 @@ def test_a_domain_without_acceptable_goals_is_refused() -> None:
         "type": "inn",
         "requestable": ["name", "area"],
         "system_requestable": ["area"],
-        "informable": {"name": ["x"], "area": ["north"]},
+        "informable": {"name": ["x"], "area": ["north", "south"]},
     }
     ontology = ontology_from_json("Inns", plain)
     one_inn = Domain(ontology, EntityTable(ontology, [{"name": "x", "area": "north"}]))
