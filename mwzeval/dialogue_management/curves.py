@@ -55,7 +55,7 @@ def read_curves(
     band: Band = "interval",
     window: int = WINDOW,
 ) -> tuple[Curve, ...]:
-    """Return the curves of training (with its exploration, which tests do without), as far as all seeds are.
+    """Return the curves of training, as far as all seeds are. Training explores, tests do not.
 
     With `means` they are of the domains and of all tasks, over the seeds that have them all. The
     band is the 95 % interval over seeds, or reaches from the lowest seed to the highest.
