@@ -49,9 +49,8 @@ class Preset:
         """Return the hyperparameters as plain values, such as JSON gives back.
 
         `goodbye` is whether the policy may end dialogues where no mask says when, in environments 2
-        and 4 (see `training.Stage`). With it all learn there first to end them at once, which costs
-        least, and are far from the published figures; without it they agree with them. The program
-        of 2018 has it, and so have legacy environments.
+        and 4 (see `training.Stage`). With it GP-SARSA and eNAC learn there to end them at once; for
+        DQN and A2C it matters less. The program of 2018 has it, and so have legacy environments.
         """
         settings = self.chosen(legacy)
         plain: dict[str, Any] = json.loads(json.dumps({} if settings is None else asdict(settings)))
