@@ -223,8 +223,9 @@ def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any) -> Non
 
     of_future: dict[str, Job] = {}
     told: dict[Job, int] = {}
+    # Without the loop it looks for a default client, which ours is only for `local`.
     waiting = distributed.as_completed(
-        [future for job in jobs if (future := submit(job)) is not None]
+        [future for job in jobs if (future := submit(job)) is not None], loop=client.loop
     )
     for future in waiting:
         job = of_future.pop(future.key)

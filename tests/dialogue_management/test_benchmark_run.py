@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,9 +108,33 @@ def test_a_test_that_training_has_passed_is_not_made_up(tmp_path: Path) -> None:
         do(Job(TASK, "gp-sarsa", 1, (10, 30), tests=4), tmp_path)
 
 
-def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[str]:
+    """The address of a Dask scheduler on this machine, which has one worker."""
+    pytest.importorskip("distributed")
+    place = tmp_path / "scheduler.json"
+    started: list[subprocess.Popen[bytes]] = []
 
+    def start(*program: str) -> None:
+        command = [sys.executable, "-m", "dask", *program, "--host", "127.0.0.1", "--no-dashboard"]
+        started.append(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL))
+
+    try:
+        start("scheduler", "--port", "0", "--scheduler-file", str(place))
+        while not (place.exists() and place.read_text(encoding="utf-8").endswith("}")):
+            assert started[0].poll() is None
+            time.sleep(0.05)
+        address = json.loads(place.read_text(encoding="utf-8"))["address"]
+        place_of_worker = ("--local-directory", str(tmp_path))
+        start("worker", address, "--no-nanny", "--nthreads", "1", *place_of_worker)
+        yield address
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, scheduler: str) -> None:
     def result(name: str, **how: object) -> dict[str, bytes]:
         jobs = run(
             [TASK],
@@ -126,13 +151,10 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path) -> No
     alone = result("alone", processes=0)
     assert result("alone", processes=0) == alone
     assert result("processes", processes=2) == alone
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        assert result("cluster", client=client) == alone
+    command = ["pydial", "run", "--tasks", TASK, "--policies", "handcrafted,gp-sarsa"]
+    command += ["--dialogues", "10,20", "--seeds", "2", "--tests", "6", "--dask", scheduler]
+    assert main([*command, "-o", str(tmp_path / "cluster")]) == 0
+    assert files(tmp_path / "cluster") == alone
 
 
 THREADS = """
