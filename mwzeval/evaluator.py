@@ -15,6 +15,7 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.measure import Resampling, Scored
 from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
+from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.choices import (
     AUTO,
@@ -59,7 +60,7 @@ from mwzeval.multiwoz.state_conventions import parse_rules
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
 from mwzeval.statistics import SAMPLES, SEED
-from mwzeval.version import SCORING_REVISION, __version__, library_version
+from mwzeval.version import __version__, library_version
 
 if TYPE_CHECKING:
     from mwzeval.incremental import IncrementalEvaluator

@@ -1,10 +1,8 @@
-"""The two clocks, of the package and of the meaning of its scores, and those of libraries."""
+"""The versions of the package and of the libraries that it uses."""
 
 from functools import cache
 
 __version__ = "0.1.0"
-SCORING_REVISION = 2
-"""Raised whenever the same input gets another number; part of every signature."""
 
 
 @cache

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
 from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.report.json import to_json
 from mwzeval.score import Signature
-from mwzeval.version import SCORING_REVISION, __version__
+from mwzeval.version import __version__
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
 Predictions = dict[str, list[dict[str, Any]]]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.collector import no_garbage_collection
+from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.act_scores import SYSTEM, USER
 from mwzeval.crosswoz.baselines import BESIDE
 from mwzeval.crosswoz.checking import Checked, Options, check
@@ -23,7 +24,7 @@ from mwzeval.explanation import Explanation
 from mwzeval.measure import Resampling, Scored
 from mwzeval.report.model import Report
 from mwzeval.score import WHOLE, Score, Signature
-from mwzeval.version import SCORING_REVISION, __version__, library_version
+from mwzeval.version import __version__, library_version
 
 SAMPLE_NOTE = "The sample's town is invented: these are not CrossWOZ scores."
 """Shown wherever the embedded sample was scored."""

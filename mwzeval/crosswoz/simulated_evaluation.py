@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.names import GOAL_TYPES
@@ -31,7 +32,7 @@ from mwzeval.report.model import Report
 from mwzeval.score import WHOLE, Score, Signature
 from mwzeval.statistics import Sums
 from mwzeval.table import Table
-from mwzeval.version import SCORING_REVISION, __version__, library_version
+from mwzeval.version import __version__, library_version
 
 OUTCOMES = {"finish_rate": "Finish rate", "inform": "Inform", "success": "Success"}
 NATURAL, MACRO = "natural mix", "macro"

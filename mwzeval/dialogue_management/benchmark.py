@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mwzeval.dialogue_management import SCORING_REVISION
 from mwzeval.dialogue_management.episode_explanation import REASON_CODES, explain
 from mwzeval.dialogue_management.episode_files import (
     Chosen,
@@ -28,7 +29,7 @@ from mwzeval.report.model import Report
 from mwzeval.report.page_model import Words
 from mwzeval.report.sheet import Document
 from mwzeval.score import Score, Signature
-from mwzeval.version import SCORING_REVISION, __version__, library_version
+from mwzeval.version import __version__, library_version
 
 NAME = "pydial"
 ALIASES = {"success": "success", "reward": "reward"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.collector import no_garbage_collection
+from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.inputs import Gold, Loaded
@@ -22,7 +23,7 @@ from mwzeval.measure import Resampling, Scored
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.report.model import Report
 from mwzeval.score import WHOLE
-from mwzeval.version import SCORING_REVISION, __version__, library_version
+from mwzeval.version import __version__, library_version
 
 DEPENDENCIES = ("numpy", "ijson")
 

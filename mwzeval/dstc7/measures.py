@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.options import Options
 from mwzeval.dstc7.scoring import ANSWERABLE
 from mwzeval.dstc7.tracks import Track
@@ -16,7 +17,7 @@ from mwzeval.metrics.ranking import CUTOFFS, EXAMPLES, f_score, harmonic_mean, m
 from mwzeval.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums
 from mwzeval.table import Table
-from mwzeval.version import SCORING_REVISION, __version__
+from mwzeval.version import __version__
 
 PLACES = 4
 FINAL_CUTOFF = 10

@@ -16,6 +16,7 @@ from mwzeval.measure import Measure, Scored, TypeMeasure
 from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
 from mwzeval.metrics.richness import MSTTR_WINDOW
 from mwzeval.metrics.word_types import conditional_entropy, count_ngrams, distinct, entropy
+from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.database import FUZZY_THRESHOLD
 from mwzeval.multiwoz.evaluation import Evaluation
@@ -26,7 +27,7 @@ from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
 from mwzeval.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise
-from mwzeval.version import SCORING_REVISION, __version__, library_version
+from mwzeval.version import __version__, library_version
 
 MSTTR_BLOCK = 10
 """Dialogues resampled together for MSTTR, whose windows tie neighbours together."""

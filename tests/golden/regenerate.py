@@ -1,7 +1,7 @@
 """Write the golden numbers of the example systems: `python -m tests.golden.regenerate`.
 
-Only after `SCORING_REVISION` in `mwzeval/version.py` has been raised: the numbers of one revision
-never change.
+Only after `SCORING_REVISION` in `mwzeval/multiwoz/__init__.py` has been raised: the numbers of one
+revision never change.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import RULES
-from mwzeval.version import SCORING_REVISION
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
 GOLDEN = Path(__file__).with_name("sample_scores.json")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import RULES
-from mwzeval.version import SCORING_REVISION
 from tests.golden.regenerate import GOLDEN, METRICS, current
 from tests.places import SAMPLE_SYSTEMS, read_json
 
@@ -45,7 +45,7 @@ def test_scores_move_only_when_the_scoring_revision_does() -> None:
     if recorded["scoring_revision"] == SCORING_REVISION:
         assert not changes, (
             f"numbers moved within scoring revision {SCORING_REVISION}: if that is meant, raise "
-            f"SCORING_REVISION in mwzeval/version.py and run `{REGENERATE}`"
+            f"SCORING_REVISION in mwzeval/multiwoz/__init__.py and run `{REGENERATE}`"
         )
     assert recorded["scoring_revision"] == SCORING_REVISION, (
         f"{GOLDEN.name} is of scoring revision {recorded['scoring_revision']}, the code of "
