@@ -60,8 +60,6 @@ class Benchmark(Protocol):
     """The kinds of reason that explanations may have."""
     aliases: Mapping[str, str]
     """Short names of scores for gates → their names in reports."""
-    bad_input: int
-    """The exit code for a file that cannot be scored."""
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add the options of a verb that are this benchmark's alone."""

@@ -1,7 +1,8 @@
 """The command line: verbs, arguments, exit codes. Nothing is computed here.
 
-Exit codes: 0 fine, 1 a check failed, 2 bad use or bad input. Results go to standard output,
-everything else to standard error.
+Exit codes: 0 fine, 1 a gate failed, 2 bad use or bad input. Results go to standard output,
+everything else to standard error. When the reader of either has gone (`| head`), the command ends
+without a word, with 141: as tools that a shell sees end by SIGPIPE (128 + 13).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
-from mwzeval.errors import InputError, MwzevalError
+from mwzeval.errors import MwzevalError
 from mwzeval.version import __version__
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ argument, the benchmark."""
 
 BAD_USE = 2
 INTERRUPTED = 130
+READER_GONE = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -113,7 +115,7 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str, benchmark: Benchm
     if verb in OF_BENCHMARK and benchmark is not None:
         command = import_module(f"mwzeval.commands.of_benchmark.{module}")
         run = partial(command.run, benchmark=benchmark)
-        parser.set_defaults(run=run, parser=parser, bad_input=benchmark.bad_input)
+        parser.set_defaults(run=run, parser=parser)
         command.add_arguments(parser, benchmark)
     else:
         command = import_module(f"mwzeval.commands.{module}")
@@ -126,9 +128,6 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
-    except InputError as error:
-        _failed(f"error: {error}")
-        return getattr(arguments, "bad_input", BAD_USE)
     except MwzevalError as error:
         return _failed(f"error: {error}")
     except MemoryError:
@@ -138,9 +137,9 @@ def _run(arguments: argparse.Namespace) -> int:
         _failed(f"interrupted; {getattr(arguments, 'interrupted', 'nothing was written')}")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of standard output has gone (`| head`); Python must not complain at exit.
+        # What is still to be written goes nowhere: Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD_USE
+        return READER_GONE
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"error: {place}{error.strerror or error}")

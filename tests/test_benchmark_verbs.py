@@ -125,14 +125,14 @@ def test_report_writes_one_page(elsewhere: Path, capsys: pytest.CaptureFixture[s
     assert "wrote page.html" in capsys.readouterr().err
 
 
-def test_what_cannot_be_scored_is_exit_code_1_and_wrong_use_2(
+def test_what_cannot_be_scored_and_wrong_use_exit_with_2(
     elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (elsewhere / "Ubuntu_subtask_1.json").write_text('[{"example-id": 1}]')
     bad = ["--benchmark", "dstc7", "Ubuntu_subtask_1.json"]
-    assert main(["evaluate", *bad]) == 1
+    assert main(["evaluate", *bad]) == 2
     assert "no candidate-ranking" in capsys.readouterr().err
-    assert main(["validate", *bad]) == 1
+    assert main(["validate", *bad]) == 2
     assert json.loads(capsys.readouterr().out)["valid"] is False
     assert main(["validate", "--benchmark", "dstc7", OVERLAP]) == 0
     assert main(["evaluate", "--benchmark", "dstc7", OVERLAP, "--coverage", "2"]) == 2

@@ -221,11 +221,12 @@ def test_predictions_come_from_standard_input(elsewhere: Path) -> None:
     assert (done.returncode, done.stderr) == (2, b"error: -: the file is empty\n")
 
 
-def test_a_reader_that_goes_away_gets_no_traceback(elsewhere: Path) -> None:
+def test_a_reader_that_goes_away_ends_it_as_other_tools_end(elsewhere: Path) -> None:
     # `true` reads nothing and is gone before the first line is printed.
-    command = f'"{sys.executable}" "{ROOT / "evaluate.py"}" -bsrd -i "{GOOD}" | true'
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
-    assert done.stderr == b""
+    command = f'"{sys.executable}" "{ROOT / "evaluate.py"}" -bsrd -i "{GOOD}"'
+    script = f"{command} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (141, b"")
     assert names(elsewhere) == [DEFAULT_OUTPUT]
 
 

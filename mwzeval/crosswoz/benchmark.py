@@ -34,7 +34,6 @@ class CrossWoz:
     words = WORDS
     reasons = REASON_CODES
     aliases: Mapping[str, str] = ALIASES
-    bad_input = 2
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add which corpus it is, and what is free in scoring."""

@@ -166,7 +166,6 @@ class PyDial:
     words = Words("dialogue", "dialogues", "task")
     reasons: Collection[str] = REASON_CODES
     aliases: Mapping[str, str] = ALIASES
-    bad_input = 2
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add which tests of a run are meant, and how they are resampled."""

@@ -71,7 +71,6 @@ class SentenceSelection:
     words = WORDS
     reasons = KINDS
     aliases = ALIASES
-    bad_input = 1
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add where the right answers are, and what is free in scoring."""

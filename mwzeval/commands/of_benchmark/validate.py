@@ -1,6 +1,6 @@
 """List every problem of a file as JSON, without scoring it.
 
-Exit code 0 when it can be scored (warnings may be listed).
+Exit code 0 when it can be scored (warnings may be listed), 2 when it cannot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Print the problems; return the benchmark's code when there is an error among them."""
+    """Print the problems; return 2 when there is an error among them."""
     from mwzeval.errors import InputError
     from mwzeval.report.json import plain_problem
 
@@ -32,4 +32,4 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     failed = any(problem.severity == "error" for problem in problems)
     result = {"valid": not failed, "problems": [plain_problem(problem) for problem in problems]}
     print(json.dumps(result, indent=2, ensure_ascii=False))
-    return benchmark.bad_input if failed else 0
+    return 2 if failed else 0
