@@ -69,7 +69,7 @@ def test_scores_go_to_the_terminal_and_the_report_into_a_file(
     assert "not MultiWOZ scores" in shown
     for what in ("inform", "success"):
         line = next(line for line in shown.splitlines() if line.startswith(what.title()))
-        assert [float(cell) for cell in line.split()[1:]] == list(report["success"][what].values())
+        assert line.split()[1:] == [f"{rate:.1f}" for rate in report["success"][what].values()]
     assert f"{report['bleu']['sample']:.2f}" in shown
     for signature in set(report["meta"]["signatures"].values()):
         assert signature in shown

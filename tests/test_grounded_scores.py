@@ -81,6 +81,19 @@ def test_reports_keep_to_the_schema(system: str) -> None:
     jsonschema.validate(report(sample_predictions(system)), schema)
 
 
+def test_the_known_keys_have_the_values_of_the_measures() -> None:
+    """Unrounded, as the scores under `meta` are: 100 × hits / dialogues to the last bit."""
+    predictions = sample_predictions(WORDS)
+    plain = Evaluator(success=True, grounded=True, corpus="sample").evaluate(predictions)
+    views = {**plain["success"], **plain["grounded"]}
+    del views["mentions"]
+    for name, by_scope in views.items():
+        scores = {s["scope"]: s["value"] for s in plain["meta"]["scores"] if s["score"] == name}
+        assert by_scope == scores, name
+    values = [value for by_scope in views.values() for value in by_scope.values()]
+    assert any(value != round(value, 6) for value in values)
+
+
 def test_scores_of_words_need_words() -> None:
     plain = report(sample_predictions("good"))
     assert {name: plain["grounded"][name] for name in OF_WORDS} == dict.fromkeys(OF_WORDS)

@@ -108,7 +108,7 @@ def play_with_person(
     try:
         system.begin(draws_of(seed, index))
         while True:
-            turns[-1]["heard"] = [[str(act), round(p, 6)] for act, p in simulation.heard]
+            turns[-1]["heard"] = [[str(act), p] for act, p in simulation.heard]
             result = system.step()
             reward += result.reward
             if result.ended:

@@ -140,7 +140,7 @@ def is_matched(wanted: DomainGoal, offered: tuple[str, ...]) -> bool:
 
 
 class GoalSuccessScores(TypedDict):
-    """Percent of the dialogues that have the domain (`total`: of all), to one decimal."""
+    """Percent of the dialogues that have the domain (`total`: of all), unrounded."""
 
     inform: dict[str, float]
     success: dict[str, float]
@@ -180,9 +180,7 @@ class GoalSuccess:
         }
 
     def scores(self, sums: Mapping[str, float]) -> GoalSuccessScores:
-        """Return the rates as they are published, rounded to one decimal."""
-        inform, success = (
-            {scope: round(rate, 1) for scope, rate in self.rates(what, sums).items()}
-            for what in ("inform", "success")
+        """Return the rates of both, unrounded."""
+        return GoalSuccessScores(
+            inform=self.rates("inform", sums), success=self.rates("success", sums)
         )
-        return GoalSuccessScores(inform=inform, success=success)

@@ -77,9 +77,9 @@ class OutcomeRates:
 def percentages(
     scopes: Iterable[str], outcome: str, cases: str, sums: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return 100 × outcome / cases by scope, to one decimal; scopes without cases are left out."""
+    """Return 100 × outcome / cases by scope, unrounded; scopes without cases are left out."""
     return {
-        scope: round(100 * sums[f"{outcome}.{scope}"] / sums[f"{cases}.{scope}"], 1)
+        scope: 100 * sums[f"{outcome}.{scope}"] / sums[f"{cases}.{scope}"]
         for scope in scopes
         if sums[f"{cases}.{scope}"]
     }

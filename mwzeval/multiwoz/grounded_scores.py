@@ -101,7 +101,7 @@ def booking_row(outcomes: Mapping[str, BookingOutcome], *, by_calls: bool) -> di
 
 
 def grounded_plain(computed: Computed, sums: Mapping[str, float]) -> dict[str, Any]:
-    """Return the scores for a report: percent by scope to one decimal, None if not computed."""
+    """Return the scores for a report: percent by scope, unrounded, None if not computed."""
     plain: dict[str, Any] = dict.fromkeys(("mentions", *LABELS))
     if computed.words:
         counts = {scope: int(sums[f"mentions.{scope}"]) for scope in MENTIONS.scopes}

@@ -90,11 +90,12 @@ def test_people_say_what_is_so(
     for slot in ("phone", "postcode", "price", "stars", "area", "food"):
         assert found["consistency"][slot] >= 96
     # Read from states alone, whatever is found in words.
-    assert found["booking"] == {"total": 93.8, "restaurant": 97.5, "hotel": 99.6, "train": 87.3}
+    booking = {scope: round(rate, 1) for scope, rate in found["booking"].items()}
+    assert booking == {"total": 93.8, "restaurant": 97.5, "hotel": 99.6, "train": 87.3}
 
 
 def test_annotated_bookings_are_those_of_the_goals(
     with_bookings: Predictions, scores: Callable[[Predictions], dict[str, Any]]
 ) -> None:
     found = scores(with_bookings)
-    assert found["booking"]["total"] == 94.7
+    assert round(found["booking"]["total"], 1) == 94.7

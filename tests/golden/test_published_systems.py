@@ -40,7 +40,11 @@ def report_of(system: str, rules: str) -> Report:
 def test_a_published_system_gets_its_published_numbers(system: str, rules: str) -> None:
     golden = read_json(shared("golden", "multiwoz", f"rules{rules}", f"{system}.json"))
     metrics = report_of(system, rules).metrics
-    assert metrics["success"] == golden["success"]
+    found = {
+        what: {scope: round(rate, 1) for scope, rate in rates.items()}
+        for what, rates in metrics["success"].items()
+    }
+    assert found == golden["success"]  # published to one decimal
     counts = {name for name in golden["richness"] if name.startswith("num_")}
     assert counts == {"num_unigrams", "num_bigrams", "num_trigrams"}
     assert {name: metrics["richness"][name] for name in counts} == {
@@ -107,8 +111,8 @@ def gold_of(fold: str) -> dict[str, list[dict[str, Any]]]:
 def test_gold_responses_and_states_score_as_known() -> None:
     gold = gold_of("test")
     scores = evaluator_on_real_data("2021").evaluate(gold)
-    assert scores["success"]["inform"]["total"] == 92.5
-    assert scores["success"]["success"]["total"] == 88.8
+    assert round(scores["success"]["inform"]["total"], 1) == 92.5
+    assert round(scores["success"]["success"]["total"], 1) == 88.8
     assert scores["bleu"] == {"mwz22": pytest.approx(100, abs=1e-9)}
     assert scores["dst"]["joint_accuracy"] == pytest.approx(100, abs=1e-6)
 

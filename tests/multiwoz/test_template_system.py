@@ -308,7 +308,7 @@ def test_on_the_real_test_fold_it_scores_what_the_readme_says() -> None:
     evaluator = Evaluator(True, True, True, corpus="multiwoz-2.2", data=data, offline=True)
     assert evaluator.validate(predictions) == []
     scores = evaluator.evaluate(predictions)
-    assert scores["success"]["inform"]["total"] == 97.0
-    assert scores["success"]["success"]["total"] == 94.1
+    assert round(scores["success"]["inform"]["total"], 1) == 97.0
+    assert round(scores["success"]["success"]["total"], 1) == 94.1
     assert scores["bleu"]["mwz22"] == pytest.approx(13.5, abs=0.05)
     assert scores["richness"]["num_unigrams"] < 200
