@@ -56,7 +56,9 @@ class CrossWoz:
             help="what states were predicted from (default: what the file says)",
         )
         scoring.add_argument(
-            "--allow-partial", action="store_true", help="some dialogues of the fold may be missing"
+            "--allow-partial",
+            action="store_true",
+            help="dialogues of the fold, or of a simulation, may be missing",
         )
         scoring.add_argument(
             "--lenient",
@@ -66,16 +68,18 @@ class CrossWoz:
 
     def score(self, name: str, file: str, arguments: Namespace) -> ScoredFile:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        options = _options(name, arguments)
         gold = _gold(file, arguments)
         if is_simulation(file):
-            return evaluate_simulation(file, gold)
-        return evaluate(file, gold, _options(name, arguments))
+            return evaluate_simulation(file, gold, options)
+        return evaluate(file, gold, options)
 
     def validate(self, name: str, file: str, arguments: Namespace) -> list[Problem]:
         """Return every problem of a file."""
+        options = _options(name, arguments)
         if is_simulation(file):
-            return validate_simulation(file)
-        return validate(file, _gold(file, arguments), _options(name, arguments))
+            return validate_simulation(file, options)
+        return validate(file, _gold(file, arguments), options)
 
     def published(self, name: str, report: Report | None, system: str) -> Document:
         """Refuse: what the paper published stands in docs/crosswoz.md, beside what is had here."""
@@ -96,8 +100,9 @@ def _options(name: str, arguments: Namespace) -> Options:
     return Options(
         tracks=(track,) if track else (),
         conditioning=arguments.conditioning,
-        strict=not arguments.lenient,
+        lenient=arguments.lenient,
         allow_partial=arguments.allow_partial,
+        strict=getattr(arguments, "strict", False),
     )
 
 

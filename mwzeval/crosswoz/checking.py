@@ -29,21 +29,28 @@ from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 class Options:
     """How predictions are checked and scored.
 
-    `tracks` and `conditioning` take the place of what the file says of itself. With `strict`,
-    intents, domains and slots that do not exist are errors; otherwise they count as wrong.
-    `allow_partial` scores predictions that lack dialogues of the fold. Raises `UsageError`.
+    `tracks` and `conditioning` take the place of what the file says of itself. With `lenient`,
+    intents, domains and slots that do not exist count as wrong; otherwise they are errors.
+    `allow_partial` scores predictions that lack dialogues of the fold, and simulations that were
+    cut short. With `strict` every warning is an error. Raises `UsageError`.
     """
 
     tracks: tuple[str, ...] = ()
     conditioning: str | None = None
-    strict: bool = True
+    lenient: bool = False
     allow_partial: bool = False
+    strict: bool = False
 
     def __post_init__(self) -> None:
+        if self.strict and self.lenient:
+            raise UsageError("what is scored leniently gets warnings, and strictly none: choose")
         for name in self.tracks:
             track_named(name)
         if self.conditioning is not None:
             check_conditioning(self.conditioning)
+
+
+DEFAULT_OPTIONS = Options()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from mwzeval.collector import no_garbage_collection
 from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.act_scores import SYSTEM, USER
 from mwzeval.crosswoz.baselines import BESIDE
-from mwzeval.crosswoz.checking import Checked, Options, check
+from mwzeval.crosswoz.checking import DEFAULT_OPTIONS, Checked, Options, check
 from mwzeval.crosswoz.corpus import SAMPLE, Fold
 from mwzeval.crosswoz.coverage import covered
 from mwzeval.crosswoz.explanation import explain
@@ -30,7 +30,6 @@ SAMPLE_NOTE = "The sample's town is invented: these are not CrossWOZ scores."
 """Shown wherever the embedded sample was scored."""
 MAIN_SCOPES = (WHOLE, USER, SYSTEM)
 """Scopes in which baselines are shown beside a system."""
-DEFAULT_OPTIONS = Options()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +111,7 @@ def evaluate(
     `file` names the input in messages. Raises `InputError` with every problem when they cannot be
     scored.
     """
-    findings = Findings(file or _file_of(predictions), options.strict)
+    findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     checked = check(predictions, _gold(gold), options, findings)
     findings.check()
     assert checked is not None, "what cannot be checked has an error among the findings"
@@ -127,7 +126,7 @@ def validate(
     file: str | None = None,
 ) -> list[Problem]:
     """Return every problem of predictions, errors first, instead of raising."""
-    findings = Findings(file or _file_of(predictions), options.strict)
+    findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     try:
         check(predictions, _gold(gold), options, findings)
     except InputError as error:

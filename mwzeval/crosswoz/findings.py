@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from mwzeval.errors import InputError, Problem
 
@@ -13,12 +13,13 @@ from mwzeval.errors import InputError, Problem
 class Findings:
     """Collects problems; warnings that say the same are counted, not repeated.
 
-    With `strict`, what could be scored as a wrong answer (a slot that does not exist) prevents
-    scoring; otherwise it is a warning.
+    With `lenient`, what could be scored as a wrong answer (a slot that does not exist) is a
+    warning; otherwise it prevents scoring. With `strict` every warning does.
     """
 
     file: str | None = None
-    strict: bool = True
+    lenient: bool = False
+    strict: bool = False
     errors: list[Problem] = field(default_factory=list)
     _warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
@@ -35,17 +36,23 @@ class Findings:
             else Problem(kind, message, "warning", self.file, **place, count=count)
         )
 
-    def wrong_answer(self, kind: str, message: str, **place: Any) -> None:
-        """Note something that no gold answer can be: an error when strict, else a warning."""
-        if self.strict:
-            self.error(kind, message, **place)
+    def wrong_answer(
+        self, kind: str, message: str, *, then: str = "it counts as wrong", **place: Any
+    ) -> None:
+        """Note something that no gold answer can be: a warning when lenient, else an error.
+
+        `then` says what becomes of it when it is scored.
+        """
+        if self.lenient:
+            self.warning(kind, f"{message}; {then}", **place)
         else:
-            self.warning(kind, f"{message}; it counts as wrong", **place)
+            self.error(kind, message, **place)
 
     @property
     def warnings(self) -> list[Problem]:
-        """The warnings so far, each once with its count and first place."""
-        return list(self._warnings.values())
+        """The warnings so far, each once with its count and first place (errors when strict)."""
+        severity: Literal["error", "warning"] = "error" if self.strict else "warning"
+        return [replace(warning, severity=severity) for warning in self._warnings.values()]
 
     @property
     def problems(self) -> list[Problem]:
@@ -54,8 +61,8 @@ class Findings:
 
     def check(self) -> None:
         """Raise `InputError` if anything prevents scoring."""
-        if self.errors:
-            raise InputError(self.errors)
+        if self.errors or (self.strict and self._warnings):
+            raise InputError(self.problems if self.strict else self.errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class Place:
 
     def wrong_answer(self, kind: str, message: str) -> None:
         """Note something that no gold answer can be."""
-        place = {"dialogue": self.dialogue, "turn": self.turn, "key": self.key}
+        place: dict[str, Any] = {"dialogue": self.dialogue, "turn": self.turn, "key": self.key}
         self.findings.wrong_answer(kind, message, **place)
 
 

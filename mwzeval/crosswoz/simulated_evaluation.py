@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.crosswoz import SCORING_REVISION
+from mwzeval.crosswoz.checking import DEFAULT_OPTIONS, Options
 from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.names import GOAL_TYPES
@@ -25,6 +26,7 @@ from mwzeval.crosswoz.simulated_explanation import explain
 from mwzeval.crosswoz.simulated_input import Log, read_simulation
 from mwzeval.crosswoz.simulated_outcomes import outcome_of
 from mwzeval.crosswoz.success import Judgement, judge
+from mwzeval.crosswoz.tracks import END_TO_END
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.explanation import Explanation
 from mwzeval.measure import Measure, Resampling, Scored
@@ -90,13 +92,15 @@ class EvaluatedSimulation:
             yield self.explain(unit)
 
 
-def evaluate_simulation(path: str | Path, gold: Gold) -> EvaluatedSimulation:
+def evaluate_simulation(
+    path: str | Path, gold: Gold, options: Options = DEFAULT_OPTIONS
+) -> EvaluatedSimulation:
     """Return the scores of a log of simulated dialogues, against the database of `gold`.
 
-    Raises `InputError` with every problem when it cannot be scored.
+    Raises `InputError` with every problem when it cannot be scored, `UsageError` for options that
+    say nothing of a simulation.
     """
-    findings = Findings(str(path))
-    log = read_simulation(path, findings)
+    log, findings = _read(path, options)
     findings.check()
     judgements = {
         name: judge(each.goal, outcome_of(each, gold.database), gold.database)
@@ -112,11 +116,22 @@ def evaluate_simulation(path: str | Path, gold: Gold) -> EvaluatedSimulation:
     )
 
 
-def validate_simulation(path: str | Path) -> list[Problem]:
-    """Return every problem of a log. Raises `InputError` when it cannot be read at all."""
-    findings = Findings(str(path))
-    read_simulation(path, findings)
-    return findings.problems
+def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) -> list[Problem]:
+    """Return every problem of a log.
+
+    Raises `InputError` when it cannot be read at all, `UsageError` as `evaluate_simulation`.
+    """
+    return _read(path, options)[1].problems
+
+
+def _read(path: str | Path, options: Options) -> tuple[Log, Findings]:
+    if options.conditioning is not None or set(options.tracks) - {END_TO_END.name}:
+        raise UsageError(
+            f"{path} is a log of simulated dialogues, which are scored as {END_TO_END.name} alone: "
+            "name no other track, and no conditioning"
+        )
+    findings = Findings(str(path), options.lenient, options.strict)
+    return read_simulation(path, findings, allow_partial=options.allow_partial), findings
 
 
 def _rows(

@@ -24,6 +24,7 @@ GOAL, FINAL_GOAL, GOAL_TYPE = "goal", "final_goal", "goal_type"
 FINISHED, N_TURNS = "finished", "n_turns"
 PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
+OF_NO_SCORE = "acts are in no score of a simulation, but were in its talk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,11 @@ def _first_lines(path: str | Path) -> Iterator[Mapping[str, Any]]:
                 yield line
 
 
-def read_simulation(path: str | Path, findings: Findings) -> Log:
+def read_simulation(path: str | Path, findings: Findings, *, allow_partial: bool = False) -> Log:
     """Return a log of simulated dialogues; problems go to `findings`.
 
-    Raises `InputError` when the file cannot be read or is not JSON Lines.
+    With `allow_partial` its run may have been cut short. Raises `InputError` when the file cannot
+    be read or is not JSON Lines.
     """
     name = str(path)
     header: Mapping[str, Any] = {}
@@ -101,31 +103,33 @@ def read_simulation(path: str | Path, findings: Findings) -> Log:
                 dialogues[identity] = simulated
     if not dialogues and not findings.errors:
         findings.error("empty", "there is no dialogue in it")
-    _check_is_whole(header.get(PER_TYPE), dialogues.values(), findings)
+    if not allow_partial:
+        _check_is_whole(header.get(PER_TYPE), dialogues.values(), findings)
     return Log(header, dialogues)
 
 
 def _check_is_whole(wanted: object, dialogues: Iterable[Simulated], findings: Findings) -> None:
-    """Warn of a log that has fewer dialogues than its header says: its run was cut short."""
+    """Note a log that has fewer dialogues than its header says: its run was cut short."""
     if not isinstance(wanted, int) or findings.errors:
         return
     counts = Counter(dialogue.goal_type for dialogue in dialogues)
     if any(counts[kind] < wanted for kind in GOAL_TYPES):
         has = ", ".join(f"{kind} {counts[kind]}" for kind in GOAL_TYPES)
-        findings.warning(
+        findings.error(
             "incomplete",
             f"its simulation was to have {wanted} dialogues of each goal type, and was cut short "
-            f"({has}): only these are scored; `mwzeval crosswoz simulate --resume` ends it",
+            f"({has}): `mwzeval crosswoz simulate --resume` ends it; a part is scored with "
+            "--allow-partial",
         )
 
 
 def _note_acts(name: str, turns: Sequence[Mapping[str, Any]], findings: Findings) -> None:
-    """Warn of acts that do not exist: nobody has understood them, and a score cannot tell."""
+    """Note acts that do not exist: nobody has understood them, and a score cannot tell."""
     for turn, exchange in enumerate(turns):
         for key, side in SIDES.items():
             for kind, message in mistakes_in(side, exchange.get(key) or ()):
-                told = f"{message}; acts are in no score of a simulation, but were in its talk"
-                findings.warning(kind, told, dialogue=name, turn=turn, key=key)
+                place = {"dialogue": name, "turn": turn, "key": key}
+                findings.wrong_answer(kind, message, then=OF_NO_SCORE, **place)
 
 
 def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulated | None:

@@ -82,6 +82,39 @@ def test_bad_files_are_refused_with_all_problems(
     assert run("evaluate", "--benchmark", "crosswoz", write(world, plain), "--lenient") == 0
 
 
+def test_every_warning_is_an_error_when_strict(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = gold_file(GOLD.fold, "nlu", ["user_acts"])
+    plain["1"][0]["user_acts"] *= 2
+    file = write(world, plain)
+    second = world / "second.json"
+    second.write_text(Path(file).read_text("utf-8"), "utf-8")
+    for verb, *files in (
+        ["validate", file],
+        ["evaluate", file],
+        ["evaluate", "--runs", file, str(second)],
+        ["evaluate", "--fail-below", str(second), file],
+    ):
+        assert run(verb, "--benchmark", "crosswoz", *files) == 0
+        assert "more than once" in "".join(capsys.readouterr())
+        assert run(verb, "--benchmark", "crosswoz", *files, "--strict") == 2
+        assert "more than once" in "".join(capsys.readouterr())
+
+
+def test_a_log_of_a_simulation_is_checked_as_strictly_as_predictions(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = [{"user_acts": [["Infrom", "景点", "门票", "免费"]], "system_acts": []}]
+    file = str(log(world, [dialogue("a", "1", turns=turns), dialogue("b", "2")]))
+    for verb in ("evaluate", "validate"):
+        for options, code in (((), 2), (("--lenient",), 0), (("--strict",), 2)):
+            assert run(verb, "--benchmark", "crosswoz", file, *options) == code
+            assert "Infrom" in "".join(capsys.readouterr())
+        assert run(verb, "--benchmark", "crosswoz", file, "--strict", "--lenient") == 2
+        assert "choose" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", BASELINES)
 def test_what_baselines_write_can_be_scored(
     name: str, world: Path, capsys: pytest.CaptureFixture[str]

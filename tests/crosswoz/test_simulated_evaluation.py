@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mwzeval.crosswoz.acts import Act, Acts
+from mwzeval.crosswoz.checking import Options
 from mwzeval.crosswoz.dialogues import goal_to_json
 from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.goal_generator import GoalGenerator
@@ -124,13 +125,31 @@ def test_a_dialogue_comes_once(tmp_path: Path) -> None:
     assert [problem.kind for problem in validate_simulation(path)] == ["repeated-key"]
 
 
-def test_a_log_that_was_cut_short_is_told(tmp_path: Path) -> None:
+def test_a_log_that_was_cut_short_is_scored_when_that_is_allowed(tmp_path: Path) -> None:
     header = {"_meta": {"per_type": 2}}
     path = log(tmp_path, [header, dialogue("x", "2")])
-    (warning,) = evaluate_simulation(path, GOLD).warnings
-    assert warning.kind == "incomplete"
-    assert "(S 1, M 0" in warning.message
+    (problem,) = validate_simulation(path)
+    assert (problem.kind, problem.severity) == ("incomplete", "error")
+    assert "(S 1, M 0" in problem.message
+    assert "--allow-partial" in problem.message
+    with pytest.raises(InputError, match="cut short"):
+        evaluate_simulation(path, GOLD)
+    allowed = evaluate_simulation(path, GOLD, Options(allow_partial=True))
+    assert values(allowed, "e2e.finish_rate")["total"] == 100
+    assert not allowed.warnings
     assert not evaluate_simulation(log(tmp_path, [dialogue("x", "2")]), GOLD).warnings
+
+
+@pytest.mark.parametrize(
+    "options", [Options(("nlu",)), Options(("e2e", "dst")), Options(conditioning="gold_acts")]
+)
+def test_what_says_nothing_of_simulations_is_refused(tmp_path: Path, options: Options) -> None:
+    path = log(tmp_path, [dialogue("x", "2")])
+    with pytest.raises(UsageError, match="e2e alone"):
+        evaluate_simulation(path, GOLD, options)
+    with pytest.raises(UsageError, match="e2e alone"):
+        validate_simulation(path, options)
+    assert validate_simulation(path, Options(("e2e",))) == []
 
 
 def test_logs_are_told_from_predictions(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_names_that_do_not_exist_are_errors_or_count_as_wrong(
     assert words in problem.message
     with pytest.raises(InputError):
         evaluate(file, GOLD)
-    (warning,) = evaluate(file, GOLD, Options(strict=False)).warnings
+    (warning,) = evaluate(file, GOLD, Options(lenient=True)).warnings
     assert (warning.kind, warning.severity) == (kind, "warning")
     assert "counts as wrong" in warning.message
 
@@ -102,7 +102,9 @@ def test_a_simulation_tells_of_intents_that_do_not_exist(tmp_path: Path, interru
     assert summary.unknown[told] == 5
     assert f"in 5 dialogues {told}" in summary.to_text()
     assert summary.to_json()["unknown"] == {told: 5}
-    (warning, *_) = evaluate_simulation(output, GOLD).warnings
+    with pytest.raises(InputError, match="unknown intent"):
+        evaluate_simulation(output, GOLD)
+    (warning, *_) = evaluate_simulation(output, GOLD, Options(lenient=True)).warnings
     assert warning.kind == "unknown-intent"
 
 
@@ -123,14 +125,18 @@ def test_logs_of_others_are_looked_at_too(tmp_path: Path) -> None:
         {"user_acts": [], "system_acts": ["Inform+景点点+门票+免费"]},
     ]
     file = log(tmp_path, [dialogue("a", "1", turns=turns), dialogue("b", "2")])
-    problems = {problem.kind: problem for problem in validate_simulation(file)}
+    found = validate_simulation(file)
+    assert {problem.severity for problem in found} == {"error"}
+    assert [problem.kind for problem in found].count("unknown-intent") == 2
+    lenient = validate_simulation(file, Options(lenient=True))
+    problems = {problem.kind: problem for problem in lenient}
     assert {kind: each.count for kind, each in problems.items()} == {
         "unknown-intent": 2,
         "unknown-domain": 1,
         "not-an-act": 1,
     }
     assert {each.severity for each in problems.values()} == {"warning"}
-    found = problems["unknown-intent"]
-    assert (found.dialogue, found.turn, found.key) == ("a", 0, "user_acts")
-    assert "no score" in found.message
+    first = problems["unknown-intent"]
+    assert (first.dialogue, first.turn, first.key) == ("a", 0, "user_acts")
+    assert "no score" in first.message
     assert json.loads(file.read_text("utf-8").splitlines()[0])["turns"] == turns
