@@ -15,7 +15,9 @@ from typing import Any
 import gymnasium
 from sb3_contrib import MaskablePPO
 
-import mwzeval.dialogue_management.registration  # noqa: F401 (registers the environments)
+import mwzeval
+
+gymnasium.register_envs(mwzeval)  # the import has; this is for linters
 
 
 def tested(model: MaskablePPO, environment: gymnasium.Env[Any, Any], dialogues: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.dialogue_management.registration import register_with_gymnasium
 from mwzeval.errors import (
     DataError,
     DependencyError,
@@ -30,6 +31,8 @@ __all__ = [
     "UsageError",
     "__version__",
 ]
+
+register_with_gymnasium()
 
 
 def __getattr__(name: str) -> Any:

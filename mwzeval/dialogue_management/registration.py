@@ -1,13 +1,19 @@
-"""Importing this registers the environments with Gymnasium; nothing else is loaded before `make`.
+"""The ids of the environments, registered with Gymnasium as soon as both are imported.
 
-`gymnasium.make("mwzeval.dialogue_management.registration:mwzeval/PyDial-CR-1-v0")` does both.
+Gymnasium looks for no plugins, so `import mwzeval` has to register them. It cannot import Gymnasium
+for that, which takes longer than all the rest: if Gymnasium comes later, it registers them then.
 """
 
 from __future__ import annotations
 
-from mwzeval.dialogue_management.environment import require_gymnasium
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
 from mwzeval.dialogue_management.tasks import DEMO, TASKS
 
+GYMNASIUM = "gymnasium"
 NAMESPACE = "mwzeval"
 VERSION = 0
 """Grows when what happens in an environment changes."""
@@ -29,11 +35,22 @@ def environment_ids() -> dict[str, tuple[str, bool]]:
     }
 
 
-def register_environments() -> None:
-    """Register all environments; a second time changes nothing. Raises `DependencyError`."""
-    require_gymnasium()
+def register_with_gymnasium() -> None:
+    """Register all environments now if Gymnasium is imported, otherwise once it is.
+
+    A second time changes nothing. Gymnasium itself is not imported, and need not be installed.
+    """
+    if sys.modules.get(GYMNASIUM) is not None:
+        _register()
+    elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AfterGymnasium())
+
+
+def _register() -> None:
     import gymnasium
 
+    if not hasattr(gymnasium, "make_vec"):  # older than any that can make these environments
+        return
     for name, (task, legacy) in environment_ids().items():
         if name not in gymnasium.registry:
             gymnasium.register(
@@ -46,4 +63,24 @@ def register_environments() -> None:
             )
 
 
-register_environments()
+class _AfterGymnasium:
+    """Finds Gymnasium as the other finders do, and registers the environments once it is loaded."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != GYMNASIUM:
+            return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        specs = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_register(module: ModuleType) -> None:
+                load(module)
+                _register()
+
+            # Of this loader alone; another class of loader would lose what the module's can do.
+            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+        return spec

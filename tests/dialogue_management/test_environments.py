@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import runpy
 import subprocess
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 import mwzeval.dialogue_management.environment as environment_module
 from mwzeval.dialogue_management.acts import parse_act
-from mwzeval.dialogue_management.registration import environment_ids, register_environments
+from mwzeval.dialogue_management.registration import environment_ids, register_with_gymnasium
 from mwzeval.dialogue_management.tasks import DEMO, TASKS
 from mwzeval.dialogue_management.vector_environment import make_vector_environment
 from mwzeval.errors import DependencyError, UsageError
@@ -59,7 +58,7 @@ def test_every_task_has_an_environment_with_and_without_quirks() -> None:
     assert ids["mwzeval/PyDial-CR-1-v0"] == ("CR-1", False)
     assert ids["mwzeval/PyDial-LAP-6-legacy-v0"] == ("LAP-6", True)
     assert ids["mwzeval/Demo-SFR-4-v0"] == ("Demo-SFR-4", False)
-    register_environments()
+    register_with_gymnasium()
     assert set(ids) <= set(gymnasium.registry)
 
 
@@ -78,18 +77,50 @@ def test_an_environment_is_as_gymnasium_wants_it(name: str) -> None:
     assert plain(list(masked_steps(environment, 30, seed=4))) != first
 
 
-def test_nothing_is_imported_before_it_is_needed() -> None:
-    code = (
-        "import sys, mwzeval.dialogue_management.environment as e;"
-        "assert 'gymnasium' not in sys.modules;"
-        "import gymnasium;"
-        "gymnasium.make('mwzeval.dialogue_management.registration:mwzeval/Demo-CR-1-v0').reset();"
-        "assert 'torch' not in sys.modules"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ)
-    )
+def python(code: str) -> None:
+    """Run a program in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+MADE = (
+    "gymnasium.make('mwzeval/Demo-CR-1-v0').reset();"
+    "gymnasium.make_vec('mwzeval/Demo-CR-1-v0', 2, 'vector_entry_point').reset();"
+    "assert 'torch' not in sys.modules"
+)
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import sys, mwzeval; assert 'gymnasium' not in sys.modules; import gymnasium",
+        "import sys, gymnasium, mwzeval",
+        "import sys, gymnasium; gymnasium.make('mwzeval:mwzeval/Demo-CR-1-v0')",
+        "import sys, gymnasium; gymnasium.make_vec('mwzeval:mwzeval/Demo-CR-1-v0', 2)",
+        # Whether it is there is asked before it is imported, and one of its modules comes first.
+        "import sys, mwzeval, importlib.util as i; assert i.find_spec('gymnasium').loader;"
+        "import gymnasium.spaces, gymnasium",
+        "import sys, mwzeval.dialogue_management.environment; import gymnasium",
+    ],
+)
+def test_environments_are_registered_in_whatever_order_is_imported(imports: str) -> None:
+    python(f"{imports}; {MADE}")
+
+
+@pytest.mark.parametrize(
+    "absent",
+    [
+        "sys.modules['gymnasium'] = None; import mwzeval",
+        "import mwzeval; sys.path[:] = [place for place in sys.path if 'site-' not in place]",
+    ],
+)
+def test_without_gymnasium_there_is_no_trace_of_it(absent: str) -> None:
+    python(
+        f"import sys; {absent}\n"
+        "try: import gymnasium\n"
+        "except ImportError as error: assert error.name == 'gymnasium', error\n"
+        "else: sys.exit('it is there')\n"
+    )
 
 
 def test_masks_are_told_in_both_ways(demo: Any) -> None:
