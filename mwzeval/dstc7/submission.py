@@ -108,7 +108,7 @@ def _parsed(path: str | Path, track: Track | None) -> Any:
 
 
 def _place_of_long_number(text: str) -> str:
-    limit = sys.get_int_max_str_digits()
+    limit = sys.get_int_max_str_digits()  # 3.10.0 to 3.10.6 have no limit, and never come here
     match = re.search(rf"-?[0-9]{{{limit + 1},}}", text)
     start = match.start() if match else 0
     line = text.count("\n", 0, start) + 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ RIGHT, PREDICTED, GOLD, UNITS = "right", "predicted", "gold", "units"
 KINDS = (RIGHT, PREDICTED, GOLD)
 
 
-class ActTurn(NamedTuple, Generic[Act]):
+@dataclass(frozen=True, slots=True)
+class ActTurn(Generic[Act]):
     """The acts of a turn, predicted and gold; `scopes` are the parts that the turn belongs to."""
 
     predicted: frozenset[Act]
@@ -53,11 +54,12 @@ class ActScores(Generic[Act]):
     def row(self, turns: Iterable[ActTurn[Act]]) -> dict[str, float]:
         """Return the counts over the turns of a unit; what is 0 is left out."""
         counts: dict[tuple[str, str], int] = {}
-        for predicted, gold, of_turn in turns:
-            for kind, acts in ((RIGHT, predicted & gold), (PREDICTED, predicted), (GOLD, gold)):
+        for turn in turns:
+            right = turn.predicted & turn.gold
+            for kind, acts in ((RIGHT, right), (PREDICTED, turn.predicted), (GOLD, turn.gold)):
                 if not acts:
                     continue
-                for scope in (WHOLE, *of_turn):
+                for scope in (WHOLE, *turn.scopes):
                     counts[kind, scope] = counts.get((kind, scope), 0) + len(acts)
                 for act in acts:
                     for scope in self.scopes_of(act):
