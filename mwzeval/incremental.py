@@ -112,18 +112,18 @@ class IncrementalEvaluator:
         """Return the scores of all parts, as `Evaluator.evaluate` does; more may follow."""
         return to_plain(self.report())
 
-    def report(self) -> Report:
+    def report(self, *, file: str | None = None) -> Report:
         """Return the report of all parts; its table is a single row of sums.
 
-        Raises `InputError` when there was no dialogue, `UsageError` when the input is not what was
-        declared.
+        `file` names the whole input in warnings that are not about one part. Raises `InputError`
+        when there was no dialogue, `UsageError` when the input is not what was declared.
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "there is no dialogue in it")])
         census, evaluator = self._found.census, self._evaluator
         scorer = evaluator.scorer(self._corpus)
         sources = most_predicted(self._found.sums)
-        findings = Findings()
+        findings = Findings(file)
         findings.merge(self._found.findings)
         findings.sort_warnings()
         covered = evaluator.conclude(scorer, census, findings)

@@ -58,13 +58,20 @@ Run = Callable[[Evaluator, Sequence[str], Sources], Found]
 
 
 def evaluate_shards(
-    evaluator: Evaluator, shards: Sequence[str], run: Run, *, skip_bad: bool = False
+    evaluator: Evaluator,
+    shards: Sequence[str],
+    run: Run,
+    *,
+    skip_bad: bool = False,
+    file: str | None = None,
 ) -> Report:
     """Return the report of all shards together, that of one file with their lines in order.
 
     With `skip_bad` shards that cannot be scored are left out, and named in the report's `meta`
-    (`skipped_shards`). Raises `InputError` with the problems of all bad shards otherwise, or when
-    a dialogue is in two of them; `UsageError` where intervals are asked for.
+    (`skipped_shards`). `file` names all shards in warnings that are not about one.
+
+    Raises `InputError` with the problems of all bad shards otherwise, or when a dialogue is in two
+    of them; `UsageError` where intervals are asked for.
     """
     evaluator.incremental()  # what cannot be had from sums is refused before anything is read
     sources = first_sources(evaluator, shards)
@@ -81,7 +88,7 @@ def evaluate_shards(
         if found.bad:
             raise InputError(problem for problems in found.bad.values() for problem in problems)
         found.bad.update(bad)
-    report = found.scored.report()
+    report = found.scored.report(file=file)
     if not found.bad:
         return report
     skipped = [

@@ -41,12 +41,12 @@ def of_rollouts() -> Evaluator:
     return Evaluator(True, True, True, True, corpus="sample", rollouts=True)
 
 
-def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: bool) -> str:
+def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
     run = partial(on_cluster, client)
     return to_json(to_plain(evaluate_shards(evaluator, paths, run, **options)))
 
 
-def here(evaluator: Evaluator, paths: Sequence[str], **options: bool) -> str:
+def here(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
     return to_json(to_plain(evaluate_shards(evaluator, paths, one_after_the_other, **options)))
 
 

@@ -46,7 +46,7 @@ def reported(tmp_path: Path) -> Any:
     return json.loads((tmp_path / "report.out").read_text(encoding="utf-8"))
 
 
-def in_shards(evaluator: Evaluator, paths: Sequence[str], **options: bool) -> str:
+def in_shards(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
     return to_json(to_plain(evaluate_shards(evaluator, paths, one_after_the_other, **options)))
 
 
@@ -98,6 +98,30 @@ def test_the_command_line_takes_patterns_in_order_of_their_names(
     paths = sorted(str(path) for path in tmp_path.glob("part-*"))
     assert run("--shards", *paths) == (0, shown, said)
     assert reported(tmp_path) == expected
+
+
+def test_every_warning_names_its_shard_or_all_of_them(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    predictions = dict(list(sample_predictions("good").items())[:40])
+    odd = list(predictions.values())[25][0]
+    odd |= {"response": "[odd]", "state": {"inn": {}}}
+    paths = write_shards(tmp_path, cut(predictions, [20]))
+    for named in (paths, [str(tmp_path / "part-*")]):
+        code, _, said = run("--shards", *named)
+        warnings = reported(tmp_path)["meta"]["warnings"]
+        files = {warning["kind"]: warning.get("file") for warning in warnings}
+        whole = " ".join(named)
+        assert (code, files) == (
+            0,
+            {
+                "unknown-domain": paths[1],
+                "unknown-placeholder": whole,
+                "fewer-dialogues": whole,
+                "fewer-turns": whole,
+            },
+        )
+        assert f"warning: {whole}: 22 of the fold's 62 dialogues" in said
 
 
 def test_any_place_that_fsspec_knows_can_be_read(run: Callable[..., Result]) -> None:
@@ -185,7 +209,8 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     assert skipped["shard"] == str(bad)
     assert message in "\n".join(skipped["problems"])
     assert report["meta"]["warnings"].pop()["kind"] == "skipped-shard"
-    assert report == json.loads(to_json(evaluator.evaluate({**first, **third})))
+    expected = to_plain(evaluator.report({**first, **third}, file=pattern))
+    assert report == json.loads(to_json(expected))
     assert run(pattern, "--skip-bad-shards", "--strict")[0] == 2
 
 

@@ -90,12 +90,16 @@ def report_of_shards(
 
     shards = expand(files)
     shown = not arguments.quiet
-    skip_bad = arguments.skip_bad_shards
+    evaluate = partial(
+        evaluate_shards,
+        evaluator,
+        shards,
+        skip_bad=arguments.skip_bad_shards,
+        file=" ".join(files),
+    )
     if not arguments.dask:
-        here = partial(one_after_the_other, progress=shown)
-        return evaluate_shards(evaluator, shards, here, skip_bad=skip_bad)
+        return evaluate(partial(one_after_the_other, progress=shown))
     from mwzeval.distributed import cluster, on_cluster
 
     with cluster(arguments.dask, arguments.workers) as client:
-        there = partial(on_cluster, client, progress=shown)
-        return evaluate_shards(evaluator, shards, there, skip_bad=skip_bad)
+        return evaluate(partial(on_cluster, client, progress=shown))
