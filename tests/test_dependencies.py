@@ -1,13 +1,15 @@
-"""A library that the numbers rest on is never replaced in silence by something else."""
+"""Libraries: never replaced in silence by something else, and imported with any setuptools."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from mwzeval.libraries import import_without_setuptools
 from tests.places import ROOT
 
 WITHOUT = """
@@ -27,8 +29,7 @@ sys.exit(run_verb("evaluate", "evaluate.py"))
     ("module", "message"),
     [
         ("Levenshtein", b"error: python-Levenshtein is not installed: without it fuzzywuzzy"),
-        ("pkg_resources", b"pip install lexical-diversity 'setuptools<82'"),
-        ("lexical_diversity", b"pip install lexical-diversity 'setuptools<82'"),
+        ("lexical_diversity", b"No module named 'lexical_diversity'): pip install lexical-div"),
     ],
 )
 def test_a_missing_library_is_refused_by_name(module: str, message: bytes, tmp_path: Path) -> None:
@@ -40,3 +41,70 @@ def test_a_missing_library_is_refused_by_name(module: str, message: bytes, tmp_p
     assert message in done.stderr
     assert b"Traceback" not in done.stderr
     assert not output.exists()
+
+
+BROKEN = """
+import sys
+class Broken:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pkg_resources", "setuptools"):
+            raise {error}(name)
+sys.meta_path.insert(0, Broken())
+from mwzeval.metrics.richness import tokenize
+from mwzeval.crosswoz.word_tokens import words_of
+assert tokenize("Hello, World") == ("hello", "world")
+assert words_of("我想去故宫") == ("我", "想", "去", "故宫")
+assert "pkg_resources" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize("error", ["ModuleNotFoundError", "AttributeError"])
+def test_words_are_cut_without_setuptools_and_with_one_that_breaks(error: str) -> None:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", BROKEN.format(error=error)])
+    assert done.returncode == 0
+
+
+SEEN_WHILE_IMPORTED = """
+import sys, threading
+import pkg_resources
+text = open(pkg_resources.resource_filename("old", "words.txt")).read()
+stream = pkg_resources.resource_stream(__name__, "words.txt")
+def elsewhere():
+    sees.append("pkg_resources" in sys.modules or __name__ in sys.modules)
+sees = []
+thread = threading.Thread(target=elsewhere)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_package_finds_its_files_and_nobody_else_sees_how(
+    zipped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"old_{'zip' if zipped else 'folder'}"
+    source = SEEN_WHILE_IMPORTED.replace('"old"', repr(name))
+    content = {"__init__.py": "", "reader.py": source, "words.txt": "one two"}
+    place = tmp_path / ("packages.zip" if zipped else "packages")
+    if zipped:
+        with zipfile.ZipFile(place, "w") as archive:
+            for file, text in content.items():
+                archive.writestr(f"{name}/{file}", text)
+    else:
+        (place / name).mkdir(parents=True)
+        for file, text in content.items():
+            (place / name / file).write_text(text)
+    monkeypatch.syspath_prepend(place)
+    monkeypatch.delitem(sys.modules, "pkg_resources", raising=False)
+    module = import_without_setuptools(f"{name}.reader")
+    with module.stream as stream:
+        assert (module.text, stream.read()) == ("one two", b"one two")
+    assert module.sees == [False]
+    assert "pkg_resources" not in sys.modules
+    assert import_without_setuptools(f"{name}.reader") is module
+
+
+def test_a_module_that_is_not_there_is_an_import_error() -> None:
+    for name in ("no_such_package.module", "email.no_such_module"):
+        with pytest.raises(ModuleNotFoundError, match=name):
+            import_without_setuptools(name)

@@ -6,10 +6,11 @@ import logging
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
-from mwzeval.libraries import required
+from mwzeval.libraries import import_without_setuptools, required
 
 REMEMBERED = 2**18
 BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
@@ -44,7 +45,9 @@ def _words_of_block(block: str) -> tuple[str, ...]:
 def _cut() -> Callable[[str], Iterable[str]]:
     """Return the function of a tokeniser of our own: words that others add do not change it."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of pkg_resources, which jieba imports
+        warnings.simplefilter("ignore")  # of its regular expressions
+        with suppress(ImportError):  # of jieba: told by the next statement
+            import_without_setuptools("jieba._compat")
         jieba: Any = required("jieba", "crosswoz")
     jieba.setLogLevel(logging.WARNING)
     cut: Callable[[str], Iterable[str]] = jieba.Tokenizer().cut

@@ -18,17 +18,17 @@ from itertools import chain, pairwise
 from typing import Any, TypedDict
 
 from mwzeval.errors import DependencyError
+from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.windows import WindowTypes
 
 try:
     with warnings.catch_warnings():
-        # Its use of `pkg_resources` is none of the user's business.
-        warnings.simplefilter("ignore")
-        from lexical_diversity.lex_div import tokenize as _tokenize
+        warnings.simplefilter("ignore", SyntaxWarning)  # of the library's regular expressions
+        warnings.simplefilter("ignore", DeprecationWarning)  # the same, before Python 3.12
+        _tokenize = import_without_setuptools("lexical_diversity.lex_div").tokenize
 except ImportError as error:
-    # lexical-diversity 0.1.1 finds its word list by setuptools' `pkg_resources`.
     raise DependencyError(
-        f"lexical-diversity cannot be used ({error}): pip install lexical-diversity 'setuptools<82'"
+        f"lexical-diversity cannot be imported ({error}): pip install lexical-diversity"
     ) from None
 
 MSTTR_WINDOW = 50

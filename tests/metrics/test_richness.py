@@ -9,12 +9,13 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lexical_diversity import lex_div
 
+from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.richness import Richness
 from tests.multiwoz import specification
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
+lex_div = import_without_setuptools("lexical_diversity.lex_div")
 words = st.sampled_from(
     ["the", "The", "NAME", "is", "in", "AREA", "don't", "e.g.", "...", "-", "&", "é", "!", "12:30"]
 )

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lexical_diversity import lex_div
 
+from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.windows import WindowTypes, types_of_windows
 
+lex_div = import_without_setuptools("lexical_diversity.lex_div")
 words = st.lists(st.sampled_from("abcdefg"), max_size=60)
 sizes = st.integers(1, 9)
 
