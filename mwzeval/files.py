@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import os
 import stat
-import sys
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from mwzeval.errors import InputError, MwzevalError, Problem, shorten
+from mwzeval.errors import DataError, InputError, MwzevalError, Problem, shorten
+from mwzeval.reading import SIZE_VARIABLE, most_values, read_bytes, read_zip
 
-STANDARD_INPUT = "-"
-
-
-GZIP_MAGIC = b"\x1f\x8b"
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-"""With these compressed files begin, whatever they are called; no JSON text does."""
+NO_MEMORY = "does not fit into memory"
+FEW_CHARACTERS = 1_000_000
+"""In a text that is not longer, nobody needs to count values."""
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -33,54 +28,41 @@ class RepeatedKeys(dict[str, Any]):
         self.repeated = sorted({key for key, _ in pairs if key in seen or seen.add(key)})  # type: ignore[func-returns-value]
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Return the content of a file (`-` is standard input), `.gz` and `.zst` decompressed.
-
-    Raises `InputError` when the file cannot be read or its compression is damaged.
-    """
-    name = str(path)
-    try:
-        raw = _standard_input() if name == STANDARD_INPUT else Path(path).read_bytes()
-    except OSError as error:
-        raise unreadable(name, error.strerror or str(error)) from None
-    except ValueError as error:  # a NUL in the name
-        raise unreadable(name, str(error)) from None
-    if name.endswith(".gz") or raw.startswith(GZIP_MAGIC):
-        try:
-            return gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise unreadable(name, f"not a complete gzip file ({error})") from None
-    if name.endswith(".zst") or raw.startswith(ZSTD_MAGIC):
-        return _decompress_zstd(raw, name)
-    return raw
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None:
-        raise OSError("standard input is closed")
-    return sys.stdin.buffer.read()
-
-
-def _decompress_zstd(raw: bytes, name: str) -> bytes:
-    import zstandard
-
-    content = []
-    try:
-        while raw:
-            # One frame after the other, because only this tells whether the last one is whole.
-            frame = zstandard.ZstdDecompressor().decompressobj()
-            content.append(frame.decompress(raw))
-            if not frame.eof:
-                raise unreadable(name, "not a complete zstd file (it ends too early)")
-            raw = frame.unused_data
-    except zstandard.ZstdError as error:
-        raise unreadable(name, f"not a complete zstd file ({error})") from None
-    return b"".join(content)
-
-
 def read_json(path: str | Path) -> Any:
     """Return the value of a JSON file. Raises `InputError` (see `parse_json`)."""
     return parse_json(read_text(path), str(path))
+
+
+def data_bytes(path: Path) -> bytes:
+    """Return the content of a file of a corpus; of `x.json.zip` that of `x.json` in it.
+
+    Raises `DataError` when it cannot be read.
+    """
+    try:
+        if path.suffix != ".zip":
+            return read_bytes(path)
+        name = path.name.removesuffix(".zip")
+        members = read_zip(path, [name])
+    except InputError as error:
+        raise DataError(str(error)) from None
+    if name not in members:
+        raise DataError(f"{path}: there is no {name} inside")
+    return members[name]
+
+
+def read_data(path: Path) -> Any:
+    """Return the value of a JSON file of a corpus, perhaps zipped. Raises `DataError`."""
+    return parse_data(data_bytes(path), path)
+
+
+def parse_data(raw: bytes, path: Path) -> Any:
+    """Return the value of JSON that was read from a file of a corpus. Raises `DataError`."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} cannot be read as JSON: {error}") from None
+    except MemoryError:
+        raise DataError(f"{path} {NO_MEMORY}") from None
 
 
 def parse_json_lines(text: str, name: str) -> Iterator[tuple[int, Any]]:
@@ -102,19 +84,26 @@ def decoded(raw: bytes, path: str | Path) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            [_not_json(path, f"line {line}: byte {error.start} is not UTF-8 — save it as UTF-8")]
-        ) from None
+        byte = error.start - raw.rfind(b"\n", 0, error.start)
+        raise InputError([not_utf8(path, line, byte)]) from None
     if not text.strip():
         raise InputError([Problem("empty-file", "the file is empty", file=str(path))])
     return text
 
 
+def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
+    """Return the problem of a byte, counted from 1 in its line, that no UTF-8 text has."""
+    message = f"line {line}, byte {byte} of it is not UTF-8 — save the file as UTF-8"
+    return Problem("not-utf8", message, file=str(path))
+
+
 def parse_json(text: str, name: str, first_line: int = 1) -> Any:
     """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
 
-    Raises `InputError` with line and column when it is not JSON (NaN and Infinity are not).
+    Raises `InputError` with line and column when it is not JSON (NaN and Infinity are not), and
+    when it has more values than are read into memory.
     """
+    check_values(text, name)
 
     def refuse(constant: str) -> None:
         raise _NotANumberError(constant)
@@ -132,9 +121,21 @@ def parse_json(text: str, name: str, first_line: int = 1) -> Any:
         message = f"line {line}: {shorten(str(error))} is not a number that JSON can hold"
     except RecursionError:
         message = "nested too deeply to be a predictions file"
+    except MemoryError:
+        raise InputError([Problem("too-large", NO_MEMORY, file=name)]) from None
     except ValueError as error:  # an integer of more digits than Python converts
         message = str(error)
     raise InputError([_not_json(name, message)])
+
+
+def check_values(text: str, name: str) -> None:
+    """Raise `InputError` when a JSON text has too many values; they are told by the commas."""
+    if len(text) > FEW_CHARACTERS and text.count(",") > most_values():
+        message = (
+            f"has more than {most_values():,} values: is it another file? "
+            f"If it is meant, raise the limit: {SIZE_VARIABLE}=2GB"
+        )
+        raise InputError([Problem("too-many-values", message, file=name)])
 
 
 class _NotANumberError(Exception):
@@ -155,11 +156,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _not_json(path: str | Path, detail: str) -> Problem:
     return Problem("not-json", f"not valid JSON: {detail}", file=str(path))
-
-
-def unreadable(name: str, reason: str) -> InputError:
-    """Return the error for a file that cannot be read."""
-    return InputError([Problem("unreadable", f"cannot be read: {reason}", file=shorten(name, 300))])
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> None:

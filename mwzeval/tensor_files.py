@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import InputError, Problem
 from mwzeval.files import write_atomically
 from mwzeval.libraries import required
+from mwzeval.reading import read_model
 
 Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"
@@ -49,10 +50,7 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     kind, `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
-    try:
-        raw = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        raise refused(path, f"cannot be read: {error}") from None
+    raw = read_model(path)
     # The length of a safetensors header may begin with the same byte; its text follows it.
     if raw.startswith(PICKLES) and raw[HEADER : HEADER + 1] != b"{":
         what = "a pickle or PyTorch archive, which can run code when it is loaded: not opened"

@@ -19,7 +19,7 @@ LAYERS = {
     **dict.fromkeys(
         ("files", "streams", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),
-    "processes": 0,
+    **dict.fromkeys(("processes", "reading"), 0),
     "tensor_files": 1,
     "benchmark_shapes": 1,
     **dict.fromkeys(
@@ -167,3 +167,35 @@ def test_the_public_names_are_these() -> None:
     for name in mwzeval.__all__:
         assert getattr(mwzeval, name) is not None
     assert (PACKAGE / "py.typed").exists()
+
+
+OTHER_READERS = {
+    "derived.py": "the cache, which only this program writes",
+    "data_command.py": "embedded files",
+    "resources.py": "embedded files",
+    "leaderboard.py": "embedded files",
+    "dstc7/published.py": "embedded files",
+    "report/html.py": "embedded files",
+    "dialogue_management/benchmark_run.py": "what a job has just written",
+    "dialogue_management/checkpoints.py": "an archive in memory, held against the limit",
+    "cli.py": "nothing is read",
+}
+"""Modules that read without `mwzeval.reading`, and what."""
+
+
+def test_all_that_users_supply_is_read_in_one_place() -> None:
+    """Elsewhere there is no limit on how much is read."""
+    readers = set()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                match node.func:
+                    case ast.Attribute(attr="read_bytes" | "ZipFile"):
+                        readers.add(path.relative_to(PACKAGE).as_posix())
+                    case ast.Attribute(attr="read_text") if (
+                        not isinstance(node.func.value, ast.Name) or node.keywords
+                    ):
+                        readers.add(path.relative_to(PACKAGE).as_posix())
+                    case ast.Name(id="open"):
+                        readers.add(path.relative_to(PACKAGE).as_posix())
+    assert readers - {"reading.py"} == set(OTHER_READERS)

@@ -18,9 +18,10 @@ from mwzeval import shards as shards_module
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.evaluator import Evaluator
+from mwzeval.reading import pieces, read_bytes
 from mwzeval.report.json import to_json, to_plain
 from mwzeval.shards import evaluate_shards, one_after_the_other
-from mwzeval.streams import PIECE, content, expand, lines, pieces
+from mwzeval.streams import expand, lines
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
 
@@ -172,7 +173,7 @@ def broken(predictions: Predictions, how: str) -> tuple[str, bytes]:
         ("half a line", "not valid JSON: line 20"),
         ("no JSON", "not valid JSON: line 1"),
         ("a list", "dialogue"),
-        ("odd bytes", "line 21: byte 0 is not UTF-8"),
+        ("odd bytes", "line 21, byte 1 of it is not UTF-8"),
         ("an unknown dialogue", 'dialogue "smp9999": not in the test fold'),
         ("too many turns", "system turns; the test fold"),
         ("twice in one", "given before"),
@@ -321,7 +322,7 @@ def test_lines_of_a_file_are_those_of_its_text(
     size = len(raw) // members + 1
     path.write_bytes(b"".join(compress(raw[at : at + size]) for at in range(0, len(raw) + 1, size)))
     expected = [(n, line) for n, line in enumerate(text, start=1) if line.strip()]
-    assert content(str(path)) == raw
+    assert read_bytes(str(path)) == raw
     if expected:
         assert list(lines(str(path))) == expected
     else:
@@ -333,11 +334,11 @@ def test_long_lines_are_put_together_and_endless_ones_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "long.jsonl"
-    long = "x" * (3 * PIECE + 5)
+    long = "x" * 50_000
     path.write_text(f"{long}\ny\n{long}", encoding="utf-8")
     assert list(lines(str(path))) == [(1, long), (2, "y"), (3, long)]
-    monkeypatch.setattr("mwzeval.streams.LONGEST_LINE", 2 * PIECE)
-    with pytest.raises(InputError, match="a line is longer than"):
+    monkeypatch.setenv("MWZEVAL_MAX_SIZE", "300000")
+    with pytest.raises(InputError, match=r"line 1 has more than .*MWZEVAL_MAX_SIZE"):
         list(lines(str(path)))
 
 

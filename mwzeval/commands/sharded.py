@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mwzeval.files import STANDARD_INPUT
-from mwzeval.streams import is_pattern, is_url
+from mwzeval.reading import STANDARD_INPUT, is_url
+from mwzeval.streams import is_pattern
 
 if TYPE_CHECKING:
     from mwzeval.evaluator import Evaluator

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from mwzeval.crosswoz.names import ATTRACTION, HOTEL, METRO, RESTAURANT
 from mwzeval.crosswoz.text_files import gbk_message, is_gbk
 from mwzeval.derived import combined_fingerprint
 from mwzeval.errors import DataError, UsageError, did_you_mean
+from mwzeval.files import data_bytes, parse_data
 from mwzeval.resources import DataRoot
 
 FOLDS = ("test", "val", "train")
@@ -153,17 +152,10 @@ def dialogue_ids(path: Path) -> frozenset[str]:
 
 
 def _read_json(path: Path) -> Any:
-    try:
-        if path.suffix != ".zip":
-            raw = path.read_bytes()
-        else:
-            with zipfile.ZipFile(path) as archive:
-                raw = archive.read(path.name.removesuffix(".zip"))
-        if is_gbk(raw):
-            raise DataError(f"{path}: {gbk_message(path.name)}")
-        return json.loads(raw)
-    except (OSError, ValueError, LookupError, RecursionError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
+    raw = data_bytes(path)
+    if is_gbk(raw):
+        raise DataError(f"{path}: {gbk_message(path.name)}")
+    return parse_data(raw, path)
 
 
 def _check(what: str, name: str, known: tuple[str, ...]) -> None:

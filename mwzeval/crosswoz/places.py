@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from mwzeval.crosswoz.corpus import FOLDS, RELEASE, REVISIONS, SAMPLE, dialogue_
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.derived import remembered_checksums
 from mwzeval.errors import DataError
+from mwzeval.files import read_data
 from mwzeval.resources import DataRoot, embedded, locate
 
 NAME = "crosswoz"
@@ -122,10 +122,7 @@ def _system_vocabulary(root: DataRoot) -> frozenset[str] | None:
             path = root.require(*SYSTEM_VOCABULARY)
     if path is None:
         return None
-    try:
-        acts = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
+    acts = read_data(path)
     if not isinstance(acts, list) or not all(isinstance(act, str) for act in acts):
         raise DataError(f"{path}: expected a list of acts such as Inform+景点+名称+1")
     return frozenset(acts)

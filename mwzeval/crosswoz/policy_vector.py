@@ -6,7 +6,6 @@ are those of the public code, with a database that does not leak.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +43,7 @@ from mwzeval.crosswoz.names import (
     YES,
 )
 from mwzeval.errors import DataError
+from mwzeval.files import read_data
 from mwzeval.resources import DataRoot
 
 Vector = NDArray[np.float32]
@@ -141,10 +141,7 @@ def load_vocabulary(root: DataRoot) -> Vocabulary:
 
 def _read(root: DataRoot, places: Sequence[str]) -> tuple[str, ...]:
     path = root.require(*places)
-    try:
-        plain = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
+    plain = read_data(path)
     if not isinstance(plain, list) or not all(isinstance(act, str) for act in plain):
         raise DataError(f"{path}: expected a list of acts such as Inform+景点+名称+1")
     return tuple(plain)

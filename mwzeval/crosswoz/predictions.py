@@ -37,7 +37,8 @@ from mwzeval.crosswoz.tracks import (
     USER_STATE,
 )
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files import STANDARD_INPUT, RepeatedKeys, parse_json, parse_json_lines, read_bytes
+from mwzeval.files import RepeatedKeys, parse_json, parse_json_lines
+from mwzeval.reading import STANDARD_INPUT, read_bytes
 
 META, DIALOGUE, TURNS, TURN = "_meta", "dialogue_id", "turns", "turn"
 DATASET = "crosswoz"

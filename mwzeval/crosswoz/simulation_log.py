@@ -14,6 +14,7 @@ from mwzeval.crosswoz.ontology import mistakes_in
 from mwzeval.crosswoz.simulated import OUTCOMES, Outcome, SimulatedDialogue, SimulatedExchange
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files import parse_json, read_text
+from mwzeval.reading import read_bytes
 
 META = "_meta"
 NAME = "simulated-{number:06d}"
@@ -147,7 +148,7 @@ def unfinished(path: Path, meta: Mapping[str, Any]) -> tuple[list[Ended], int]:
 
     Raises `UsageError` when it is the log of another simulation.
     """
-    raw = path.read_bytes()
+    raw = read_bytes(path)
     whole = raw.rfind(b"\n") + 1
     lines = raw[:whole].decode("utf-8", "replace").split("\n")[:-1]
     wrong = UsageError(

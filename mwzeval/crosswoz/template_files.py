@@ -7,7 +7,6 @@ hand (`manual`) for both sides. Each is an object: key → list of sentences.
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from mwzeval.crosswoz.draws import Draws
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.templates import Mode, Sentences, Templates
 from mwzeval.errors import DataError, InputError
-from mwzeval.files import write_atomically
+from mwzeval.files import data_bytes, parse_data, write_atomically
+from mwzeval.reading import read_zip
 from mwzeval.resources import embedded
 
 SIDES: tuple[Side, ...] = (USER, SYSTEM)
@@ -75,34 +75,20 @@ def _names() -> list[str]:
 
 
 def _from_folder(folder: Path) -> dict[str, Sentences]:
-    try:
-        return {
-            name: _parsed((folder / name).read_bytes(), folder / name)
-            for name in _names()
-            if (folder / name).is_file()
-        }
-    except OSError as error:
-        raise DataError(f"{folder} cannot be read: {error}") from None
+    places = [folder / name for name in _names()]
+    return {place.name: _parsed(data_bytes(place), place) for place in places if place.is_file()}
 
 
 def _from_archive(path: Path) -> dict[str, Sentences]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = {Path(name).name: name for name in archive.namelist()}
-            return {
-                name: _parsed(archive.read(members[name]), path / name)
-                for name in _names()
-                if name in members
-            }
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise DataError(f"{path} is no folder and no zip archive of templates: {error}") from None
+        members = read_zip(path, _names())
+    except InputError as error:
+        raise DataError(f"{error}: expected a folder or a zip archive of templates") from None
+    return {name: _parsed(raw, path / name) for name, raw in members.items()}
 
 
 def _parsed(raw: bytes, place: Path) -> Sentences:
-    try:
-        plain: Any = json.loads(raw)
-    except (ValueError, RecursionError, InputError) as error:
-        raise DataError(f"{place}: not JSON in UTF-8 ({error})") from None
+    plain: Any = parse_data(raw, place)
     if not isinstance(plain, dict) or not all(
         isinstance(sentences, list) and sentences and all(isinstance(s, str) for s in sentences)
         for sentences in plain.values()

@@ -20,6 +20,7 @@ import numpy as np
 from mwzeval.dialogue_management.policies.learner import Arrays, Memory
 from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.files import write_atomically
+from mwzeval.reading import read_model, size_limit
 
 FORMAT = 1
 DESCRIPTION = "description"
@@ -27,8 +28,8 @@ ARCHIVE = b"PK"
 """How an archive begins."""
 SPARSE_BELOW = 0.25
 """Arrays with a smaller share of numbers that are not 0 are worth compressing."""
-LARGEST = 2**30
-"""So many bytes are more than any policy remembers; some files unpack to whatever they like."""
+AT_ONCE = 2
+"""Arrays in memory may have so many times the bytes that a file may have."""
 NUMBERS = "biuf"
 """Kinds of arrays: true or false, whole numbers, others."""
 KINDS: Mapping[str, type[Any]] = {
@@ -111,7 +112,7 @@ def read_checkpoint(path: str | Path, origin: Origin | None = None) -> Checkpoin
     another version, and with every way in which it is of something else.
     """
     try:
-        raw = Path(path).read_bytes()
+        raw = read_model(path)
         if not raw.startswith(ARCHIVE):
             raise ValueError("it is no NumPy archive")
         arrays = _arrays(raw)
@@ -130,8 +131,8 @@ def read_checkpoint(path: str | Path, origin: Origin | None = None) -> Checkpoin
             Memory(arrays, description["about"]),
             description["more"],
         )
-    except OSError as error:
-        raise _refused(path, f"cannot be read: {error.strerror or error}") from None
+    except InputError:
+        raise
     except Exception as error:  # of archive, compression, array or JSON: whatever a file provokes
         reason = shorten(str(error), 200)
         raise _refused(path, f"no checkpoint of this program ({reason})") from None
@@ -147,7 +148,7 @@ def _arrays(raw: bytes) -> Arrays:
     arrays: Arrays = {}
     with zipfile.ZipFile(BytesIO(raw)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
-        if size > LARGEST:
+        if size > AT_ONCE * size_limit():
             raise ValueError(f"it would unpack to {size:,} bytes")
         for entry in archive.infolist():
             with archive.open(entry) as stream:

@@ -15,6 +15,7 @@ from mwzeval.dialogue_management.database import UNAVAILABLE
 from mwzeval.dialogue_management.ontology import NAME, RESERVED, Ontology
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files import RepeatedKeys, read_json
+from mwzeval.reading import check_size
 
 SQLITE = (".db", ".sqlite", ".sqlite3")
 KIND = "entities"
@@ -36,6 +37,7 @@ def _sqlite_rows(file: Path, domain: str) -> list[Any]:
     def wrong(message: str) -> InputError:
         return InputError([Problem(KIND, message, file=str(file))])
 
+    check_size(file)
     try:
         with closing(
             sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=ro", uri=True)

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7.findings import Findings, found
-from mwzeval.dstc7.streams import MEGABYTE, read_text
 from mwzeval.errors import InputError, Problem
-from mwzeval.files import parse_json
+from mwzeval.files import parse_json, read_text
 
-AT_MOST = 200 * MEGABYTE
 MISSING = frozenset({"", "NA"})
 UNKNOWN_TIMES = MISSING | {"0:00:00"}
 _CREDITS = re.compile(r"\s*([0-9.]+)\s*(?:-\s*([0-9.]+)\s*)?")
@@ -120,7 +118,7 @@ def read_courses(path: str | Path) -> Mapping[str, Course]:
     Raises `InputError` when it is not a JSON object of objects.
     """
     name = str(path)
-    raw = parse_json(read_text(path, at_most=AT_MOST, meant="a course file"), name)
+    raw = parse_json(read_text(path), name)
     if not isinstance(raw, dict):
         message = f"expected an object of courses, {found(raw)}"
         raise InputError([Problem("bad-type", message, file=name)])

@@ -8,15 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.streams import MEGABYTE, pieces
 from mwzeval.errors import InputError, Problem
-from mwzeval.files import STANDARD_INPUT
+from mwzeval.reading import STANDARD_INPUT, part_limit, pieces, too_large
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANKS = b" \t\r\n"
-
-ITEM_AT_MOST = 100 * MEGABYTE
-"""Some five thousand times as much as an example has."""
 
 DEEPEST = 1000
 """So many levels are far more than any file has; each costs memory for the whole path to it."""
@@ -24,6 +20,8 @@ DEEPEST = 1000
 MANY_LEVELS = 2000
 """A chunk that opens more than that is parsed in pieces, so that its levels are seen in time."""
 PIECE = 1 << 11
+CHUNK = 1 << 16
+"""Bytes that are parsed at once; decompressed they come in more."""
 
 
 def items_of(path: str | Path) -> Iterator[Any]:
@@ -41,7 +39,7 @@ def items_of(path: str | Path) -> Iterator[Any]:
     position, begun = 0, False
     item = _Item(name)
     # Nothing at the end says that this is the end.
-    for chunk in chain(pieces(path), (b"",)):
+    for chunk in chain(_chunks(path), (b"",)):
         if not begun:
             chunk, begun = _check_beginning(chunk, name)
         for piece in _shallow(chunk):
@@ -59,6 +57,12 @@ def items_of(path: str | Path) -> Iterator[Any]:
             del done[:]
 
 
+def _chunks(path: str | Path) -> Iterator[bytes]:
+    for piece in pieces(path):
+        for start in range(0, len(piece), CHUNK):
+            yield piece[start : start + CHUNK]
+
+
 def _shallow(chunk: bytes) -> list[bytes]:
     """Return the chunk whole, as long as it cannot be nested deeply."""
     if chunk.count(b"[") + chunk.count(b"{") <= MANY_LEVELS:
@@ -71,7 +75,7 @@ class _Item:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._number = 1
+        self._number, self._most = 1, part_limit()
         self._size = self._depth = 0
 
     def grow(self, piece: bytes) -> None:
@@ -86,10 +90,8 @@ class _Item:
         if self._depth > DEEPEST:
             message = f"{where} is nested too deeply, in more than {DEEPEST:,} levels"
             raise InputError([Problem("not-json", message, file=self._name)])
-        if self._size > ITEM_AT_MOST:
-            limit = f"{ITEM_AT_MOST / MEGABYTE:.0f} MB"
-            message = f"{where} is larger than {limit}: is it another file?"
-            raise InputError([Problem("too-large", message, file=self._name)])
+        if self._size > self._most:
+            raise too_large(self._name, where, self._most)
 
     def end(self, count: int) -> None:
         """Say how many items have ended: what comes belongs to the next one."""
@@ -139,7 +141,7 @@ class _Locator:
         parser = ijson.basic_parse_coro(events)
         fed = 0
         first = True
-        for chunk in pieces(self._name):
+        for chunk in _chunks(self._name):
             if first:
                 chunk, first = chunk.removeprefix(BYTE_ORDER_MARK), False
             parts = (

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from mwzeval.dstc7.archive import is_archive
 from mwzeval.dstc7.checks import (
     check_examples,
     check_file_name,
@@ -24,7 +23,7 @@ from mwzeval.dstc7.submission import Submission, read_submission
 from mwzeval.dstc7.targets import Targets, read_targets
 from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import InputError
-from mwzeval.files import STANDARD_INPUT
+from mwzeval.reading import STANDARD_INPUT, is_zip
 
 Read = TypeVar("Read")
 
@@ -38,7 +37,7 @@ def load(
     """
     notes = findings.of_file(str(submission))
     # What is read from an archive has an official name in it.
-    if str(submission) != STANDARD_INPUT and not is_archive(submission):
+    if str(submission) != STANDARD_INPUT and not is_zip(submission):
         check_file_name(str(submission), track, notes)
     ranked = _tried(notes, lambda: read_submission(submission, notes, track))
     files = _Files(gold, track, options, notes)

@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7.findings import Findings, found
-from mwzeval.dstc7.streams import MEGABYTE, read_text
 from mwzeval.errors import DataError
-from mwzeval.files import parse_json_lines
-
-AT_MOST = 1_000 * MEGABYTE
-PAGE_AT_MOST = 20 * MEGABYTE
+from mwzeval.files import parse_json_lines, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,7 @@ def _of_folder(folder: Path) -> list[ManPage]:
         if file.is_file() and not file.name.startswith("."):
             name, section = _title(file.name)
             if file.stat().st_size:
-                text = read_text(file, at_most=PAGE_AT_MOST, meant="a man page")
+                text = read_text(file)
                 pages.append(ManPage(name, section, text))
     if not pages:
         raise DataError(f"{folder}: no man page in this folder")
@@ -62,7 +58,7 @@ def _title(file_name: str) -> tuple[str, str | None]:
 def _of_lines(path: Path) -> list[ManPage]:
     findings = Findings(file=str(path))
     pages = []
-    text = read_text(path, at_most=AT_MOST, meant="a file of man pages")
+    text = read_text(path)
     for number, line in parse_json_lines(text, str(path)):
         page = _page(line, number, findings)
         if page is not None:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import candidate_id
-from mwzeval.dstc7.streams import MEGABYTE, read_text
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import shorten
+from mwzeval.files import read_text
 
 POOL_SIZE = 120_000
-AT_MOST = 400 * MEGABYTE
 
 
 def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str, str]:
@@ -23,7 +22,7 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
     size than 120,000 is a warning. With `findings` all go there, else errors raise `InputError`.
     """
     notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
-    text = read_text(path, at_most=AT_MOST, meant="a pool of candidates")
+    text = read_text(path)
     pool: dict[str, str] = {}
     raw_ids: dict[str, str] = {}
     for number, line in lines_of(text):

@@ -14,18 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.archive import is_archive, read_member
+from mwzeval.dstc7.archive import read_member
 from mwzeval.dstc7.findings import Findings, found
 from mwzeval.dstc7.ids import candidate_id, example_id
-from mwzeval.dstc7.streams import MEGABYTE, read_text
 from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-
-AT_MOST = 200 * MEGABYTE
-"""Some thirty times as much as the submission of a test set has."""
-
-MOST_VALUES = 6_000_000
-"""Thirty times as many, too, told by the commas: small ones need far more memory than they look."""
+from mwzeval.files import check_values, read_text
+from mwzeval.reading import is_zip
 
 LONGEST_RANKING = 200_000
 """More than the largest pool has candidates; of these the first hundred count."""
@@ -70,7 +65,7 @@ def read_submission(
 
     `track` chooses among several files of a zip. Problems of examples and entries go to
     `findings`; without these, errors raise `InputError`, as do a file that cannot be read, is no
-    JSON array or is too large to be a submission (`AT_MOST` bytes, `MOST_VALUES` values).
+    JSON array or is too large.
     """
     name = str(path)
     notes = Findings(file=name) if findings is None else findings.of_file(name)
@@ -82,16 +77,8 @@ def read_submission(
 
 def _parsed(path: str | Path, track: Track | None) -> Any:
     name = str(path)
-    if is_archive(path):
-        text = read_member(path, track, at_most=AT_MOST)
-    else:
-        text = read_text(path, at_most=AT_MOST, meant="a submission")
-    if text.count(",") > MOST_VALUES:
-        message = (
-            f"has more than {MOST_VALUES:,} values, the most that a submission may have: is it "
-            "another file?"
-        )
-        raise InputError([Problem("too-many-values", message, file=name)])
+    text = read_member(path, track) if is_zip(path) else read_text(path)
+    check_values(text, name)
     try:
         # Python's extensions NaN and Infinity come as floats, so that they can be reported with
         # their place.

@@ -8,11 +8,9 @@ from pathlib import Path
 from mwzeval.dstc7.dialogues import Example
 from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE, candidate_id, example_id
-from mwzeval.dstc7.streams import MEGABYTE, read_text
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import InputError
-
-AT_MOST = 200 * MEGABYTE
+from mwzeval.files import read_text
 
 Targets = Mapping[str, tuple[str, ...]]
 """Canonical example id → canonical ids of its correct candidates, in the order of the file."""
@@ -30,7 +28,7 @@ def read_targets(
     name = str(path)
     notes = Findings(file=name) if findings is None else findings.of_file(name)
     try:
-        text = read_text(path, at_most=AT_MOST, meant="a file of targets")
+        text = read_text(path)
     except InputError as error:
         if [problem.kind for problem in error.problems] != ["empty-file"]:
             raise

@@ -16,15 +16,14 @@ from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import candidate_id, example_id
 from mwzeval.dstc7.options import Options
 from mwzeval.dstc7.scoring import ranked_ids
-from mwzeval.dstc7.streams import MEGABYTE, read_text
 from mwzeval.dstc7.submission import Submission
 from mwzeval.dstc7.submission_writing import Ranked
 from mwzeval.dstc7.targets import Targets
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import UsageError, shorten
+from mwzeval.files import read_text
 
 TAG = "mwzeval"
-AT_MOST = 1_000 * MEGABYTE
 RUN_COLUMNS, QRELS_COLUMNS = 6, 4
 
 
@@ -63,7 +62,7 @@ def read_run(path: str | Path) -> list[Ranked]:
     """
     findings = Findings(file=str(path))
     scored: dict[str, dict[str, float]] = {}
-    for number, columns in _columns(path, RUN_COLUMNS, "a run", findings):
+    for number, columns in _columns(path, RUN_COLUMNS, findings):
         example, identity = example_id(columns[0]), candidate_id(columns[2])
         score = _number(columns[4])
         if score is None or example is None or identity is None:
@@ -90,7 +89,7 @@ def read_qrels(path: str | Path) -> Targets:
     """
     findings = Findings(file=str(path))
     correct: dict[str, dict[str, None]] = {}
-    for number, columns in _columns(path, QRELS_COLUMNS, "qrels", findings):
+    for number, columns in _columns(path, QRELS_COLUMNS, findings):
         example, identity = example_id(columns[0]), candidate_id(columns[2])
         relevance = _number(columns[3])
         if relevance is None or example is None or identity is None:
@@ -109,10 +108,8 @@ def read_qrels(path: str | Path) -> Targets:
     return {example: tuple(ids) for example, ids in correct.items()}
 
 
-def _columns(
-    path: str | Path, count: int, meant: str, findings: Findings
-) -> Iterator[tuple[int, list[str]]]:
-    text = read_text(path, at_most=AT_MOST, meant=meant)
+def _columns(path: str | Path, count: int, findings: Findings) -> Iterator[tuple[int, list[str]]]:
+    text = read_text(path)
     for number, line in lines_of(text):
         columns = line.split()
         if len(columns) == count:

@@ -5,7 +5,6 @@ What is derived from the files is kept in the user's cache, because the files ar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from mwzeval.derived import combined_fingerprint, derive
 from mwzeval.errors import DataError, UsageError, did_you_mean
+from mwzeval.files import read_data
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz import data_json, version_22
 from mwzeval.multiwoz.choices import SAMPLE, Fold
@@ -199,17 +199,17 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
                 for domain, goal in by_domain.items()
                 if domain in ALL_DOMAINS
             }
-            for name, by_domain in read_source(path).items()
+            for name, by_domain in read_data(path).items()
         }
     for path in sources.booked:
         booked = {
             dialogue_id(name): tuple(frozenset(domains) for domains in turns)
-            for name, turns in read_source(path).items()
+            for name, turns in read_data(path).items()
         }
     annotated: Mapping[str, Annotations]
     if sources.dialogues_22:
-        turns = [dialogue for path in sources.dialogues_22 for dialogue in read_source(path)]
-        annotated = dict(version_22.annotations_of(turns, read_source(sources.acts_22[0])))
+        turns = [dialogue for path in sources.dialogues_22 for dialogue in read_data(path)]
+        annotated = dict(version_22.annotations_of(turns, read_data(sources.acts_22[0])))
     else:
         annotated = {
             name: data_json.annotations_of(dialogue["log"]) for name, dialogue in dialogues.items()
@@ -235,7 +235,7 @@ def _one_per_turn(booked: tuple[frozenset[str], ...], turns: int) -> tuple[froze
 
 
 def _table(domain: str, path: Path) -> list[dict[str, Any]]:
-    rows = read_source(path)
+    rows = read_data(path)
     identifier = id_column(domain)
     if not (
         isinstance(rows, list)
@@ -244,11 +244,3 @@ def _table(domain: str, path: Path) -> list[dict[str, Any]]:
     ):
         raise DataError(f'{path}: expected a list of venues, each an object with "{identifier}"')
     return rows
-
-
-def read_source(path: Path) -> Any:
-    """Return the value of a JSON file of the corpus. Raises `DataError` when it is damaged."""
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read as JSON: {error}") from None

@@ -8,16 +8,15 @@ archive `F.zip` as it is published, with the lists inside.
 from __future__ import annotations
 
 import json
-import lzma
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import DataError
+from mwzeval.errors import DataError, InputError
+from mwzeval.files import data_bytes, parse_data
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.reading import read_zip
 from mwzeval.resources import DataRoot
 
 FOLD_FILES: dict[Fold, tuple[str, ...]] = {
@@ -35,11 +34,6 @@ READ_NAMES = frozenset(
     | {f"{name}.json" for names in FOLD_FILES.values() for name in names}
     | {name for names in FOLD_LISTS.values() for name in names}
 )
-DAMAGED_ZIP = (
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-    *(RuntimeError, NotImplementedError, ValueError),
-)
-"""What Python raises for archives that are damaged, encrypted, or packed in an unknown way."""
 Dialogues = dict[str, Mapping[str, Any]]
 
 
@@ -86,20 +80,19 @@ def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
 
 def _contents(path: Path) -> dict[str, bytes]:
     """Return the files of interest by their base names: this one, or those of the archive."""
+    if path.suffix != ".zip":
+        return {path.name: data_bytes(path)}
     try:
-        if path.suffix != ".zip":
-            return {path.name: path.read_bytes()}
-        with zipfile.ZipFile(path) as archive:
-            members = {PurePosixPath(name).name: name for name in reversed(archive.namelist())}
-            return {name: archive.read(members[name]) for name in READ_NAMES & members.keys()}
-    except DAMAGED_ZIP as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
+        return read_zip(path, READ_NAMES)
+    except InputError as error:
+        raise DataError(str(error)) from None
 
 
 def _dialogues(content: bytes, path: Path) -> Dialogues:
     try:
-        return {dialogue_id(name): dialogue for name, dialogue in json.loads(content).items()}
-    except (ValueError, AttributeError, RecursionError) as error:
+        plain = parse_data(content, path)
+        return {dialogue_id(name): dialogue for name, dialogue in plain.items()}
+    except AttributeError as error:
         raise DataError(f"{path}: not dialogues in the data.json format: {error}") from None
 
 

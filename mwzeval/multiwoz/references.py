@@ -10,9 +10,10 @@ from typing import Any
 
 from mwzeval.derived import derive, fingerprint
 from mwzeval.errors import DataError, UsageError, shorten
+from mwzeval.files import read_data
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
-from mwzeval.multiwoz.corpus import CORPORA, GoldFold, derived_revision, load_fold, read_source
+from mwzeval.multiwoz.corpus import CORPORA, GoldFold, derived_revision, load_fold
 from mwzeval.multiwoz.gold import dialogue_id
 from mwzeval.multiwoz.normalization import normalize_response
 from mwzeval.resources import DataRoot
@@ -99,7 +100,7 @@ def _tokenized(path: Path) -> dict[str, list[str]]:
                 tokenize(normalize_response(turn if isinstance(turn, str) else turn["response"]))
                 for turn in turns
             ]
-            for name, turns in _lists(read_source(path).items())
+            for name, turns in _lists(read_data(path).items())
         }
     except (LookupError, TypeError, AttributeError) as error:
         raise DataError(

@@ -163,7 +163,7 @@ def test_mined_templates_are_mostly_those_of_the_authors() -> None:
         ("[]", "expected an object"),
         ('{"a": "b"}', "expected an object"),
         ('{"a": []}', "expected an object"),
-        ("{", "not JSON"),
+        ("{", "cannot be read as JSON"),
     ],
 )
 def test_bad_files_are_told(tmp_path: Path, content: str | None, message: str) -> None:
@@ -175,7 +175,7 @@ def test_bad_files_are_told(tmp_path: Path, content: str | None, message: str) -
 
 def test_a_file_that_is_no_archive_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_text("no", encoding="utf-8")
-    with pytest.raises(DataError, match="no zip archive"):
+    with pytest.raises(DataError, match="not a complete zip archive"):
         load_templates(tmp_path / "x.zip")
 
 

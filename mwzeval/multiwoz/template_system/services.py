@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mwzeval.multiwoz.corpus import read_source
+from mwzeval.files import read_data
 from mwzeval.multiwoz.template_system.catalogue import known_of
 from mwzeval.resources import DataRoot
 
@@ -19,6 +19,6 @@ def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
     services: dict[str, Mapping[str, str]] = {}
     for domain in SERVICES:
         path = root.find(f"db/{domain}_db.json")
-        rows = read_source(path) if path else []
+        rows = read_data(path) if path else []
         services[domain] = known_of(rows[0]) if isinstance(rows, list) and rows else {}
     return services
