@@ -1,35 +1,51 @@
-"""Write the golden numbers of the example systems: `python -m tests.golden.regenerate`.
+"""Put scores on record: `python -m tests.golden.regenerate [BENCHMARK ...]`.
 
-Only after `SCORING_REVISION` in `mwzeval/multiwoz/__init__.py` has been raised: the numbers of one
-revision never change.
+Numbers that moved are written only when the scoring revision of their benchmark has been raised,
+which is `SCORING_REVISION` in the `__init__.py` of its package.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz import SCORING_REVISION
-from mwzeval.multiwoz.choices import RULES
-from tests.places import SAMPLE_SYSTEMS, sample_predictions
-
-GOLDEN = Path(__file__).with_name("sample_scores.json")
-METRICS = ("bleu", "success", "richness", "dst")
+from tests.golden.recorded import PACKAGES, Difference, Record, current, file_of, problem
 
 
-def current() -> dict[str, Any]:
-    """Return what the file would hold now."""
-    scores: dict[str, Any] = {}
-    for rules in RULES:
-        evaluator = Evaluator(True, True, True, True, corpus="sample", rules=rules)
-        for system in SAMPLE_SYSTEMS:
-            report = evaluator.evaluate(sample_predictions(system))
-            scores.setdefault(system, {})[rules] = {name: report[name] for name in METRICS}
-    return {"scoring_revision": SCORING_REVISION, "systems": scores}
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the records of benchmarks, by default of all; return 1 if one was refused."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help=", ".join(PACKAGES))
+    names = parser.parse_args(arguments).benchmarks or list(PACKAGES)
+    if unknown := [name for name in names if name not in PACKAGES]:
+        parser.error(f"unknown: {', '.join(unknown)} (known: {', '.join(PACKAGES)})")
+    written = [put(name, file_of(name), current(name)) for name in names]
+    return 0 if all(written) else 1
+
+
+def put(benchmark: str, path: Path, now: Record) -> bool:
+    """Write a record unless its numbers moved within a revision; tell whether it stands now."""
+    if not path.exists():
+        now.write(path)
+        print(f"{benchmark}: written, {len(now.numbers())} numbers")
+        return True
+    before = Record.read(path)
+    difference = Difference.between(before, now)
+    for line in difference.lines():
+        print(f"{benchmark}: {line}")
+    refusal = problem(before, now)
+    if refusal is not None:
+        print(f"{benchmark}: not written: {refusal}", file=sys.stderr)
+        return False
+    if difference or now.revision != before.revision:
+        now.write(path)
+        print(f"{benchmark}: written, scoring revision {now.revision}")
+    else:
+        print(f"{benchmark}: as it was, scoring revision {now.revision}")
+    return True
 
 
 if __name__ == "__main__":
-    GOLDEN.write_text(json.dumps(current(), indent=1) + "\n", encoding="utf-8")
-    print(f"written: {GOLDEN}, scoring revision {SCORING_REVISION}")
+    sys.exit(main())

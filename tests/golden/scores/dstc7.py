@@ -1,0 +1,78 @@
+"""Every metric of DSTC7 track 1 on the embedded examples, and the old scorer's faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mwzeval.dstc7.evaluation import evaluate
+from mwzeval.dstc7.ids import NONE
+from mwzeval.dstc7.options import Options
+from mwzeval.dstc7.places import sample_gold, sample_submission
+from mwzeval.dstc7.submission_writing import Ranked, write_submission
+from mwzeval.dstc7.targets import read_targets
+from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
+from tests.golden.recorded import Cases, Groups, by_signature
+from tests.places import read_json
+
+OPTIONS = {
+    "official": Options(),
+    "by confidence": Options(order="confidence"),
+    "as in 2018": Options(compat="2018"),
+    "F-score": Options(metric="fscore"),
+    "F-score of a half": Options(metric="fscore", coverage=0.5),
+}
+
+
+def current() -> Cases:
+    """Return all scores: track, submission and options → signature → name → value."""
+    cases: dict[str, Groups] = {}
+    with TemporaryDirectory() as folder:
+        for name in TRACK_NAMES:
+            track = track_of(name)
+            gold = sample_gold(track)
+            for system, file in _submissions(track, Path(folder)):
+                for how, options in OPTIONS.items():
+                    scored = evaluate(file, gold, track, options).scored
+                    cases[f"{name}, {system}, {how}"] = by_signature(scored.scores())
+    return cases
+
+
+def _submissions(track: Track, folder: Path) -> Iterator[tuple[str, Path]]:
+    for system in ("overlap", "random"):
+        yield system, sample_submission(track, system)
+    file = folder / track.file_name
+    write_submission(file, _damaged(track))
+    yield "damaged", file
+
+
+def _damaged(track: Track) -> Iterator[Ranked]:
+    """Yield rankings with repeats, few candidates, or NONE first; one example in five is missing.
+
+    Behind a hundred repeats of a candidate stands a right answer, for the faults of 2018.
+    """
+    targets_file = sample_gold(track).targets
+    assert targets_file is not None
+    targets = read_targets(targets_file)
+    plain: list[dict[str, Any]] = read_json(sample_submission(track, "overlap"))
+    for number, example in enumerate(plain):
+        identity = str(example["example-id"])
+        ids = [each["candidate-id"] for each in example["candidate-ranking"]]
+        right = targets[identity]
+        match number % 5:
+            case 0:
+                ids = [ids[0] if ids[0] not in right else ids[1]] * 100 + [right[-1]]
+            case 1:
+                ids = [*ids[5::-1], *right, ids[0], *right]
+            case 2:
+                ids = [NONE, *(each for each in ids[::-1] if each != NONE)]
+            case 3:
+                ids = [*ids[:3], right[0], *ids[3:9]]
+            case _:
+                continue
+        yield (
+            identity,
+            [(each, (7 * place % 10) / 1000) for place, each in enumerate(ids)],
+        )

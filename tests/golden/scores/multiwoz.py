@@ -1,0 +1,118 @@
+"""Every metric of MultiWOZ on the sample corpus, under both rule sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.choices import RULES
+from tests.golden.recorded import Cases, Groups, by_signature
+from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
+
+Predictions = dict[str, list[dict[str, Any]]]
+DST_RULES = (
+    *("exact", "trade", "mwz22"),
+    *("exact+values=fuzzy95", "exact+dontcare=absent", "exact+none=value", "exact+booking=out"),
+    *("exact+alternatives=first", "exact+slots=30", "exact+domain-turns=all"),
+)
+TRACKING_SYSTEMS = ("weak-tracker", "good, damaged")
+
+
+def current() -> Cases:
+    """Return all scores: system and rules → signature → name → value."""
+    systems = dict(_systems())
+    cases: dict[str, Groups] = {}
+    for rules in RULES:
+        evaluator = Evaluator(True, True, True, True, corpus="sample", rules=rules, grounded=True)
+        for name, predictions in systems.items():
+            scores = evaluator.score(predictions).scored.scores()
+            cases[f"{name}, rules of {rules}"] = by_signature(scores)
+        tracking = Evaluator(corpus="sample", rules=rules, dst_rules=DST_RULES)
+        for name in TRACKING_SYSTEMS:
+            scores = tracking.score(systems[name]).scored.scores()
+            cases[f"{name}, rules of {rules}, further conventions"] = by_signature(scores)
+    return cases
+
+
+def _systems() -> Iterator[tuple[str, Predictions]]:
+    """Yield the example systems, and predictions with faults that these do not make."""
+    for name in SAMPLE_SYSTEMS:
+        yield name, sample_predictions(name)
+    yield "template", read_json(ROOT / "predictions" / "template-sample.json")
+    yield "good, damaged", damaged(sample_predictions("good"))
+    yield "lexicalized, damaged", damaged(sample_predictions("lexicalized"))
+    yield "good, with bookings", with_bookings(sample_predictions("good"))
+
+
+def damaged(predictions: Predictions) -> Predictions:
+    """Return predictions with a fault in each dialogue, and without the last three dialogues."""
+    names = list(predictions)[:-3]
+    return {
+        name: [
+            {
+                **turn,
+                "state": FAULTS[number % len(FAULTS)](turn["state"]),
+                "response": _response(turn["response"], number + index),
+            }
+            for index, turn in enumerate(predictions[name])
+        ]
+        for number, name in enumerate(names)
+    }
+
+
+State = Mapping[str, Mapping[str, str]]
+
+
+def _misspelled(state: State) -> State:
+    return {d: {s: v[:-1] if len(v) > 8 else v for s, v in of.items()} for d, of in state.items()}
+
+
+def _indifferent(state: State) -> State:
+    return {
+        d: {s: ("dontcare", "none", v)[n % 3] for n, (s, v) in enumerate(of.items())}
+        for d, of in state.items()
+    }
+
+
+def _forgetful(state: State) -> State:
+    return {d: dict(list(of.items())[1:]) for d, of in state.items()}
+
+
+def _shouting(state: State) -> State:
+    return {d: {s.upper(): f" {v.upper()}" for s, v in of.items()} for d, of in state.items()}
+
+
+def _inventive(state: State) -> State:
+    return {d: {**of, "area": "north", "food": "martian"} for d, of in state.items()}
+
+
+FAULTS = (_misspelled, _indifferent, _forgetful, _shouting, _inventive)
+
+
+def _response(response: str, number: int) -> str:
+    if number % 7 == 0:
+        return ""
+    if number % 7 == 3:
+        return f"{response} The Golden Wok House is a nice place, call 01632960007."
+    return response
+
+
+def with_bookings(predictions: Predictions) -> Predictions:
+    """Return predictions that book in their last turn what their last state has, often wrongly."""
+    return {
+        name: [*turns[:-1], {**turns[-1], "bookings": _bookings(turns[-1]["state"], number)}]
+        for number, (name, turns) in enumerate(predictions.items())
+    }
+
+
+def _bookings(state: State, number: int) -> list[dict[str, Any]]:
+    bookings = []
+    for domain, slots in state.items():
+        asked = {slot: value for slot, value in slots.items() if slot.startswith("book")}
+        if asked:
+            if number % 4 == 3:
+                asked.popitem()
+            venue = {slot: slots[slot] for slot in ("name", "trainid") if slot in slots}
+            bookings.append({"domain": domain, "slots": {**venue, **asked}})
+    return bookings

@@ -1,0 +1,126 @@
+"""What PyDial's tasks are in the embedded domains: the dialogues, and their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from math import fsum
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mwzeval.dialogue_management.acts import Act
+from mwzeval.dialogue_management.belief import Belief
+from mwzeval.dialogue_management.benchmark import evaluate
+from mwzeval.dialogue_management.benchmark_run import run
+from mwzeval.dialogue_management.decision_process import DecisionProcess
+from mwzeval.dialogue_management.domain_files import load_domain
+from mwzeval.dialogue_management.draws import Draws
+from mwzeval.dialogue_management.episode_files import Chosen
+from mwzeval.dialogue_management.episodes import Episode
+from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
+from mwzeval.dialogue_management.policies.random import RandomPolicy
+from mwzeval.dialogue_management.simulation import Simulation
+from mwzeval.dialogue_management.tasks import DEMO, TASKS
+from mwzeval.dialogue_management.training import Stage
+from tests.golden.recorded import Cases, Groups, by_signature
+
+DEMO_TASKS = [name for name in TASKS if name.startswith(DEMO)]
+SCORED_TASKS = ["Demo-CR-1", "Demo-SFR-3", "Demo-LAP-6"]
+MODES = {False: "clean", True: "legacy"}
+SEED = 3
+DIALOGUES = 2
+
+
+def current() -> Cases:
+    """Return scores of policies that do not learn, and what their dialogues consist of.
+
+    Policies of all tasks → signature → name → value; dialogue → "dialogue" → name → value.
+    """
+    return {**dict(_scores()), **dict(_dialogues())}
+
+
+def _scores() -> Iterator[tuple[str, Groups]]:
+    policies = ["handcrafted", "random"]
+    for legacy, mode in MODES.items():
+        with TemporaryDirectory() as folder:
+            run(SCORED_TASKS, policies, folder, seeds=2, tests=5, legacy=legacy, processes=0)
+            for policy in policies:
+                scores = evaluate(folder, Chosen(policy)).report().scores
+                yield f"{policy}, {mode}", by_signature(scores)
+
+
+def _dialogues() -> Iterator[tuple[str, Groups]]:
+    for name in DEMO_TASKS:
+        task = TASKS[name]
+        domain = load_domain(task.domain)
+        for legacy, mode in MODES.items():
+            stage = Stage(domain, task, "neural", legacy=legacy, confusion_seed=SEED)
+            chooser = _Chooser(stage.process)
+            speaker = _Speaker(HandcraftedPolicy(domain, legacy=legacy), stage.process.simulation)
+            for index in range(DIALOGUES):
+                episode = stage.test(chooser, SEED, index)
+                yield f"{name}, random, {mode}, {index}", chooser.told(episode)
+                episode = stage.test_speaker(speaker, SEED, index)
+                yield f"{name}, handcrafted, {mode}, {index}", speaker.told(episode)
+
+
+class _Observer:
+    """Notes what a policy is shown and what it does."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._texts: list[str] = []
+        self._numbers: list[float] = []
+
+    def note(self, seen: Any, done: object) -> None:
+        """Note numbers that were seen, and what was done; in between, what was said and heard."""
+        heard = self._simulation.heard
+        self._texts += [str(self._simulation.said), *(str(act) for act, _ in heard), str(done)]
+        numbers = [*(confidence for _, confidence in heard), *seen]
+        # By place, so that two that change places are seen.
+        self._numbers.append(fsum(place % 97 * x for place, x in enumerate(numbers, start=1)))
+
+    def told(self, episode: Episode) -> Groups:
+        """Return what came of a dialogue and what was noted of it, and forget it."""
+        digest = sha256("\n".join(self._texts).encode()).hexdigest()[:16]
+        numbers = fsum(self._numbers)
+        self._texts, self._numbers = [], []
+        return {
+            "dialogue": {
+                "success": float(episode.success),
+                "exchanges": float(episode.exchanges),
+                "reward": episode.reward,
+                "digest of acts": digest,
+                "weighted sum of beliefs": numbers,
+            }
+        }
+
+
+class _Speaker(_Observer):
+    """The handcrafted policy, observed."""
+
+    def __init__(self, policy: HandcraftedPolicy, simulation: Simulation) -> None:
+        super().__init__(simulation)
+        self._policy = policy
+
+    def act(self, belief: Belief, draws: Draws) -> Act:
+        act = self._policy.act(belief, draws)
+        slots = (of.best.probability for of in belief.slots.values())
+        told = (*belief.requested.values(), *belief.discourse_acts.values())
+        self.note([*belief.methods, *slots, *told], act)
+        return act
+
+
+class _Chooser(_Observer):
+    """The random policy, observed with the vectors and masks that learners get."""
+
+    def __init__(self, process: DecisionProcess) -> None:
+        super().__init__(process.simulation)
+        self._process = process
+        self._policy = RandomPolicy()
+
+    def act(self, state: Any, mask: Any, draws: Draws, training: bool = False) -> int:
+        action = self._policy.act(state, mask, draws, training)
+        kernel = self._process.kernel_vector()
+        self.note([*map(float, state), *map(float, kernel), *map(float, mask)], action)
+        return action
