@@ -21,6 +21,8 @@ from mwzeval.statistics import CONFIDENCE, wilson
 RATES = ("inform", "success")
 COMPARED = (*RATES, "bleu", "combined")
 RICHNESS = ("avg_lengths", "cond_entropy", "num_unigrams", "num_trigrams")
+MOST = {"combined": 200.0} | dict.fromkeys(RICHNESS, 1e9)
+"""The largest values of figures that are no percentages."""
 COVERAGE = ("n", "turns")
 """Conditions that a system may miss and still be shown, with a warning."""
 
@@ -149,8 +151,8 @@ def candidate(name: str, scores: Any, board: Leaderboard) -> Candidate:
     """Return a system out of its scores in long form, as reports have them under `meta.scores`.
 
     Rates without an interval get one, as it follows from value and number. Raises `UsageError`
-    when the scores are no such list, one that is needed is missing, or they were made under other
-    conditions than the published ones.
+    when the scores are no such list, one that is needed is missing or no possible value, or they
+    were made under other conditions than the published ones.
     """
     references = board.conditions["references"]
     found = {}
@@ -165,6 +167,8 @@ def candidate(name: str, scores: Any, board: Leaderboard) -> Candidate:
                 found[figure] = _figure(figure, record, signature)
                 if figure in COMPARED:
                     choices |= signature.choices
+    except _ImpossibleError as error:
+        raise UsageError(f"{name}: not a report of `mwzeval evaluate`: {error}") from None
     except (LookupError, TypeError, ValueError, AttributeError):
         raise UsageError(
             f"{name}: not a report of `mwzeval evaluate`, whose meta.scores have each score with "
@@ -179,15 +183,34 @@ def candidate(name: str, scores: Any, board: Leaderboard) -> Candidate:
     return Candidate(name, found, choices)
 
 
+class _ImpossibleError(Exception):
+    pass
+
+
 def _figure(name: str, record: Mapping[str, Any], signature: Signature) -> Figure:
-    value, low, high = float(record["value"]), record["low"], record["high"]
-    if low is not None and high is not None:
+    most = MOST.get(name, 100.0)
+    value = _number(f"{name} is", record["value"], 0, most)
+    if record["low"] is not None and record["high"] is not None:
         level, _, method = dict(signature.choices)["ci"].partition("%-")
-        return Figure(value, Interval(float(low), float(high), float(level) / 100, method))
+        percent = _number(f"the level of {name} is", float(level), 1, 99.9999)
+        # An interval may reach beyond the possible values, though not far.
+        low, high = (
+            _number(f"the interval of {name} has", record[end], -most, 2 * most)
+            for end in ("low", "high")
+        )
+        return Figure(value, Interval(low, high, percent / 100, method))
     if name not in RATES:
         return Figure(value, None)
-    n = int(record["n"])
-    return Figure(value, wilson(min(n, value * n / 100), n).scaled(100))
+    n = int(_number(f"the n of {name} is", record["n"], 1, 1e9))
+    return Figure(value, wilson(value * n / 100, n).scaled(100))
+
+
+def _number(what: str, found: Any, least: float, most: float) -> float:
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    if not is_number or not least <= found <= most:
+        expected = f"a number from {least:g} to {most:g}"
+        raise _ImpossibleError(f"{what} {shorten(json.dumps(found))}, expected {expected}")
+    return float(found)
 
 
 def _check_conditions(name: str, choices: Mapping[str, str], board: Leaderboard) -> None:

@@ -208,6 +208,23 @@ def test_what_is_no_list_of_scores_is_refused(board: Leaderboard, scores: Any) -
         candidate("mine", scores, board)
 
 
+@pytest.mark.parametrize("key", ["value", "low", "high", "n"])
+@pytest.mark.parametrize("odd", [1e308, -1e308, 10**400, 1e6, math.nan, True, "85", [], None])
+def test_what_no_score_can_be_is_refused_by_its_name(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str], key: str, odd: Any
+) -> None:
+    scores = records(width=None if key == "n" else 1.0)
+    scores[0][key] = odd
+    (elsewhere / "mine.json").write_text(json.dumps({"meta": {"scores": scores}}))
+    code = main(["leaderboard", "--report", "mine.json"])
+    shown, said = capsys.readouterr()
+    if (key, odd) == ("n", 1e6) or (key in ("low", "high") and odd is None):
+        assert code == 0  # so many dialogues there may be, and no interval need be known
+        return
+    assert (code, shown) == (2, "")
+    assert "inform" in said or "not a number that JSON can hold" in said
+
+
 def test_scores_that_are_missing_are_named(board: Leaderboard) -> None:
     for scores, message in (([], "inform, success, bleu, combined"), (records()[:2], "bleu, comb")):
         with pytest.raises(UsageError, match=message):
