@@ -199,11 +199,15 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def _table(arguments: argparse.Namespace) -> int:
+    from mwzeval.dialogue_management.episode_files import Findings
     from mwzeval.dialogue_management.run_results import read_results
     from mwzeval.dialogue_management.tables import table_document
     from mwzeval.report.formats import render
+    from mwzeval.report.text import warnings_text
 
-    document = table_document(read_results(arguments.folder), arguments.dialogues)
+    findings = Findings()
+    document = table_document(read_results(arguments.folder, findings), arguments.dialogues)
+    sys.stderr.write(warnings_text(findings.warnings))
     sys.stdout.write(render(document, arguments.format))
     return 0
 
@@ -228,15 +232,20 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 
 def _plot(arguments: argparse.Namespace) -> int:
     from mwzeval.dialogue_management.curves import plot_curves
+    from mwzeval.dialogue_management.episode_files import Findings
     from mwzeval.files import write_atomically
+    from mwzeval.report.text import warnings_text
 
+    findings = Findings()
     picture = plot_curves(
         arguments.folder,
         figure=arguments.figure,
         panels=arguments.panels,
         band=arguments.band,
         format_name=PurePath(arguments.output).suffix.removeprefix(".") or "png",
+        findings=findings,
     )
+    sys.stderr.write(warnings_text(findings.warnings))
     write_atomically(arguments.output, picture)
     print(f"wrote {arguments.output}", file=sys.stderr)
     return 0

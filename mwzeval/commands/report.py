@@ -11,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.arguments import (
@@ -218,6 +218,8 @@ def names_of(files: Sequence[str]) -> list[str]:
 def _stem(file: str) -> str:
     if file == STANDARD_INPUT:
         return "standard input"
+    if PurePath(file).name in ("", ".."):  # a folder, such as the current one
+        return str(Path(file).resolve())
     for ending in ENDINGS:
         file = file.removesuffix(ending)
     return file

@@ -14,13 +14,14 @@ from typing import Any
 from mwzeval.dialogue_management import SCORING_REVISION
 from mwzeval.dialogue_management.episode_explanation import REASON_CODES, explain
 from mwzeval.dialogue_management.episode_files import (
-    Chosen,
+    ENVIRONMENTS,
     Findings,
     Record,
     read_records,
 )
 from mwzeval.dialogue_management.episodes import measures, table_of
 from mwzeval.dialogue_management.published_boards import published_document
+from mwzeval.dialogue_management.run_folder import Chosen
 from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.explanation import Explanation
@@ -34,7 +35,6 @@ from mwzeval.version import __version__, library_version
 NAME = "pydial"
 ALIASES = {"success": "success", "reward": "reward"}
 """Short names of scores for gates."""
-ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
 FEW_SEEDS = 20
 """Intervals of fewer resampled seeds are too narrow to go without saying."""
 

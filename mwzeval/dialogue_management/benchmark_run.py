@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from mwzeval.dialogue_management.domain_files import load_domain
 from mwzeval.dialogue_management.policies.presets import PRESETS, preset_named
+from mwzeval.dialogue_management.run_folder import SETTINGS
 from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS, task_named
 from mwzeval.dialogue_management.training_job import Job, do
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
@@ -29,7 +30,6 @@ from mwzeval.processes import pool, processors
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
-SETTINGS = "run.json"
 FORMAT = 1
 ALL = "all"
 

@@ -7,27 +7,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mwzeval.dialogue_management.benchmark_run import SETTINGS
 from mwzeval.dialogue_management.checkpoints import fitting, read_checkpoint
+from mwzeval.dialogue_management.episode_files import read_episodes
 from mwzeval.dialogue_management.policies.presets import PRESETS
 from mwzeval.dialogue_management.published_results import published_results
+from mwzeval.dialogue_management.run_folder import Settings, settings_of
 from mwzeval.dialogue_management.run_results import interval_over_seeds
 from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.dialogue_management.training_job import (
     Job,
     one_thread,
-    read_episodes,
     stage_of,
     write_episodes,
 )
 from mwzeval.errors import UsageError
-from mwzeval.files import read_json
 from mwzeval.report.sheet import Cell, Document, sheet
 
 ENVIRONMENTS = (1, 3, 6)
@@ -100,9 +99,8 @@ def learned_in(output: str | Path) -> dict[str, Any]:
     }
     if not all(plan.values()):
         raise UsageError(f"{output} holds nothing that was learned in a run (`mwzeval pydial run`)")
-    settings = read_json(folder / SETTINGS) if (folder / SETTINGS).exists() else {}
-    known = settings if isinstance(settings, dict) else {}
-    return plan | {key: known[key] for key in ("tests", "legacy") if key in known}
+    noted = asdict(settings_of(folder))
+    return plan | {key: value for key, value in noted.items() if value is not None}
 
 
 def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float:
@@ -116,7 +114,9 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
             with fitting(model):
                 policy.remember(read_checkpoint(model, job.origin).memory)
             write_episodes(place, (stage.test(policy, job.seed, index) for index in range(tests)))
-    return float(np.mean([e.reward for e in read_episodes(place, tested, job.seed)]))
+    settings = Settings(tests, job.legacy)
+    episodes = read_episodes(place, tested, job.seed, settings=settings)
+    return float(np.mean([episode.reward for episode in episodes]))
 
 
 def cross_document(crossed: Sequence[Crossed]) -> Document:

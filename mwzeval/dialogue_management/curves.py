@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.dialogue_management.episode_files import Findings, read_episodes
 from mwzeval.dialogue_management.policies.presets import HANDCRAFTED, PRESETS
+from mwzeval.dialogue_management.run_folder import Settings, settings_of
 from mwzeval.dialogue_management.run_results import (
     LIMITS,
     Figure,
@@ -20,8 +22,8 @@ from mwzeval.dialogue_management.run_results import (
     interval_over_seeds,
     read_results,
 )
-from mwzeval.dialogue_management.training_job import TRAINING, read_episodes
-from mwzeval.errors import UsageError, shorten
+from mwzeval.dialogue_management.training_job import TRAINING
+from mwzeval.errors import InputError, UsageError, shorten
 from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, METADATA, STYLE, require_matplotlib
 
 Panels = Literal["tasks", "means"]
@@ -54,18 +56,27 @@ def read_curves(
     panels: Panels = "tasks",
     band: Band = "interval",
     window: int = WINDOW,
+    findings: Findings | None = None,
 ) -> tuple[Curve, ...]:
     """Return the curves of training, as far as all seeds are. Training explores, tests do not.
 
     With `means` they are of the domains and of all tasks, over the seeds that have them all. The
-    band is the 95 % interval over seeds, or reaches from the lowest seed to the highest.
+    band is the 95 % interval over seeds, or reaches from the lowest seed to the highest. Raises
+    `InputError` with every error in the files; doubts go to `findings`.
     """
     curves = []
+    if findings is None:
+        findings = Findings()
+    settings = replace(settings_of(Path(output)), tests=None)
     rows: dict[tuple[str, str], dict[int, NDArray[np.float64]]] = {
-        (task, policy): _training(Path(output) / task / policy, task, figure, window)
+        (task, policy): _training(
+            Path(output) / task / policy, task, figure, window, settings, findings
+        )
         for task in results.tasks
         for policy in results.policies
     }
+    if findings.errors:
+        raise InputError([*findings.errors, *findings.warnings])
     for panel, tasks in panels_of(results, panels):
         for policy in results.policies:
             columns = [rows[task, policy] for task in tasks]
@@ -88,13 +99,16 @@ def panels_of(results: Results, panels: Panels) -> tuple[tuple[str, tuple[str, .
 
 
 def _training(
-    folder: Path, task: str, figure: Figure, window: int
+    folder: Path, task: str, figure: Figure, window: int, settings: Settings, findings: Findings
 ) -> dict[int, NDArray[np.float64]]:
     """Return the means of the windows of each seed."""
     found = {}
     for file in sorted(folder.glob(f"seed-*/{TRAINING}")):
-        seed = int(file.parent.name.removeprefix("seed-"))
-        episodes = read_episodes(file, task, seed)
+        number = file.parent.name.removeprefix("seed-")
+        if not number.isdecimal():
+            continue
+        seed = int(number)
+        episodes = read_episodes(file, task, seed, settings=settings, findings=findings)
         values = [100.0 * e.success if figure == "success" else e.reward for e in episodes]
         whole = len(values) // window * window
         found[seed] = np.array(values[:whole]).reshape(-1, window).mean(axis=1)
@@ -122,6 +136,7 @@ def plot_curves(
     panels: Panels = "tasks",
     band: Band = "interval",
     window: int | None = None,
+    findings: Findings | None = None,
 ) -> bytes:
     """Return a picture: a panel a task (or mean), with a curve and band for each policy.
 
@@ -136,11 +151,13 @@ def plot_curves(
     import matplotlib
     from matplotlib.figure import Figure as Picture
 
-    results = read_results(output)
+    results = read_results(output, findings)
     if window is None:
         window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
     curves: dict[str, list[Curve]] = {}
-    for curve in read_curves(output, results, figure, panels=panels, band=band, window=window):
+    for curve in read_curves(
+        output, results, figure, panels=panels, band=band, window=window, findings=findings
+    ):
         curves.setdefault(curve.panel, []).append(curve)
     shown_panels = panels_of(results, panels)
     columns = min(COLUMNS[panels], len(shown_panels))

@@ -8,25 +8,26 @@ may stand in each line, in a first line `{"_meta": {…}}`, or be said by the pl
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mwzeval.dialogue_management.episodes import Episode
+from mwzeval.dialogue_management.policies.presets import PRESETS
+from mwzeval.dialogue_management.run_folder import Chosen, Settings, files_of, place_of, settings_of
 from mwzeval.dialogue_management.tasks import TASKS, Task
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files import parse_json_lines, read_json, read_text, write_atomically
+from mwzeval.files import parse_json_lines, read_text, write_atomically
 
 META = "_meta"
-PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.zst)?")
-TESTS = "seed-*/test-*.jsonl"
 PACKED = (".gz", ".zst")
-SETTINGS = "run.json"
-"""A run notes its settings there."""
+ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
+LARGEST_REWARD = 1e6
+"""Of a dialogue, in either direction; what is more would make a mean of nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,57 +86,6 @@ class Findings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Which tests of a run are meant, where a folder has several; `task` as `--benchmark` says."""
-
-    policy: str | None = None
-    dialogues: int | None = None
-    task: str | None = None
-
-
-def files_of(path: str, chosen: Chosen) -> tuple[Path, ...]:
-    """Return the file itself, or the tests in a folder of a run, all of one policy.
-
-    Without `chosen.dialogues` they are those after most training dialogues. Raises `UsageError`
-    where the folder has no tests, or those of several policies.
-    """
-    folder = Path(path)
-    if path == "-" or not folder.is_dir():
-        return (folder,)
-    places = {file: _place(file) for file in sorted(folder.rglob("test-*.jsonl"))}
-    found = [(file, place) for file, place in places.items() if place is not None]
-    if chosen.task is not None:
-        tasks = dict.fromkeys(place[0] for _, place in found)
-        if tasks and chosen.task not in tasks:
-            held = ", ".join(tasks)
-            raise UsageError(f"{shorten(path, 300)} has no tests of {chosen.task} (but of {held})")
-        found = [(file, place) for file, place in found if place[0] == chosen.task]
-    if not found:
-        raise UsageError(f"{shorten(path, 300)} has no tests of a run (TASK/POLICY/{TESTS})")
-    policies = tuple(dict.fromkeys(place[1] for _, place in found))
-    policy = chosen.policy or (policies[0] if len(policies) == 1 else None)
-    if policy not in policies:
-        say = "name one with --policy" if policy is None else f'no policy "{shorten(policy)}"'
-        hint = "" if policy is None else did_you_mean(policy, policies)
-        raise UsageError(f"{shorten(path, 300)}: {say}{hint} ({', '.join(policies)})")
-    found = [(file, place) for file, place in found if place[1] == policy]
-    after = sorted({place[3] for _, place in found})
-    dialogues = after[-1] if chosen.dialogues is None else chosen.dialogues
-    if dialogues not in after and after != [0]:  # a policy that does not learn has one test
-        known = ", ".join(map(str, after))
-        raise UsageError(f"{shorten(path, 300)}: no test after {dialogues} dialogues ({known})")
-    return tuple(file for file, place in found if place[3] in (dialogues, 0))
-
-
-def _place(file: Path) -> tuple[str, str, int, int] | None:
-    """Return task, policy, seed and number of training dialogues, as the place of a file says."""
-    match = PLACE.fullmatch("/".join(file.absolute().parts[-4:]))
-    if match is None or match[1] not in TASKS:
-        return None
-    return match[1], match[2], int(match[3]), int(match[4])
-
-
 def read_records(path: str, chosen: Chosen, findings: Findings) -> tuple[tuple[Record, ...], str]:
     """Return the episodes of a file or folder by seed, task and number, and a checksum of it all.
 
@@ -143,37 +93,89 @@ def read_records(path: str, chosen: Chosen, findings: Findings) -> tuple[tuple[R
     """
     records: list[Record] = []
     digest = sha256()
+    seen: set[str] = set()
     for file in files_of(path, chosen):
         text = read_text(str(file))
         digest.update(text.encode())
-        records += _Reader(file, chosen, findings).read(text)
-    seen: set[str] = set()
-    for record in records:
-        unit = record.episode.unit
-        if unit in seen:
-            findings.error("repeated", "the episode was given before", file=path, dialogue=unit)
-        seen.add(unit)
+        place = place_of(file)
+        settings = Settings() if place is None else settings_of(file.absolute().parents[3])
+        said: dict[str, Any] = {}
+        if place is not None:
+            said = {"task": place.task, "policy": place.policy, "seed": place.seed}
+        reader = _Reader(file, findings, said, settings, seen, task=chosen.task)
+        records += reader.read(text)
+        if place is not None and place.policy in PRESETS:
+            reader.check_numbers()
     if not records and not findings.errors:
         findings.error("no-episodes", "there is no episode in it", file=path)
+    _tell_mixed(records, path, findings)
     order = {name: number for number, name in enumerate(TASKS)}
     records.sort(key=lambda r: (r.episode.seed, order[r.episode.task], r.episode.index))
     return tuple(records), digest.hexdigest()[:12]
 
 
-class _Reader:
-    """Reads one file, with what is said of all its lines."""
+def _tell_mixed(records: Iterable[Record], path: str, findings: Findings) -> None:
+    """Note environments that are not the same task, and yet are scored as one."""
+    played = Counter(record.legacy for record in records)
+    if len(played) > 1:
+        found = ", ".join(
+            f"{played[kind]} {name}" for kind, name in ENVIRONMENTS.items() if kind in played
+        )
+        message = f"environments that differ are scored together ({found}): score each by itself"
+        findings.doubt("several-environments", message, file=path)
 
-    def __init__(self, file: Path, chosen: Chosen, findings: Findings) -> None:
-        self._file, self._chosen, self._findings = file, chosen, findings
-        self._said: dict[str, Any] = {}
-        place = _place(file)
-        if place is not None:
-            self._said = {"task": place[0], "policy": place[1], "seed": place[2]}
-            settings = file.absolute().parents[3] / SETTINGS
-            if settings.is_file():
-                plain = read_json(settings)
-                if isinstance(plain, Mapping) and isinstance(plain.get("legacy"), bool):
-                    self._said["legacy"] = plain["legacy"]
+
+def read_episodes(
+    path: Path,
+    task: str,
+    seed: int,
+    *,
+    settings: Settings = Settings(),  # noqa: B008
+    findings: Findings | None = None,
+) -> tuple[Episode, ...]:
+    """Return the dialogues that a run has written to a file, in their order.
+
+    They are checked as those of `read_records`, and numbered from 0 on without a gap, all that
+    `settings` say. Problems go to `findings`. Without, raises `InputError` if there are errors.
+    """
+    found = Findings() if findings is None else findings
+    reader = _Reader(path, found, {"task": task, "seed": seed}, settings, set())
+    try:
+        records = reader.read(read_text(path))
+    except InputError as error:
+        found.errors += error.problems
+        records = []
+    else:
+        reader.check_numbers()
+        _tell_mixed(records, str(path), found)
+    if findings is None and found.errors:
+        raise InputError(found.errors)
+    return tuple(record.episode for record in records)
+
+
+class _Reader:
+    """Reads one file, with what is `said` of all its lines; `seen` are the episodes before it.
+
+    `task` is the one that the user has named.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        findings: Findings,
+        said: Mapping[str, Any],
+        settings: Settings,
+        seen: set[str],
+        *,
+        task: str | None = None,
+    ) -> None:
+        self._file, self._findings, self._seen, self._named = file, findings, seen, task
+        legacy = {} if settings.legacy is None else {"legacy": settings.legacy}
+        self._place = {**said, **legacy}
+        self._said = dict(self._place)
+        self._tests = settings.tests
+        self._numbers: list[int] = []
+        self._errors_before = len(findings.errors)
 
     def read(self, text: str) -> list[Record]:
         records: list[Record] = []
@@ -185,9 +187,35 @@ class _Reader:
                 self._wrong(number, "expected an object, an episode")
                 continue
             record = self._record(number, {**self._said, **line})
-            if record is not None:
-                records.append(record)
+            if record is None:
+                continue
+            unit = record.episode.unit
+            if unit in self._seen:
+                message = f"line {number}: the episode was given before"
+                self._findings.error("repeated", message, file=str(self._file), dialogue=unit)
+                continue
+            self._seen.add(unit)
+            self._numbers.append(record.episode.index)
+            records.append(record)
         return records
+
+    def check_numbers(self) -> None:
+        """Note a file of a run that does not have dialogues 0, 1, 2 …, as many as its settings say.
+
+        Where there are other errors, dialogues are missing because of them.
+        """
+        if len(self._findings.errors) > self._errors_before:
+            return
+        tests = self._tests
+        due = len(self._numbers) if tests is None else tests
+        if sorted(self._numbers) != list(range(due)):
+            found = f"{len(self._numbers)} dialogues"
+            expected = "numbered from 0 on" if tests is None else f"the {due} of the run's tests"
+            message = (
+                f"{found}, which are not {expected}: the file was cut or changed. Remove it, and "
+                "let `mwzeval pydial` make it anew with the same call as before"
+            )
+            self._findings.error("incomplete", message, file=str(self._file))
 
     def _wrong(
         self, number: int, message: str, key: str | None = None, kind: str = "shape"
@@ -205,7 +233,11 @@ class _Reader:
             ("seed", _is_whole(seed, 0), "a number from 0"),
             ("success", isinstance(success, bool), "true or false"),
             ("exchanges", _is_whole(exchanges, 1) and _is_number(exchanges), "a number from 1"),
-            ("reward", _is_number(reward), "a number"),
+            (
+                "reward",
+                _is_number(reward, LARGEST_REWARD),
+                f"a number up to ±{LARGEST_REWARD:,.0f}",
+            ),
             ("legacy", legacy is None or isinstance(legacy, bool), "true or false"),
             ("policy", policy is None or isinstance(policy, str), "a text"),
             ("out_of_time", isinstance(raw.get("out_of_time", False), bool), "true or false"),
@@ -213,6 +245,11 @@ class _Reader:
             if not fine:
                 given = f", got {shorten(repr(raw[key]))}" if key in raw else "; it is missing"
                 self._wrong(number, f"expected {expected}{given}", key)
+        for key, said in self._place.items():
+            if raw.get(key) != said:
+                given = shorten(json.dumps(raw[key]))
+                message = f"the folder of the file says {json.dumps(said)}, the line {given}"
+                self._wrong(number, message, key, "other-place")
         goal = self._goal(number, raw.get("goal"))
         turns = raw.get("turns", [])
         if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
@@ -237,7 +274,7 @@ class _Reader:
             self._findings.doubt("other-reward", message, **place)
 
     def _task(self, number: int, raw: Mapping[str, Any]) -> Task | None:
-        named = self._chosen.task
+        named = self._named
         name = raw.get("task", named)
         if name is None:
             self._wrong(
@@ -274,10 +311,10 @@ def _is_whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any, most: float = sys.float_info.max) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
-    return abs(value) <= sys.float_info.max  # JSON has whole numbers of any length
+    return abs(value) <= most  # JSON has whole numbers of any length
 
 
 def _is_constraint(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +10,16 @@ from typing import Literal
 
 import numpy as np
 
+from mwzeval.dialogue_management.episode_files import Findings, read_episodes
 from mwzeval.dialogue_management.episodes import Episode
 from mwzeval.dialogue_management.policies.presets import PRESETS
+from mwzeval.dialogue_management.run_folder import TESTS, place_of, settings_of
 from mwzeval.dialogue_management.tasks import TASKS
-from mwzeval.dialogue_management.training_job import read_episodes
-from mwzeval.errors import UsageError
+from mwzeval.errors import InputError, UsageError
 from mwzeval.statistics import CONFIDENCE, Interval, holm
 
 Figure = Literal["success", "reward"]
 FIGURES: tuple[Figure, ...] = ("success", "reward")
-TEST = re.compile(r"seed-(\d+)/test-(\d+)\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +93,37 @@ class Results:
         return {seed: float(np.mean([column[seed] for column in columns])) for seed in seeds}
 
 
-def read_results(output: str | Path) -> Results:
-    """Return the tests of a run. Raises `UsageError` where there are none, `InputError`."""
+def read_results(output: str | Path, findings: Findings | None = None) -> Results:
+    """Return the tests of a run.
+
+    Raises `UsageError` where there are none, `InputError` with every error in them; doubts go to
+    `findings`.
+    """
+    if findings is None:
+        findings = Findings()
     found: dict[tuple[str, str, int], dict[int, tuple[Episode, ...]]] = {}
+    settings = settings_of(Path(output))
     for task in TASKS:
         for policy in PRESETS:
-            folder = Path(output) / task / policy
-            for file, seed, dialogues in _tests(folder):
-                episodes = read_episodes(file, task, seed)
-                found.setdefault((task, policy, dialogues), {})[seed] = episodes
+            for file in sorted((Path(output) / task / policy).glob(TESTS)):
+                place = place_of(file)
+                if place is not None:
+                    of_seed = found.setdefault((task, policy, place.dialogues), {})
+                    of_seed[place.seed] = read_episodes(
+                        file, task, place.seed, settings=settings, findings=findings
+                    )
     if not found:
         if not Path(output).is_dir():
             raise UsageError(f"there is no folder {output}")
         raise UsageError(f"{output} holds no tests of a benchmark run (`mwzeval pydial run`)")
+    if findings.errors:
+        raise InputError([*findings.errors, *findings.warnings])
+    for (task, policy, dialogues), of_seed in found.items():
+        if len({len(episodes) for episodes in of_seed.values()}) > 1:
+            message = f"the tests after {dialogues} dialogues are not of the same size in all seeds"
+            folder = str(Path(output) / task / policy)
+            findings.doubt("unequal-seeds", message, file=folder)
     return Results({key: _tested(key, of_seed) for key, of_seed in found.items()})
-
-
-def _tests(folder: Path) -> Iterator[tuple[Path, int, int]]:
-    for file in sorted(folder.glob("seed-*/test-*.jsonl")):
-        match = TEST.fullmatch(file.relative_to(folder).as_posix())
-        if match:
-            yield file, int(match[1]), int(match[2])
 
 
 def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]) -> Tested:

@@ -35,7 +35,7 @@ from mwzeval.dialogue_management.policies.random import RandomPolicy
 from mwzeval.dialogue_management.tasks import task_named
 from mwzeval.dialogue_management.training import Stage
 from mwzeval.errors import InputError, Problem
-from mwzeval.files import parse_json_lines, read_text, write_atomically
+from mwzeval.files import write_atomically
 from mwzeval.libraries import required
 
 PROGRESS = "progress.npz"
@@ -287,24 +287,3 @@ def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
         for episode in episodes
     )
     write_atomically(path, "".join(f"{line}\n" for line in lines))
-
-
-def read_episodes(path: Path, task: str, seed: int) -> tuple[Episode, ...]:
-    """Return the dialogues of a file. Raises `InputError` when it is not such a file."""
-    return tuple(
-        _episode(value, f"line {number}", path, task, seed)
-        for number, value in parse_json_lines(read_text(path), str(path))
-    )
-
-
-def _episode(value: Any, where: str, path: Path, task: str, seed: int) -> Episode:
-    match value:
-        case {
-            "dialogue": int(index),
-            "success": bool(success),
-            "exchanges": int(exchanges),
-            "reward": float(reward) | int(reward),
-        } if abs(reward) <= sys.float_info.max:
-            return Episode(task, seed, index, success, exchanges, float(reward))
-    reason = f"{where} is no dialogue of a benchmark run"
-    raise InputError([Problem("bad-episode", reason, file=str(path))])

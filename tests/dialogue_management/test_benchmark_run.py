@@ -18,8 +18,9 @@ from mwzeval.cli import main
 from mwzeval.commands import pydial
 from mwzeval.dialogue_management.benchmark_run import files_of, next_part, planned, run
 from mwzeval.dialogue_management.cross_environment import cross, cross_document, learned_in
+from mwzeval.dialogue_management.episode_files import read_episodes
 from mwzeval.dialogue_management.policies.presets import PRESETS
-from mwzeval.dialogue_management.training_job import Job, do, read_episodes
+from mwzeval.dialogue_management.training_job import Job, do
 from mwzeval.errors import DataError, InputError, UsageError
 from tests.places import ROOT
 

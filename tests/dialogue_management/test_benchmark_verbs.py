@@ -15,8 +15,8 @@ from mwzeval.cli import main
 from mwzeval.dialogue_management.benchmark import BENCHMARK, evaluate, validate
 from mwzeval.dialogue_management.benchmark_run import run
 from mwzeval.dialogue_management.episode_explanation import REASON_CODES
-from mwzeval.dialogue_management.episode_files import Chosen
 from mwzeval.dialogue_management.published_results import published_results
+from mwzeval.dialogue_management.run_folder import Chosen
 from mwzeval.dialogue_management.run_results import read_results
 from mwzeval.errors import InputError, UsageError
 from mwzeval.measure import Resampling, named
@@ -148,8 +148,16 @@ def test_what_was_played_otherwise_is_not_compared(capsys: pytest.CaptureFixture
 
 def test_what_was_mixed_is_said() -> None:
     one, other = line(legacy=True, policy="a"), line(legacy=False, policy="b", dialogue=1)
-    scored = evaluate(written(one, other))
-    assert [warning.kind for warning in scored.warnings] == ["several-policies"]
+    file = written(one, other)
+    scored = evaluate(file)
+    assert [warning.kind for warning in scored.warnings] == [
+        "several-environments",
+        "several-policies",
+    ]
+    assert "(1 legacy, 1 clean)" in scored.warnings[0].message
+    assert [p.kind for p in validate(file, strict=True) if p.severity == "error"] == [
+        "several-environments"
+    ]
     assert (scored.meta["policy"], scored.meta["environment"]) == ("a+b", "clean+legacy")
 
 

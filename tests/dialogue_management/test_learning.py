@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from mwzeval.dialogue_management.draws import Draws
+from mwzeval.dialogue_management.episode_files import read_episodes
 from mwzeval.dialogue_management.masks import Mask
 from mwzeval.dialogue_management.policies.learner import State
 from mwzeval.dialogue_management.policies.presets import PRESETS, preset_named
 from mwzeval.dialogue_management.policies.random import RandomPolicy
 from mwzeval.dialogue_management.training import Stage
-from mwzeval.dialogue_management.training_job import Job, do, read_episodes, stage_of
+from mwzeval.dialogue_management.training_job import Job, do, stage_of
 from mwzeval.errors import UsageError
 
 

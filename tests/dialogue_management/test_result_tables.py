@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from mwzeval.dialogue_management.curves import plot_curves, read_curves
+from mwzeval.dialogue_management.episode_files import read_episodes
 from mwzeval.dialogue_management.published_results import published_results
 from mwzeval.dialogue_management.run_results import (
     interval_over_seeds,
@@ -20,7 +21,6 @@ from mwzeval.dialogue_management.run_results import (
 )
 from mwzeval.dialogue_management.tables import table_document
 from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS
-from mwzeval.dialogue_management.training_job import read_episodes
 from mwzeval.errors import InputError, UsageError
 from mwzeval.report.formats import FORMATS, render
 from tests.places import read_json, shared

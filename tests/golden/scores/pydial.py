@@ -15,10 +15,10 @@ from mwzeval.dialogue_management.benchmark_run import run
 from mwzeval.dialogue_management.decision_process import DecisionProcess
 from mwzeval.dialogue_management.domain_files import load_domain
 from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.episode_files import Chosen
 from mwzeval.dialogue_management.episodes import Episode
 from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
 from mwzeval.dialogue_management.policies.random import RandomPolicy
+from mwzeval.dialogue_management.run_folder import Chosen
 from mwzeval.dialogue_management.simulation import Simulation
 from mwzeval.dialogue_management.tasks import DEMO, TASKS
 from mwzeval.dialogue_management.training import Stage

@@ -1,0 +1,159 @@
+"""Damaged tests of a run are refused by whatever reads them, in the same words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.dialogue_management.cross_environment import cross
+from mwzeval.dialogue_management.training_job import Job, do
+from mwzeval.errors import InputError
+
+Lines = list[dict[str, Any]]
+TESTS = 20
+FILE = "CR-3/gp-sarsa/seed-1/test-000040.jsonl"
+
+
+def dialogues(number: int) -> Lines:
+    return [
+        {"dialogue": n, "success": n % 2 == 0, "exchanges": 5, "reward": 20 * (n % 2 == 0) - 5}
+        for n in range(number)
+    ]
+
+
+def write(file: Path, lines: Lines) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of two seeds, in the current folder, beside another one."""
+    for name in ("run", "other"):
+        for seed in (0, 1):
+            folder = tmp_path / name / f"CR-3/gp-sarsa/seed-{seed}"
+            write(folder / "test-000040.jsonl", dialogues(TESTS))
+            write(folder / "training.jsonl", dialogues(40))
+        settings = {"format": 1, "tests": TESTS, "legacy": False}
+        (tmp_path / name / "run.json").write_text(json.dumps(settings), encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "run")
+    return tmp_path / "run"
+
+
+PYDIAL = ("--benchmark", "pydial")
+READERS = {
+    "evaluate": ("evaluate", *PYDIAL, "-q", "."),
+    "evaluate one": ("evaluate", *PYDIAL, "-q", FILE),
+    "validate": ("validate", *PYDIAL, "."),
+    "explain": ("explain", *PYDIAL, "."),
+    "compare": ("compare", *PYDIAL, "../other", "."),
+    "report": ("report", *PYDIAL, ".", "-o", "page.html"),
+    "leaderboard": ("leaderboard", *PYDIAL, "-i", "."),
+    "table": ("pydial", "table", "."),
+    "plot": ("pydial", "plot", ".", "-o", "curves.svg"),
+}
+
+
+def changed(**fields: Any) -> Callable[[Lines], Lines]:
+    return lambda lines: [*lines[:7], lines[7] | fields, *lines[8:]]
+
+
+DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
+    "a number that is true": (changed(dialogue=True), "line 8: expected a number from 0, got True"),
+    "negative exchanges": (changed(exchanges=-5), "line 8: expected a number from 1, got -5"),
+    "an endless reward": (changed(reward=1e300), "line 8: expected a number up to ±1,000,000"),
+    "success in words": (changed(success="yes"), "line 8: expected true or false"),
+    "a dialogue twice": (lambda lines: [*lines, lines[3]], "line 21: the episode was given before"),
+    "half of it": (lambda lines: lines[:10], "10 dialogues, which are not the 20 of"),
+    "one too many": (lambda _: dialogues(21), "21 dialogues, which are not the 20 of"),
+    "one left out": (lambda lines: [*lines[:5], *lines[6:]], "19 dialogues, which are not"),
+    "other numbers": (changed(dialogue=99), "20 dialogues, which are not the 20 of"),
+    "of another task": (changed(task="CR-4"), 'folder of the file says "CR-3", the line "CR-4"'),
+    "of another kind": (changed(legacy=True), "folder of the file says false, the line true"),
+    "a line that is a list": (lambda lines: [*lines, []], "line 21: expected an object"),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_tests_are_refused_everywhere(
+    damage: str, reader: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if reader == "plot":
+        pytest.importorskip("matplotlib")
+    change, message = DAMAGES[damage]
+    write(run / FILE, change(dialogues(TESTS)))
+    before = set(run.iterdir())
+    assert main(list(READERS[reader])) == 2
+    shown = capsys.readouterr()
+    told = shown.out.replace('\\"', '"') if reader == "validate" else shown.err
+    assert message in told
+    assert FILE in told
+    assert set(run.iterdir()) <= before | {run / "validation_results.json"}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_same_readers_take_a_run_that_is_whole(reader: str, run: Path) -> None:
+    if reader == "plot":
+        pytest.importorskip("matplotlib")
+    assert main(list(READERS[reader])) == 0
+
+
+def test_every_damaged_file_is_told_at_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = FILE.replace("seed-1", "seed-0")
+    write(run / FILE, dialogues(3))
+    (run / other).write_bytes(b"{")
+    assert main(["pydial", "table", "."]) == 2
+    told = capsys.readouterr().err
+    assert FILE in told
+    assert f"{other}: not valid JSON: line 1" in told
+
+
+def test_tests_of_ones_own_policy_may_be_of_any_size(run: Path) -> None:
+    write(run / "CR-3/mine/seed-0/test-000000.jsonl", dialogues(7))
+    assert main(["evaluate", *PYDIAL, "-q", "CR-3/mine"]) == 0
+
+
+def test_damaged_training_is_not_drawn(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    write(run / "CR-3/gp-sarsa/seed-1/training.jsonl", changed(exchanges=0)(dialogues(40)))
+    assert main(list(READERS["plot"])) == 2
+    assert "seed-1/training.jsonl" in capsys.readouterr().err
+
+
+def test_doubts_about_a_run_are_warnings(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(run / FILE, changed(reward=3)(dialogues(TESTS)))
+    for reader in ("evaluate", "table"):
+        assert main([word for word in READERS[reader] if word != "-q"]) == 0
+        assert "the reward is not that of the benchmark" in capsys.readouterr().err
+    write(run / FILE, dialogues(10))
+    (run / "run.json").unlink()
+    for reader in ("evaluate", "table"):
+        assert main([word for word in READERS[reader] if word != "-q"]) == 0
+        assert "seeds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("noted", ['{"tests": "many"}', '{"legacy": 0}', "[]", '{"tests": true}'])
+def test_settings_of_a_run_that_are_wrong_are_told(
+    noted: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / "run.json").write_text(noted, encoding="utf-8")
+    (run / "CR-3/gp-sarsa/seed-0/model-000040.npz").touch()
+    for command in (READERS["evaluate"], READERS["table"], ("pydial", "cross", ".")):
+        assert main(list(command)) == 2
+        assert "run.json" in capsys.readouterr().err
+
+
+def test_a_damaged_test_in_another_environment_is_refused(tmp_path: Path) -> None:
+    job = Job("Demo-CR-1", "gp-sarsa", 0, (5,), tests=3)
+    do(job, tmp_path)
+    cross(tmp_path, [job], environments=(1, 3), tests=4)
+    (file,) = tmp_path.glob("cross/*/*/*.jsonl")
+    write(file, dialogues(2))
+    with pytest.raises(InputError, match="2 dialogues, which are not the 4 of"):
+        cross(tmp_path, [job], environments=(1, 3), tests=4)
