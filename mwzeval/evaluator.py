@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from mwzeval.collector import no_garbage_collection
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
+from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.measure import Resampling, Scored
 from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
@@ -29,6 +29,7 @@ from mwzeval.multiwoz.choices import (
     Fold,
     Responses,
     Rules,
+    known_name,
 )
 from mwzeval.multiwoz.corpus import (
     SAMPLE_PREFIX,
@@ -40,13 +41,12 @@ from mwzeval.multiwoz.evaluation import Evaluation, Metrics
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.measures import scored
 from mwzeval.multiwoz.plausibility import (
-    check_active_domains,
     check_grounded,
     check_keys,
     check_references,
     check_responses,
-    check_states,
     check_tracking,
+    check_turns,
 )
 from mwzeval.multiwoz.predictions import Dialogues, Findings, check_dialogues
 from mwzeval.multiwoz.references import (
@@ -57,6 +57,7 @@ from mwzeval.multiwoz.references import (
 )
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.state_conventions import parse_rules
+from mwzeval.multiwoz.unfilled import filled, parse_unfilled
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
 from mwzeval.statistics import SAMPLES, SEED
@@ -120,8 +121,10 @@ class Evaluator:
     `input_format` is how predictions are written, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
     (docs/formats.md); `auto`: told by their shape. `responses` says whether responses are
     `lexicalized`, and so to be delexicalised with the database before they are scored, or
-    `delexicalized`; `auto`: lexicalised when no response of the input has a placeholder. `grounded`
-    adds what words say, held against the database, and bookings (docs/metrics.md).
+    `delexicalized`; `auto`: lexicalised when no response of the input has a placeholder. `unfilled`
+    are values of states that say that a slot is not filled, such as `none,not mentioned`; by
+    default they are values like any other, and warned about. `grounded` adds what words say, held
+    against the database, and bookings (docs/metrics.md).
 
     Gold data are read when first needed and prepared once. An evaluator never changes its
     arguments, can be used again and again and by several threads, and pickles.
@@ -151,21 +154,23 @@ class Evaluator:
         rollouts: bool = False,
         input_format: str = AUTO,
         responses: str = AUTO,
+        unfilled: str | Sequence[str] = (),
         grounded: bool = False,
     ) -> None:
         fuzzy95, conventions = parse_rules(dst_rules)
         self.metrics = Metrics(bleu, success, richness, dst or fuzzy95, conventions, grounded)
-        self.corpus = _known("corpus", corpus, (AUTO, *CORPUS_NAMES))
-        self.fold: Fold = _known("fold", "dev" if fold == "val" else fold, FOLDS)
-        self.rules: Rules = _known("rules", str(rules), RULES)
+        self.corpus = known_name("corpus", corpus, (AUTO, *CORPUS_NAMES))
+        self.fold: Fold = known_name("fold", "dev" if fold == "val" else fold, FOLDS)
+        self.rules: Rules = known_name("rules", str(rules), RULES)
         self.data = data
         self.offline = offline
         if isinstance(references, str):
             references = references.split(",")
         self.references = None if references is None else tuple(references)
         self.resampling = None if confidence is None else Resampling(confidence, samples, seed)
-        self.input_format = _known("input format", input_format, INPUT_FORMATS)
-        self.responses: Responses = _known("kind of responses", responses, RESPONSES)
+        self.input_format = known_name("input format", input_format, INPUT_FORMATS)
+        self.responses: Responses = known_name("kind of responses", responses, RESPONSES)
+        self.unfilled = parse_unfilled(unfilled)
         self.rollouts = rollouts
         if rollouts and confidence is not None:
             raise UsageError(
@@ -294,7 +299,9 @@ class Evaluator:
         """Return one checked dialogue in normal form, with its scorer. Raises `InputError`."""
         findings = Findings(file)
         predictions = adapt_dialogue(dialogue_id, turns, self.input_format, findings)
-        dialogues = check_dialogues(predictions, findings, need_responses=True)
+        dialogues = filled(
+            check_dialogues(predictions, findings, need_responses=True), self.unfilled
+        )
         scorer = self._scorer_of(dialogues)
         check_fit(dialogues, scorer.gold, findings)
         findings.check()
@@ -315,19 +322,20 @@ class Evaluator:
         predictions = adapt(predictions, self.input_format, findings)
         if predictions is None and findings.errors:
             return None
-        dialogues = check_dialogues(predictions, findings, need_responses=need_responses)
+        dialogues = filled(
+            check_dialogues(predictions, findings, need_responses=need_responses), self.unfilled
+        )
         if not dialogues:
             return None
         scorer = self._scorer_of(dialogues)
         check_fit(dialogues, scorer.gold, findings)
-        check_states(dialogues, findings)
-        check_active_domains(dialogues, findings)
+        check_turns(dialogues, self.rules, findings)
         census = Census.of(dialogues, scorer.reference_sets, scorer.gold.name_of)
         return Part(dialogues, scorer, census)
 
     def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:
         """Check what only the whole input tells, and return how much of the fold it is."""
-        check_keys(census, findings)
+        check_keys(census, scorer.gold, findings)
         if self.metrics.tracking:
             check_tracking(census, findings)
         if self.metrics.need_responses:
@@ -382,16 +390,4 @@ class Evaluator:
             for name in dict.fromkeys(names):
                 is_own = name == gold.reference_set
                 sets[name] = own if is_own else load_references(name, self.fold, root)
-        return Scorer(gold, self.rules, sets, self.metrics.dst_rules, self.responses)
-
-
-Name = TypeVar("Name", bound=str)
-
-
-def _known(what: str, name: str, known: Sequence[Name]) -> Name:
-    for candidate in known:
-        if candidate == name or candidate == f"multiwoz-{name}":
-            return candidate
-    # No hint for a year: the closest spelling is not the closest meaning.
-    hint = "" if name.isdigit() else did_you_mean(name, known)
-    raise UsageError(f'unknown {what} "{name}"{hint} (known: {", ".join(known)})')
+        return Scorer(gold, self.rules, sets, self.metrics.dst_rules, self.responses, self.unfilled)

@@ -55,12 +55,14 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how predictions are read, and what they are held against."""
     add_input_format(parser)
     add_responses(parser)
+    add_unfilled(parser)
     add_corpus(parser)
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what `add_reading` adds, as arguments of an `Evaluator`."""
-    names = ("corpus", "fold", "rules", "data", "offline", "input_format", "responses")
+    what = ("corpus", "fold", "rules", "data", "offline")
+    names = (*what, "input_format", "responses", "unfilled")
     return {name: getattr(arguments, name) for name in names}
 
 
@@ -122,6 +124,17 @@ def add_responses(parser: argparse.ArgumentParser) -> None:
         choices=RESPONSES,
         help="lexicalized responses are delexicalised with the database before they are scored; "
         "delexicalized ones have placeholders; auto (default): lexicalized when none has one",
+    )
+
+
+def add_unfilled(parser: argparse.ArgumentParser) -> None:
+    """Add the values of states that say that a slot is not filled."""
+    parser.add_argument(
+        "--unfilled",
+        default=(),
+        metavar="VALUE,…",
+        help="values of states that say that a slot is not filled, such as none,'not mentioned' "
+        "('' is the empty value); by default they are values like any other",
     )
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import add_corpus, add_format, add_input_format
+from mwzeval.commands.arguments import add_corpus, add_format, add_input_format, add_unfilled
 from mwzeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_format(parser)
     add_input_format(parser)
+    add_unfilled(parser)
     add_corpus(parser)
     parser.add_argument("--strict", action="store_true", help="treat every warning as an error")
 
@@ -67,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         offline=arguments.offline,
         input_format=arguments.input_format,
         responses=LEXICALIZED,
+        unfilled=arguments.unfilled,
     )
     raw = read_predictions(arguments.predictions)
     checked = evaluator.checked(raw, file=arguments.predictions)

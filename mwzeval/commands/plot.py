@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from mwzeval.commands.arguments import add_corpus, add_resampling
+from mwzeval.commands.arguments import add_resampling
 from mwzeval.commands.report import add_files, read_systems
 from mwzeval.errors import UsageError
 
@@ -43,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--width", type=_width, default=3.3, metavar="INCHES", help="default: %(default)s"
     )
-    add_corpus(parser)
     add_resampling(parser)
 
 

@@ -14,13 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import (
-    add_corpus,
-    add_input_format,
-    add_resampling,
-    add_responses,
-    reading,
-)
+from mwzeval.commands.arguments import add_reading, add_resampling, reading
 from mwzeval.commands.outcome import STANDARD_OUTPUT
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem, UsageError
 from mwzeval.statistics import CONFIDENCE
@@ -44,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the page goes (default: %(default)s; - is standard output)",
     )
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the systems)")
-    add_corpus(parser)
     add_resampling(parser)
 
 
@@ -57,8 +50,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         help="predictions of a system: .json or .jsonl, also .gz or .zst; - reads JSON from "
         "standard input",
     )
-    add_input_format(parser)
-    add_responses(parser)
+    add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

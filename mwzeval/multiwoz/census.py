@@ -20,15 +20,16 @@ DIFFERENT_PLACEHOLDERS = 2**12
 
 @dataclass(slots=True)
 class Census:
-    """Counts of turns: with a predicted state, with active domains, with any domain among these,
-    with a placeholder, without one but in words (as far as that is cheaply told), of dialogues that
-    say what they book, and by reference set those that have a reference.
+    """Counts of turns: with a predicted state, with a value in it, with active domains, with any
+    domain among these, with a placeholder, without one but in words (as far as that is cheaply
+    told), of dialogues that say what they book, and by reference set those that have a reference.
 
     `seen` are the ids of the dialogues; `unknown_placeholders` are counted by name.
     """
 
     turns: int = 0
     with_state: int = 0
+    with_values: int = 0
     with_domains: int = 0
     with_any_domain: int = 0
     with_placeholder: int = 0
@@ -60,6 +61,7 @@ class Census:
                 census.with_bookings += len(turns)
             for turn in turns:
                 census.with_state += turn.state is not None
+                census.with_values += any((turn.state or {}).values())
                 census.with_domains += turn.active_domains is not None
                 census.with_any_domain += bool(turn.active_domains)
                 responses[turn.response or ""] += 1
@@ -76,6 +78,7 @@ class Census:
         """Add the counts of another part."""
         self.turns += later.turns
         self.with_state += later.with_state
+        self.with_values += later.with_values
         self.with_domains += later.with_domains
         self.with_any_domain += later.with_any_domain
         self.with_placeholder += later.with_placeholder

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from collections.abc import Sequence
+from typing import Final, Literal, TypeVar, get_args
+
+from mwzeval.errors import UsageError, did_you_mean
+
+Name = TypeVar("Name", bound=str)
 
 Rules = Literal["2021", "2023"]
 RULES: tuple[Rules, ...] = get_args(Rules)
@@ -24,3 +29,13 @@ INPUT_FORMATS = (AUTO, OWN_FORMAT, "messages", "unified", "sgd")
 SAMPLE = "sample"
 DEFAULT_CORPUS = "multiwoz-2.2"
 CORPUS_NAMES = (DEFAULT_CORPUS, "multiwoz-2.1", "multiwoz-2.0", "multiwoz-2.4", SAMPLE)
+
+
+def known_name(what: str, name: str, known: Sequence[Name]) -> Name:
+    """Return the one of the known names that is meant. Raises `UsageError` for any other."""
+    for candidate in known:
+        if candidate == name or candidate == f"multiwoz-{name}":
+            return candidate
+    # No hint for a year: the closest spelling is not the closest meaning.
+    hint = "" if name.isdigit() else did_you_mean(name, known)
+    raise UsageError(f'unknown {what} "{name}"{hint} (known: {", ".join(known)})')

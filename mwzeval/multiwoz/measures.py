@@ -25,6 +25,7 @@ from mwzeval.multiwoz.grounded_scores import grounded_measures
 from mwzeval.multiwoz.joint_goals import JointGoals
 from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
+from mwzeval.multiwoz.unfilled import spelling
 from mwzeval.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise
 from mwzeval.version import __version__, library_version
@@ -68,6 +69,8 @@ def signature(
     }
     if scorer.gold.rollouts:
         choices["rollouts"] = "yes"
+    if scorer.unfilled:
+        choices["unfilled"] = ",".join(map(spelling, scorer.unfilled))
     if metric in ("inform", "success", "combined"):
         choices["state"] = "predicted" if sources.predicted_states else "gold"
         choices["domains"] = "predicted" if sources.predicted_domains else "estimated"

@@ -6,12 +6,22 @@ from collections.abc import Mapping
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
 from mwzeval.multiwoz.census import Census
-from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses
+from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
+from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.normalization import normalize_slot
 from mwzeval.multiwoz.ontology import ONTOLOGY
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.predictions import Dialogues, Findings
 from mwzeval.multiwoz.references import References
+from mwzeval.multiwoz.unfilled import (
+    BLANKS,
+    CAPITALS,
+    INVISIBLE,
+    UNFILLED,
+    bare,
+    oddity,
+    spelling,
+)
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 """The domains that turns may be about; those of dialogue acts among them belong to no goal."""
@@ -20,8 +30,8 @@ LEXICALIZED_SHARE = 0.02
 """Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
 
 
-def check_keys(census: Census, findings: Findings) -> None:
-    """Warn when a key that all turns need together is there for some turns only."""
+def check_keys(census: Census, gold: GoldFold, findings: Findings) -> None:
+    """Warn when a key that all turns need is there for some turns only, or says nothing."""
     turns = census.turns
     for key, there, consequence in (
         ("state", census.with_state, "gold states replace all predicted ones"),
@@ -41,6 +51,17 @@ def check_keys(census: Census, findings: Findings) -> None:
             "active_domains are empty in every turn, so nothing is offered or provided; leave the "
             "key out to have them estimated from the states",
         )
+    annotated = (gold.dialogues[name].states for name in census.seen if name in gold.dialogues)
+    if (
+        census.with_state == census.turns
+        and not census.with_values
+        and any(slots for states in annotated for state in states for slots in state.values())
+    ):
+        findings.warning(
+            "empty-states",
+            "the states of all turns are empty, so offers hardly fit and no slot is right; leave "
+            'the key "state" out to have gold states',
+        )
 
 
 def check_tracking(census: Census, findings: Findings) -> None:
@@ -49,6 +70,48 @@ def check_tracking(census: Census, findings: Findings) -> None:
         findings.warning(
             "no-states", "state tracking is not scored, because there are turns without a state"
         )
+
+
+def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
+    """Warn about what turns say that MultiWOZ does not have, or that is hardly meant so."""
+    check_states(dialogues, findings)
+    check_values(dialogues, rules, findings)
+    check_active_domains(dialogues, findings)
+
+
+ODD_VALUES = {
+    CAPITALS: "capitals make a value another value: write it in lower case",
+    BLANKS: "blanks around a value make it another value: leave them out",
+    INVISIBLE: "characters that are not seen, such as zero-width spaces, make a value another "
+    "value: leave them out",
+}
+
+
+def check_values(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
+    """Warn about values of states that count as they are written and are hardly meant so."""
+    odd: dict[tuple[str, str], tuple[str, str] | None] = {}
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            for domain, slots in (turn.state or {}).items():
+                for pair in slots.items():
+                    if pair not in odd:
+                        odd[pair] = _odd_value(*pair, rules)
+                    found = odd[pair]
+                    if found:
+                        key = f"state.{domain}.{pair[0]}"
+                        findings.warning(*found, dialogue=name, turn=index, key=key)
+
+
+def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
+    """Return kind and message for a value that is hardly meant as it is written."""
+    if (meant := bare(value)) in UNFILLED:
+        said = "an empty value" if not meant else f'"{meant}"'
+        return "unfilled-value", (
+            f"{said} is scored as the value of a slot: leave out slots that are not filled, or "
+            f"say --unfilled '{spelling(meant)}'"
+        )
+    kind = oddity(slot, value, rules)
+    return None if kind is None else (kind, ODD_VALUES[kind])
 
 
 def check_states(dialogues: Dialogues, findings: Findings) -> None:

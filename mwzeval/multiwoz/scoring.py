@@ -109,7 +109,8 @@ def values_agree(predicted: str, gold: str) -> bool:
 class Scorer:
     """Scores dialogues of one fold under one rule set; gold data are prepared once, when needed.
 
-    What it remembers only saves time, so threads may share it and copies may be pickled.
+    `unfilled` are values that its dialogues have no longer, which signatures tell. What it
+    remembers only saves time, so threads may share it and copies may be pickled.
     """
 
     def __init__(
@@ -119,10 +120,12 @@ class Scorer:
         reference_sets: Mapping[str, References],
         dst_rules: Sequence[Convention] = (),
         responses: Responses = AUTO,
+        unfilled: Sequence[str] = (),
     ) -> None:
         self.gold = gold
         self.rules = rules
         self.responses = responses
+        self.unfilled = tuple(unfilled)
         self.reference_sets = reference_sets
         self.database = Database(gold.tables, rules)
         self.goal_success = GoalSuccess(ALL_DOMAINS)

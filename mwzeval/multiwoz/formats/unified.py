@@ -12,11 +12,10 @@ from typing import Any
 from mwzeval.multiwoz.findings import OBJECT, Findings, check_repeated, found
 from mwzeval.multiwoz.formats.adapted import Adapted
 from mwzeval.multiwoz.formats.exchanges import Dialogue, Exchange, Said, dialogues_of
+from mwzeval.multiwoz.unfilled import UNFILLED, bare
 
 PREDICTIONS = "predictions"
 RESPONSE_KEYS = ("response", "utterance")
-ABSENT = frozenset({"", "none", "not mentioned"})
-"""Values of slots that are not filled; the format always lists all slots."""
 
 
 def adapt_unified(raw: Any, findings: Findings) -> Adapted:
@@ -99,7 +98,7 @@ def _state(said: Said, path: str) -> dict[str, dict[str, str]]:
                 continue
             # Of several values the first, as in gold states.
             first = value.partition("|")[0]
-            if first.strip().lower() not in ABSENT:
+            if bare(first) not in UNFILLED:
                 filled[slot.replace(" ", "")] = first
         if filled:
             state[domain] = filled
