@@ -15,6 +15,7 @@ from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.delexicalization import Delexicalizer
 from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.scoring import Sources
 
 Predictions = dict[str, list[dict[str, str]]]
@@ -60,6 +61,24 @@ def rows(folder: Path) -> Iterator[Row]:
     median = statistics.median(times)
     what = "`reward` of one dialogue in words, median"
     yield Row(what, f"{median:.2f} ms", None, "1 ms", median <= 1)
+    yield _growth(Delexicalizer(scorer.gold.tables), situations)
+
+
+def _growth(
+    delexicalizer: Delexicalizer,
+    situations: list[tuple[list[str], list[State], list[tuple[str, ...]]]],
+) -> Row:
+    """Return how much longer ten times the text takes: a quadratic step would be a hundred."""
+    text = " ".join(response for responses, _, _ in situations for response in responses)
+
+    def took(size: int) -> float:
+        delexicalize = functools.partial(delexicalizer.dialogue, [text[:size]], [{}], [()])
+        return min(seconds(delexicalize) for _ in range(REPETITIONS))
+
+    growth = took(200_000) / took(20_000)
+    return Row(
+        "… ten times the text in one response", f"{growth:.0f} ×", None, "20 ×", growth <= 20
+    )
 
 
 def _human_responses(folder: Path) -> Predictions:

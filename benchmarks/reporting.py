@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks import browsing
 from benchmarks.measure import REPETITIONS, Row, run_process, seconds
 from mwzeval import Evaluator
 from mwzeval.measure import Resampling
@@ -52,13 +53,14 @@ def rows(folder: Path, yardstick: Callable[[], object]) -> Iterator[Row]:
 
     def page() -> None:
         system = page_system(SYSTEM, report, checked.dialogues, checked.scorer)
-        sizes.append(len(to_html([system, system], title="benchmark", words=WORDS).encode()))
+        pages.append(to_html([system, system], title="benchmark", words=WORDS).encode())
 
-    sizes: list[int] = []
+    pages: list[bytes] = []
     took = seconds(page)
     yield Row("the page of 1,000 dialogues × 2 systems", f"{took:.1f} s", None, "5 s", took <= 5)
-    megabytes = sizes[0] / 1e6
+    megabytes = len(pages[0]) / 1e6
     yield Row("… its size", f"{megabytes:.1f} MB", None, "12 MB", megabytes <= 12)
+    yield from browsing.rows(pages[0])
 
 
 def _comparison(folder: Path, yardstick: Callable[[], object]) -> Row:

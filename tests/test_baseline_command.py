@@ -14,6 +14,7 @@ from mwzeval.cli import main
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.predictions import read_predictions
 from tests.places import ROOT
+from tests.waiting import HANGING
 
 COMMITTED = ROOT / "predictions" / "template-sample.json"
 TEMPLATE = ("baseline", "template", "--corpus", "sample")
@@ -24,7 +25,7 @@ def test_the_same_bytes_come_out_each_time(tmp_path: Path, seed: str) -> None:
     output = tmp_path / "predictions.json"
     command = [sys.executable, "-m", "mwzeval", *TEMPLATE, "-o", str(output)]
     subprocess.run(
-        command, check=True, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, timeout=60
+        command, check=True, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, timeout=HANGING
     )
     assert output.read_bytes() == COMMITTED.read_bytes()
 

@@ -16,6 +16,7 @@ import pytest
 from mwzeval.evaluator import Evaluator
 from mwzeval.version import __version__
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
+from tests.waiting import HANGING
 
 EVALUATE = (sys.executable, str(ROOT / "evaluate.py"))
 ADD_SLOT_DOMAINS = (sys.executable, str(ROOT / "add_slot_domains.py"))
@@ -45,7 +46,7 @@ def run(
         input=stdin,
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=HANGING,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables},
         preexec_fn=before,
     )

@@ -15,6 +15,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.commands.compare import system_names
 from tests.places import ROOT, sample_predictions
+from tests.waiting import HANGING
 
 MWZEVAL = str(Path(sys.executable).with_name("mwzeval"))
 FEW = ("--samples", "100")
@@ -73,7 +74,7 @@ def test_several_processes_find_the_same(tmp_path: Path) -> None:
             [MWZEVAL, "compare", *files, *FEW, "-f", "json", "-o", target, "--jobs", jobs],
             capture_output=True,
             check=True,
-            timeout=120,
+            timeout=HANGING,
         )
         assert done.stdout == b""
         results.append((target.read_bytes(), done.stderr))

@@ -24,6 +24,7 @@ from mwzeval.derived import (
     remembered_checksums,
 )
 from mwzeval.errors import DataError
+from tests.waiting import HANGING
 
 VALUE = {"goals": [[1, 2.5, None, "é"], {"hotel": True}], "text": "cheap " * 20}
 
@@ -358,7 +359,7 @@ def test_many_processes_at_once_all_get_the_value(own_cache: Path, source: Path)
         subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[1])
         for _ in range(4)
     ]
-    assert [process.wait(60) for process in processes] == [0] * 4
+    assert [process.wait(HANGING) for process in processes] == [0] * 4
     assert not list((own_cache / "derived").glob(".*"))
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -25,9 +25,9 @@ from mwzeval.report.json import to_json, to_plain
 from mwzeval.shards import evaluate_shards, one_after_the_other
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
+from tests.waiting import HANGING
 
 WORKERS = 2
-LONG_MINUTES = 3
 
 
 @pytest.fixture(scope="module")
@@ -141,11 +141,11 @@ def test_the_shards_of_a_killed_worker_are_done_again(
 ) -> None:
     paths, predictions = long_run(tmp_path)
     killed: list[int] = []
+    ended = Event()
 
     def kill_a_busy_worker() -> None:
         pids = client.run(os.getpid)
-        deadline = time.monotonic() + 60 * LONG_MINUTES
-        while not killed and time.monotonic() < deadline:
+        while not (killed or ended.is_set()):
             done = client.run_on_scheduler(_finished_shards)
             busy = {worker for worker, tasks in client.processing().items() if tasks}
             if done >= 5 and busy:
@@ -156,10 +156,11 @@ def test_the_shards_of_a_killed_worker_are_done_again(
     killer = Thread(target=kill_a_busy_worker)
     killer.start()
     found = on(client, of_rollouts, paths)
+    ended.set()
     killer.join()
     assert found == to_json(of_rollouts.evaluate(predictions))
     assert killed
-    client.wait_for_workers(WORKERS, timeout=60)
+    client.wait_for_workers(WORKERS, timeout=HANGING)
     assert killed[0] not in client.run(os.getpid).values()
 
 
@@ -228,13 +229,11 @@ def unreachable(request: pytest.FixtureRequest) -> Iterator[str]:
         )
 
 
-def test_an_unreachable_scheduler_is_told_soon(unreachable: str, tmp_path: Path) -> None:
+def test_an_unreachable_scheduler_is_told(unreachable: str, tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     arguments = ["-bs", "--dask", unreachable, "-o", str(tmp_path / "report.json"), *paths]
     program = [sys.executable, str(ROOT / "evaluate.py"), *arguments]
-    start = time.monotonic()
     done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert time.monotonic() - start < 15
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: no Dask scheduler answers at {unreachable} (")
     assert done.stderr.count("\n") == 1

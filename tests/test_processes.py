@@ -13,6 +13,7 @@ import pytest
 
 from mwzeval.processes import THREADS, pool, processors
 from tests.places import ROOT
+from tests.waiting import wait_until
 
 NEVER_DONE = """
 import sys, time
@@ -45,14 +46,6 @@ def is_running(number: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
-
-
-def wait_until(what: str, done: object) -> None:
-    assert callable(done)
-    deadline = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")

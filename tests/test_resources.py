@@ -25,6 +25,7 @@ from mwzeval.resources import (
     public_files,
     state_of,
 )
+from tests.waiting import HANGING, wait_until
 
 CONTENT = bytes(range(256)) * 1000
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "multiwoz"
@@ -403,7 +404,7 @@ def test_a_key_pressed_during_a_download_leaves_nothing(own_cache: Path, mirror:
     process = in_another_process(own_cache / "x", file)
     wait_for_a_partial_file(own_cache / "x")
     process.send_signal(signal.SIGINT)
-    process.wait(20)
+    process.wait(HANGING)
     assert process.returncode != 0
     assert everything_below(own_cache / "x") == []
 
@@ -415,7 +416,7 @@ def test_a_killed_download_leaves_nothing_at_the_place_and_is_tidied_later(
     process = in_another_process(own_cache / "x", file)
     partial = wait_for_a_partial_file(own_cache / "x")
     process.kill()
-    process.wait(20)
+    process.wait(HANGING)
     assert everything_below(own_cache / "x") == [partial.name]
     root = cached(own_cache / "x", mirror.serve(file))
     assert root.find("a.json") is None
@@ -427,7 +428,7 @@ def test_a_killed_download_leaves_nothing_at_the_place_and_is_tidied_later(
 def test_two_processes_that_download_at_once_both_end_well(own_cache: Path, mirror: Mirror) -> None:
     file = mirror.serve(listed("a.json"), pause=0.05)
     processes = [in_another_process(own_cache / "x", file) for _ in range(2)]
-    assert [process.wait(30) for process in processes] == [0, 0]
+    assert [process.wait(HANGING) for process in processes] == [0, 0]
     assert len(mirror.requests) == 2
     assert everything_below(own_cache / "x") == ["a.json"]
     assert (own_cache / "x" / "a.json").read_bytes() == CONTENT
@@ -446,13 +447,11 @@ def in_another_process(folder: Path, file: PublicFile) -> subprocess.Popen[bytes
 
 
 def wait_for_a_partial_file(folder: Path) -> Path:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        for path in folder.glob(".*.part"):
-            if path.stat().st_size:
-                return path
-        time.sleep(0.02)
-    raise AssertionError("no download began")
+    def begun() -> list[Path]:
+        return [path for path in folder.glob(".*.part") if path.stat().st_size]
+
+    wait_until("a download has begun", lambda: bool(begun()))
+    return begun()[0]
 
 
 def test_a_folder_may_hold_several_benchmarks_each_in_a_subfolder(

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file, simulator_file
-from mwzeval.crosswoz.evaluation import Evaluated, evaluate, score
+from mwzeval.crosswoz.evaluation import Evaluated, evaluate
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.names import GOAL_TYPES
 from mwzeval.crosswoz.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
 from mwzeval.runs import across
 from tests.crosswoz.real_data import figures, fold
 from tests.places import shared
-from tests.timing import fastest
 
 SCOPES = {"overall": "total", **{kind: kind for kind in GOAL_TYPES}}
 
@@ -189,18 +188,6 @@ def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
     expected = values(tracked("test", "release", GOLD_PREVIOUS_STATE))
     for name in ("a.json", "b.jsonl"):
         assert values(evaluate(tmp_path / name, gold())) == expected
-
-
-def test_three_tracks_of_the_test_fold_are_scored_within_a_second() -> None:
-    of = gold()
-    files = [
-        rule_tracker_file(of.fold),
-        gold_file(of.fold, "nlu", ["user_acts", "system_acts_nlu"]),
-        gold_file(of.fold, "policy", ["system_acts"]),
-    ]
-    checked = [evaluate(file, of).checked for file in files]
-
-    assert fastest(lambda: [score(each) for each in checked], runs=5) < 1
 
 
 def test_success_of_the_corpus_itself() -> None:

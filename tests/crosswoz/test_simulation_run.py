@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from mwzeval.crosswoz.simulation_summary import Summary
 from mwzeval.errors import MwzevalError, UsageError
 from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO
 from tests.places import ROOT
+from tests.waiting import wait_until
 
 SETTING = Setting(DATABASE, RuleSystem)
 PER_TYPE = 12
@@ -112,9 +112,7 @@ def test_a_run_goes_on_after_it_was_killed(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
-    while not (log.exists() and log.stat().st_size > 50_000) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until("the log has begun", lambda: log.exists() and log.stat().st_size > 50_000)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     left = log.read_bytes().count(b"\n") - 1

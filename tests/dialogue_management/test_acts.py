@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from mwzeval.dialogue_management.acts import NULL, Act, Item, parse_act
 
-LONG = 300_000
+LONG = 3_000_000
+"""So long that trying the blanks one by one would take hours: the limit of pytest ends the test."""
 
 
 @pytest.mark.parametrize(
@@ -25,7 +24,5 @@ LONG = 300_000
     ],
     ids=range(8),
 )
-def test_long_texts_are_read_at_once(text: str, act: Act) -> None:
-    began = time.thread_time()
+def test_long_texts_are_read(text: str, act: Act) -> None:
     assert parse_act(text) == act
-    assert time.thread_time() - began < 1.0

@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import sqlite3
-import time
 from pathlib import Path
 from typing import Any
 
@@ -220,12 +219,11 @@ def test_what_an_ontology_gives_twice_is_told(tmp_path: Path) -> None:
         read_domain(*written(tmp_path, text, ROWS))
 
 
-def test_an_ontology_of_many_values_is_read_at_once(tmp_path: Path) -> None:
-    names = [f"name {number}" for number in range(20_000)]
+def test_an_ontology_of_many_values_is_read(tmp_path: Path) -> None:
+    # So many that comparing each with all would take an hour.
+    names = [f"name {number}" for number in range(200_000)]
     many = changed(ONTOLOGY, informable={**ONTOLOGY["informable"], "name": names})  # type: ignore[dict-item]
-    began = time.thread_time()
     domain, _ = read_domain(*written(tmp_path, many, ROWS))
-    assert time.thread_time() - began < 3.0
     assert domain.ontology.informable["name"] == tuple(names)
 
 

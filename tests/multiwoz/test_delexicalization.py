@@ -16,7 +16,7 @@ from mwzeval.multiwoz.mentions import Delexicalized, Mention
 from mwzeval.multiwoz.normalization import State
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from tests.multiwoz.worlds import Tables, sample_tables
-from tests.timing import fastest
+from tests.work import calls
 
 VENUE = {"area": "north", "pricerange": "cheap"}
 TABLES: Tables = {
@@ -425,15 +425,15 @@ def test_nothing_is_left_to_be_found_in_placeholders(
         ),
     ],
 )
-def test_time_grows_no_faster_than_the_text(unit: str) -> None:
-    def took(size: int) -> float:
+def test_work_grows_no_faster_than_the_text(unit: str) -> None:
+    def work(size: int) -> int:
         text = unit * (size // len(unit))
-        return fastest(lambda: dialogue(text, active=["restaurant"]), runs=2)
+        return calls(lambda: dialogue(text, active=["restaurant"]))
 
-    took(1_000)
-    short, long = took(20_000), took(200_000)
-    # Ten times the text; a quadratic step would take a hundred times as long.
-    assert long <= 50 * max(short, 0.02)
+    work(1_000)
+    short, long = work(1_000), work(10_000)
+    # Ten times the text; a quadratic step would be a hundred times the work.
+    assert long <= 12 * short
 
 
 def test_copies_and_threads_give_the_same() -> None:

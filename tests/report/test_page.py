@@ -19,7 +19,6 @@ from mwzeval.report.page_reasons import kinds_of
 from mwzeval.report.page_scores import panels_of, score_rows
 from mwzeval.score import Interval, Score, Signature
 from tests.report.systems import HOSTILE, hostile_systems, large_systems
-from tests.timing import fastest
 
 ASSETS = Path(mwzeval.report.html.__file__).parent
 HOSTILE_PAGE = to_html(hostile_systems(), title=HOSTILE[0])
@@ -76,9 +75,8 @@ def test_a_page_needs_a_system() -> None:
         to_html([], title="none")
 
 
-def test_a_thousand_units_of_two_systems_fit_and_are_quick_to_write() -> None:
+def test_a_thousand_units_of_two_systems_fit() -> None:
     systems = large_systems()
-    assert fastest(lambda: to_html(systems, title="large"), runs=1) < 5
     page = to_html(systems, title="large")
     assert len(page.encode()) < 12_000_000
     assert page == to_html(systems, title="large")

@@ -28,16 +28,6 @@ WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective));
 """
-FILTER_TIME = """
-async ([name, value, event]) => {
-  const control = document.getElementById("page-" + name);
-  const start = performance.now();
-  if (control.type === "checkbox") control.checked = value; else control.value = value;
-  control.dispatchEvent(new Event(event, { bubbles: true }));
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  return performance.now() - start;
-}
-"""
 WIDE, NARROW = (1440, 900), (390, 844)
 
 Opener = Callable[..., "Page"]
@@ -139,26 +129,6 @@ def expected(passes: Callable[[Any, Any], bool]) -> int:
     return sum(map(passes, first.explanations, second.explanations))
 
 
-def test_a_large_page_paints_and_filters_at_once(opened: Opener) -> None:
-    painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-    page = opened("large")
-    paints = [page.evaluate(painted)]
-    while min(paints) >= 1000 and len(paints) < 3:  # something else may have had the processor
-        page = opened("large")
-        paints.append(page.evaluate(painted))
-    assert min(paints) < 1000
-    reason = page.eval_on_selector("#page-reason", "s => [...s.options].at(-1).value")
-    for control in (
-        ("search", "moderate", "input"),
-        ("search", "", "input"),
-        ("scope", "museum", "change"),
-        ("outcome", '[0,"solved"]', "change"),
-        ("reason", reason, "change"),
-        ("differs", True, "change"),
-    ):
-        assert page.evaluate(FILTER_TIME, list(control)) < 100, control
-
-
 def test_only_rows_in_sight_are_in_the_document(opened: Opener) -> None:
     page = opened("large")
     assert count(page) == 1000
@@ -213,6 +183,7 @@ def test_a_filter_keeps_what_it_says(
         else:
             page.select_option(f"#page-{name}", value)
     assert count(page) == expected(passes) > 0
+    assert page.locator(".row").count() < 60, "only rows in sight are drawn"
     page.reload()
     page.wait_for_selector("html[data-ready]", state="attached")
     assert count(page) == expected(passes), "a filter is part of the address"
