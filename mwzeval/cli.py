@@ -17,6 +17,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
+from mwzeval.commands.overwriting import refuse_overwriting
 from mwzeval.errors import MwzevalError
 from mwzeval.version import __version__
 
@@ -126,6 +127,7 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str, benchmark: Benchm
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        refuse_overwriting(arguments)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except MwzevalError as error:

@@ -130,9 +130,9 @@ def parse_json(text: str, name: str, first_line: int = 1) -> Any:
 
 def check_values(text: str, name: str) -> None:
     """Raise `InputError` when a JSON text has too many values; they are told by the commas."""
-    if len(text) > FEW_CHARACTERS and text.count(",") > most_values():
+    if len(text) > FEW_CHARACTERS and len(text) > (most := most_values()) < text.count(","):
         message = (
-            f"has more than {most_values():,} values: is it another file? "
+            f"has more than {most:,} values: is it another file? "
             f"If it is meant, raise the limit: {SIZE_VARIABLE}=2GB"
         )
         raise InputError([Problem("too-many-values", message, file=name)])

@@ -6,19 +6,20 @@ nothing; URLs need the extra `distributed`, and the packages that fsspec names f
 
 from __future__ import annotations
 
-import lzma
 import os
 import re
 import stat
 import sys
-import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from mwzeval.errors import DependencyError, InputError, Problem, UsageError, shorten
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile
 
 STANDARD_INPUT = "-"
 
@@ -47,13 +48,6 @@ PLAIN_PIECE = 2**16
 
 MOST_OF_ZSTD = 2**10
 """Bytes of zstd decompressed at a time: even so few may be 32 MB."""
-
-DAMAGED_ZIP = (
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-    # A version or method that Python lacks, a password, names or lengths that make no sense.
-    *(NotImplementedError, RuntimeError, ValueError, LookupError),
-)
-"""What Python raises for archives that are damaged, encrypted, or packed in an unknown way."""
 
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -263,11 +257,20 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
 
 
 @contextmanager
-def _archive(path: str | Path) -> Iterator[zipfile.ZipFile]:
+def _archive(path: str | Path) -> Iterator[ZipFile]:
+    # Not before they are needed: `--help` answers at once.
+    import lzma
+    import zipfile
+
+    damaged = (
+        *(OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+        # A version or method that Python lacks, a password, names or lengths that make no sense.
+        *(NotImplementedError, RuntimeError, ValueError, LookupError),
+    )
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
-    except DAMAGED_ZIP as error:
+    except damaged as error:
         reason = f"not a complete zip archive ({shorten(str(error), 200)})"
         raise unreadable(str(path), reason) from None
 

@@ -1,0 +1,180 @@
+"""No verb of any benchmark writes over a file that it reads; it says so before it reads any."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from mwzeval.benchmark import benchmark_named
+from mwzeval.cli import OF_BENCHMARK, VERBS, main
+from mwzeval.commands.overwriting import READ, WRITTEN
+
+NOT_READ = frozenset(
+    {
+        *("corpus", "dask", "dialogue", "dst_rule", "fail_over", "fail_under", "fold", "name"),
+        *("nlu", "policies", "reason", "references", "rules", "scores", "system", "table"),
+        *("task", "tasks", "title", "track", "unfilled", "unit"),
+        # A folder of which files are read as they are needed: beside them there is room for others.
+        "data",
+    }
+)
+"""Arguments that name neither what is read as a whole nor what is written."""
+
+CALLS = """
+evaluate -b -i IN -o IN
+evaluate -b IN -o IN
+evaluate -b --runs OTHER IN -o IN
+evaluate -b --shards OTHER IN -o IN
+evaluate -b --shards FOLDER/*.json -o IN
+evaluate -b OTHER --fail-below IN -o IN
+report OTHER IN -o IN
+compare OTHER IN -o IN
+plot IN -o IN
+add-slot-domains IN -o IN
+delexicalize IN -o IN
+delexicalize IN -o OTHER --mentions IN
+delexicalize OTHER -o IN --mentions IN
+evaluate --benchmark crosswoz IN -o IN
+report --benchmark crosswoz OTHER IN -o IN
+compare --benchmark crosswoz OTHER IN -o IN
+evaluate --benchmark pydial IN -o IN
+evaluate --benchmark pydial OTHER --fail-below IN -o IN
+evaluate --benchmark dstc7-ubuntu-1 OTHER --targets IN -o IN
+evaluate --benchmark dstc7-ubuntu-1 OTHER --dialogues IN -o IN
+evaluate --benchmark dstc7-ubuntu-2 OTHER --pool IN -o IN
+dstc7 predict IN --baseline random -o IN
+dstc7 predict OTHER --baseline random --pool IN -o IN
+dstc7 predict OTHER --baseline random --dev IN -o IN
+dstc7 predict OTHER --baseline random --knowledge IN -o IN
+dstc7 convert IN --to run -o IN
+crosswoz nlu predict IN -o IN
+crosswoz nlu train --bert FOLDER -o FOLDER
+crosswoz policy predict IN -o IN
+crosswoz simulate --level text --templates IN -o IN
+pydial play Demo-CR-1 --policy IN -o IN
+"""
+
+
+def free_texts(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the arguments of a parser that may be any text."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from free_texts(inner)
+        elif action.nargs != 0 and action.choices is None and action.type is None:
+            yield action.dest
+
+
+def test_every_argument_is_known_as_read_written_or_neither() -> None:
+    known: set[str] = set()
+    for verb in VERBS:
+        parser = argparse.ArgumentParser()
+        import_module(f"mwzeval.commands.{verb.replace('-', '_')}").add_arguments(parser)
+        known.update(free_texts(parser))
+        for name in ("dstc7-ubuntu-1", "crosswoz", "pydial") if verb in OF_BENCHMARK else ():
+            of_benchmark = argparse.ArgumentParser()
+            module = import_module(f"mwzeval.commands.of_benchmark.{verb.replace('-', '_')}")
+            module.add_arguments(of_benchmark, benchmark_named(name))
+            known.update(free_texts(of_benchmark))
+    assert known - {"help"} == {*WRITTEN, *READ, *NOT_READ}
+
+
+def called(call: str, folder: Path, output: str | None = None) -> list[str]:
+    places = {"IN": folder / "in.json", "OTHER": folder / "other.json", "FOLDER": folder}
+    words = []
+    for word in call.split():
+        for name, place in places.items():
+            word = word.replace(name, str(place)) if word.startswith(name) else word
+        words.append(word)
+    if output is not None:
+        words[words.index("-o") + 1] = output
+    return words
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    # Nothing that could be read: whoever tries gets another message.
+    for name in ("in.json", "other.json"):
+        (tmp_path / name).write_text(f"not what any verb reads: {name}", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("call", CALLS.strip().splitlines())
+def test_an_output_that_is_an_input_is_refused_unread(
+    call: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in files.iterdir()}
+    assert main(called(call, files)) == 2
+    assert capsys.readouterr().err.startswith("error: --")
+    assert {path: path.read_bytes() for path in files.iterdir()} == before
+
+
+def symbolic(folder: Path) -> str:
+    (folder / "link.json").symlink_to(folder / "in.json")
+    return str(folder / "link.json")
+
+
+def hard(folder: Path) -> str:
+    os.link(folder / "in.json", folder / "link.json")
+    return str(folder / "link.json")
+
+
+def through_folders(folder: Path) -> str:
+    (folder / "sub").mkdir()
+    (folder / "same").symlink_to(folder)
+    return f"{folder}/sub/../same/./in.json"
+
+
+@pytest.mark.parametrize("named", [symbolic, hard, through_folders])
+@pytest.mark.parametrize("call", CALLS.strip().splitlines()[:2])
+def test_other_names_of_a_file_are_known(
+    call: str, named: Callable[[Path], str], files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = named(files)
+    assert main(called(call, files, output)) == 2
+    told = capsys.readouterr().err
+    assert "would be overwritten: name another file" in told
+    assert output in told
+
+
+def test_standard_input_is_a_file_as_well(files: Path) -> None:
+    script = "import sys; from mwzeval.cli import main; sys.exit(main())"
+    place = str(files / "in.json")
+    with Path(place).open("rb") as stream:
+        done = subprocess.run(
+            [sys.executable, "-c", script, "evaluate", "-b", "-i", "-", "-o", place],
+            stdin=stream,
+            capture_output=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"would be overwritten" in done.stderr
+
+
+def test_two_outputs_are_two_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = str(files / "new.json")
+    for other in (new, f"{files}/./new.json"):
+        assert main(["delexicalize", str(files / "in.json"), "-o", new, "--mentions", other]) == 2
+        assert "--mentions and --output are the same file" in capsys.readouterr().err
+    assert not Path(new).exists()
+
+
+def test_devices_and_names_that_are_no_files_are_not_held_against_each_other(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(files)
+    (files / "test").mkdir()
+    for call in (
+        "evaluate -b -i /dev/null -o /dev/null",
+        "evaluate -b -i in.json -o test --fold test",
+        "evaluate -b -i in.json -o test/in.json",
+    ):
+        assert main(call.split()) == 2
+        assert "overwritten" not in capsys.readouterr().err
