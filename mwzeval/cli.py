@@ -10,15 +10,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from mwzeval.commands.overwriting import refuse_overwriting
-from mwzeval.errors import MwzevalError
+from mwzeval.errors import MwzevalError, printable
+from mwzeval.output import prepare_streams
 from mwzeval.version import __version__
 
 if TYPE_CHECKING:
@@ -58,33 +58,39 @@ READER_GONE = 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `mwzeval VERB …` and return the exit code."""
-    _prepare_streams()
-    parser = argparse.ArgumentParser(
-        prog="mwzeval", description="The standard numbers for task-oriented dialogue systems."
-    )
-    parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    given = sys.argv[1:] if arguments is None else arguments
-    try:
-        benchmark = _asked_benchmark(given)
-    except MwzevalError as error:
-        return _failed(f"error: {error}")
-    for verb, summary in VERBS.items():
-        _add_arguments(verbs.add_parser(verb, help=summary), verb, benchmark)
-    return _run(parser.parse_args(given))
+    return _run(partial(_parsed, arguments))
 
 
 def run_verb(verb: str, program: str) -> int:
     """Run one verb as a program of its own (`python evaluate.py …`) and return the exit code."""
-    _prepare_streams()
-    parser = argparse.ArgumentParser(prog=program)
+    return _run(partial(_parsed_for, verb, program))
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints repeat nothing that a terminal would obey."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    given = sys.argv[1:] if arguments is None else arguments
+    benchmark = _asked_benchmark(given)
+    parser = _Parser(
+        prog="mwzeval", description="The standard numbers for task-oriented dialogue systems."
+    )
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    try:
-        benchmark = _asked_benchmark(sys.argv[1:])
-    except MwzevalError as error:
-        return _failed(f"error: {error}")
-    _add_arguments(parser, verb, benchmark)
-    return _run(parser.parse_args())
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, summary in VERBS.items():
+        _add_arguments(verbs.add_parser(verb, help=summary), verb, benchmark)
+    return parser.parse_args(given)
+
+
+def _parsed_for(verb: str, program: str) -> argparse.Namespace:
+    parser = _Parser(prog=program)
+    parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
+    _add_arguments(parser, verb, _asked_benchmark(sys.argv[1:]))
+    return parser.parse_args()
 
 
 def _asked_benchmark(arguments: Sequence[str]) -> Benchmark | None:
@@ -125,8 +131,12 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str, benchmark: Benchm
     parser.description = command.__doc__
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(parse: Callable[[], argparse.Namespace]) -> int:
+    """Parse, run the verb, and return the exit code; Ctrl-C is heeded from the first import on."""
+    arguments = None
     try:
+        prepare_streams()
+        arguments = parse()
         refuse_overwriting(arguments)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -144,7 +154,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return READER_GONE
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _failed(f"error: {place}{error.strerror or error}")
+        return _failed(printable(f"error: {place}{error.strerror or error}"))
     return code
 
 
@@ -153,13 +163,3 @@ def _failed(message: str) -> int:
         print(message, file=sys.stderr)
         sys.stderr.flush()
     return BAD_USE
-
-
-def _prepare_streams() -> None:
-    """Let closed streams swallow what is written, and odd encodings escape what they lack."""
-    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - as long as we run
-    sys.stdout = sys.stdout or nowhere
-    sys.stderr = sys.stderr or nowhere
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")

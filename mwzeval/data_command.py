@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from mwzeval.derived import checksums_of, remembered_checksums
-from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
+from mwzeval.errors import DataError, UsageError, did_you_mean, printable, shorten
 from mwzeval.resources import (
     DataRoot,
     PublicFile,
@@ -157,7 +157,7 @@ def format_states(root: DataRoot, states: Iterable[FileState]) -> str:
         lines += ["", SCORES_DIFFER]
     if root.origin == "cache" and any(row.state == "different" for row in rows):
         lines.append("What differs in the cache is not used, but downloaded again when needed.")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 SCORES_DIFFER = (

@@ -5,7 +5,8 @@ Each message says what is wrong, where, what would be allowed and what to do nex
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
@@ -46,11 +47,17 @@ class Problem:
         if self.key is not None:
             place.append(f'key "{shorten(self.key)}"')
         parts = [part for part in (self.file, ", ".join(place)) if part]
-        return ": ".join([*parts, self.message])
+        return printable(": ".join([*parts, self.message]))
 
 
 class MwzevalError(Exception):
-    """Base of all errors that a user can cause or mend; the command line exits with 2."""
+    """Base of all errors that a user can cause or mend; the command line exits with 2.
+
+    Each argument is a line of the message. Whatever is in a line, it stays one line.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(printable(str(line)) for line in self.args)
 
 
 class UsageError(MwzevalError):
@@ -82,12 +89,26 @@ class DependencyError(MwzevalError):
 
 def shorten(text: str, limit: int = 60) -> str:
     """Return `text` fit for one line of a message: printable, at most `limit` characters."""
-    visible = "".join(char if char.isprintable() else _escaped(char) for char in text[:limit])
+    visible = printable(text[:limit])
     return visible if len(text) <= limit else visible + "…"
 
 
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode()
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff]"
+)
+"""Control characters, line separators, changes of direction, characters without width that join
+nothing, and lone surrogates: what commands a terminal, forges a line, or hides."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return `text` with what a terminal would obey or hide as escapes; `keep` stays as it is."""
+    return escaped(text, lambda char: char.encode("unicode_escape").decode(), keep)
+
+
+def escaped(text: str, escape: Callable[[str], str], keep: str = "") -> str:
+    """Return `text` with `escape` of each character that is not fit for a terminal."""
+    return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in keep else escape(m[0]), text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from mwzeval.derived import cache_directory, checksums_of, remembered_checksums
 from mwzeval.errors import DataError, UsageError, shorten
+from mwzeval.output import tell
 
 DATA_VARIABLE = "MWZEVAL_DATA"
 OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"
@@ -194,13 +195,13 @@ class DataRoot:
             f"  {file.local} is published at {file.url}" for file in self.published_matching(wanted)
         ]
         if self.origin == "embedded":
-            return DataError(f"{lines[0]}\nThis installation is incomplete; install mwzeval again.")
+            return DataError(lines[0], "This installation is incomplete; install mwzeval again.")
         advice = f"Put the file into {self.path}, at the place named above"
         if self.origin != "cache":
             advice += (
                 f", or leave out --data and unset {DATA_VARIABLE} to have public files downloaded"
             )
-        return DataError("\n".join([*lines, *addresses, f"{advice}.", TRY_THE_SAMPLE]))
+        return DataError(*lines, *addresses, f"{advice}.", TRY_THE_SAMPLE)
 
 
 TRY_THE_SAMPLE = (
@@ -313,7 +314,7 @@ def download(file: PublicFile, folder: Path) -> Path:
 def _transfer(file: PublicFile, stream: BinaryIO) -> None:
     from pooch import HTTPDownloader
 
-    print(f"downloading {file.local} from {file.url}", file=sys.stderr)
+    tell(f"downloading {file.local} from {file.url}")
     downloader = HTTPDownloader(
         progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=TIMEOUT_SECONDS
     )
@@ -352,4 +353,4 @@ def _cannot_fetch(folder: Path, files: list[PublicFile], reason: str) -> DataErr
         f"--data or {DATA_VARIABLE}.",
         TRY_THE_SAMPLE,
     ]
-    return DataError("\n".join(lines))
+    return DataError(*lines)

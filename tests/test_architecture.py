@@ -15,7 +15,7 @@ PACKAGE = ROOT / "mwzeval"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 BENCHMARKS = ("multiwoz", "crosswoz", "dstc7", "dialogue_management")
 LAYERS = {
-    **dict.fromkeys(("collector", "errors", "libraries", "table", "score", "version"), 0),
+    **dict.fromkeys(("collector", "errors", "libraries", "output", "table", "score", "version"), 0),
     **dict.fromkeys(
         ("files", "streams", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),
@@ -178,7 +178,7 @@ OTHER_READERS = {
     "report/html.py": "embedded files",
     "dialogue_management/benchmark_run.py": "what a job has just written",
     "dialogue_management/checkpoints.py": "an archive in memory, held against the limit",
-    "cli.py": "nothing is read",
+    "output.py": "nothing is read",
 }
 """Modules that read without `mwzeval.reading`, and what."""
 

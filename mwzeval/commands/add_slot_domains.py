@@ -11,6 +11,7 @@ import sys
 
 from mwzeval.commands.arguments import add_input, add_input_format, input_of
 from mwzeval.errors import UsageError
+from mwzeval.output import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             "Every turn has active_domains already. Overwrite them? [y/N] ", end="", file=sys.stderr
         )
         if not _says_yes():
-            print("nothing was written", file=sys.stderr)
+            tell("nothing was written")
             return 1
     turns = [turn for turns in completed.values() for turn in turns]
     named = sum(bool(turn["active_domains"]) for turn in turns)
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             "without active_domains they are estimated from the states"
         )
     write_atomically(arguments.output, json.dumps(completed, indent=1, ensure_ascii=False) + "\n")
-    print(f"{arguments.output}: {named} of {len(turns)} turns have a domain", file=sys.stderr)
+    tell(f"{arguments.output}: {named} of {len(turns)} turns have a domain")
     return 0
 
 

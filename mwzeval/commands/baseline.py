@@ -14,6 +14,7 @@ from typing import Any
 
 from mwzeval.commands.arguments import add_corpus
 from mwzeval.errors import UsageError
+from mwzeval.output import tell
 
 SYSTEMS = ("template",)
 COMPRESSED = (".gz", ".zst")
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write_atomically(arguments.output, text)
     count = f"{len(predictions)} dialogues, {sum(map(len, predictions.values()))} turns"
-    print(f"{arguments.output}: {count} of the {chosen.fold} fold of {corpus}", file=sys.stderr)
+    tell(f"{arguments.output}: {count} of the {chosen.fold} fold of {corpus}")
     return 0
 
 

@@ -6,9 +6,9 @@ The gold annotation is scored as a system's predictions are, with all metrics.
 from __future__ import annotations
 
 import argparse
-import sys
 
 from mwzeval.commands.arguments import add_corpus, add_format, add_intervals, add_references
+from mwzeval.output import write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,5 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
     report = ceiling_report(evaluator.report(gold_predictions(gold), progress=True))
     if arguments.output:
         write_atomically(arguments.output, to_json(to_plain(report)))
-    sys.stdout.write(render(ceiling_summary(report, places=arguments.places), arguments.format))
+    document = ceiling_summary(report, places=arguments.places)
+    write_result(render(document, arguments.format), arguments.format)
     return 0

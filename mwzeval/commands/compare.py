@@ -25,6 +25,7 @@ from mwzeval.commands.arguments import (
     reading,
 )
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
+from mwzeval.output import write_result
 from mwzeval.processes import pool, processors
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     document = comparison_document(comparison, places=arguments.places)
     text = render(document, arguments.format)
     if arguments.output in (None, "-"):
-        sys.stdout.write(text)
+        write_result(text, arguments.format)
     else:
         write_atomically(arguments.output, text)
     return 0

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands import crosswoz_policy, crosswoz_simulate
+from mwzeval.errors import printable
+from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.corpus import Fold
@@ -103,7 +104,9 @@ def _statistics(arguments: argparse.Namespace) -> int:
 
     counted = corpus_statistics(_fold(arguments).dialogues.values())
     if arguments.json:
-        print(json.dumps({name: asdict(of) for name, of in counted.items()}, indent=1))
+        from mwzeval.report.json import to_json
+
+        print(to_json({name: asdict(of) for name, of in counted.items()}), end="")
     else:
         print(statistics_text(counted))
     return 0
@@ -129,7 +132,7 @@ def _nlu(arguments: argparse.Namespace) -> int:
         from mwzeval.crosswoz.nlu.training import train_tagger
 
         train_tagger(dialogues, arguments.output, NluSettings(**given), _show)
-    print(f"wrote {arguments.output}", file=sys.stderr)
+    tell(f"wrote {arguments.output}")
     return 0
 
 
@@ -179,7 +182,7 @@ def _mine(arguments: argparse.Namespace) -> int:
 
     mined = mine_templates(_fold(arguments).dialogues.values())
     for path in write_templates(arguments.output, "auto", mined):
-        print(path)
+        print(printable(str(path)))
     return 0
 
 
@@ -187,4 +190,4 @@ def _write(arguments: argparse.Namespace, plain: Any) -> None:
     from mwzeval.files import write_atomically
 
     write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
-    print(f"wrote {arguments.output}", file=sys.stderr)
+    tell(f"wrote {arguments.output}")

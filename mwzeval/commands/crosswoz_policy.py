@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import UsageError
+from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.sl_training import Epoch
@@ -91,7 +91,7 @@ def _train(arguments: argparse.Namespace) -> None:
         Settings(**given),
         watch=_show,
     )
-    print(f"wrote {arguments.output}", file=sys.stderr)
+    tell(f"wrote {arguments.output}")
 
 
 def _show(epoch: Epoch) -> None:
@@ -126,4 +126,4 @@ def _predict(arguments: argparse.Namespace) -> None:
         plain[name] = [{"turn": turn, "system_acts": acts} for turn, acts in enumerate(said)]
     write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
     count = len(fold.dialogues)
-    print(f"wrote {arguments.output}: {count} dialogues", file=sys.stderr)
+    tell(f"wrote {arguments.output}: {count} dialogues")

@@ -7,11 +7,10 @@ Both are those of CrossWOZ unless others are named. Any class of your own takes 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from typing import Any
 
 from mwzeval.errors import UsageError
+from mwzeval.output import tell
 
 LEVELS = ("act", "text")
 
@@ -110,9 +109,11 @@ def run(arguments: argparse.Namespace) -> int:
         time_limit=arguments.time_limit,
     )
     if arguments.json:
-        print(json.dumps(summary.to_json(), indent=1, ensure_ascii=False))
+        from mwzeval.report.json import to_json
+
+        print(to_json(summary.to_json()), end="")
     else:
         print(summary.to_text(), end="")
     if arguments.output:
-        print(f"wrote {arguments.output}", file=sys.stderr)
+        tell(f"wrote {arguments.output}")
     return 0

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mwzeval.commands.arguments import add_data
+from mwzeval.errors import printable
 from mwzeval.multiwoz.choices import SAMPLE
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.action == "examples":
         for path in data_command.examples(Path(arguments.folder)):
-            print(path)
+            print(printable(str(path)))
         return 0
     shelves = data_command.chosen(_shelves(arguments), arguments.corpus)
     if arguments.action == "download":
         for shelf in shelves:
             for path in data_command.download(shelf.root, shelf.corpora):
-                print(path)
+                print(printable(str(path)))
         return 0
     verify = arguments.action == "verify"
     look = data_command.verify if verify else data_command.status

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.arguments import add_corpus, add_format, add_input_format, add_unfilled
 from mwzeval.errors import InputError
+from mwzeval.output import write_result
 
 if TYPE_CHECKING:
     from mwzeval.report.sheet import Document
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.write(table)
     else:
         write_atomically(arguments.output, written)
-        sys.stdout.write(table)
+        write_result(table, arguments.format)
     return 0
 
 

@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.errors import UsageError
+from mwzeval.errors import UsageError, printable
+from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.dual_encoder.progress import Point
@@ -147,7 +148,7 @@ def _predict(arguments: argparse.Namespace) -> None:
         choices=arguments.choices,
     )
     tuned = "" if done.threshold is None else f", NONE with the score {done.threshold.score:.6g}"
-    print(f"wrote {arguments.output}: {done.examples} examples{tuned}", file=sys.stderr)
+    tell(f"wrote {arguments.output}: {done.examples} examples{tuned}")
 
 
 def _train(arguments: argparse.Namespace) -> None:
@@ -200,7 +201,7 @@ def _generate(arguments: argparse.Namespace) -> None:
     sizes = Sizes(arguments.train, arguments.dev, arguments.test)
     written = write_track(folder, track_of(arguments.track), sizes, Recipe(seed=arguments.seed))
     for what, path in written.items():
-        print(f"{path} ({what})")
+        print(printable(f"{path} ({what})"))
 
 
 def _convert(arguments: argparse.Namespace) -> None:

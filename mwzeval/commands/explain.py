@@ -7,7 +7,6 @@ Without: how often which reason occurs in the file, by domain. Reasons: docs/rea
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -76,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.reasons import KINDS
     from mwzeval.multiwoz.scoring import Sources
     from mwzeval.report.explanation_text import explanation_text
+    from mwzeval.report.json import to_json
     from mwzeval.report.text import warnings_text
 
     evaluator = Evaluator(
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         name = _known_dialogue(arguments.dialogue, tuple(dialogues))
         explanation = explain(scorer, scorer.normalize(name, dialogues[name], sources))
         as_json = arguments.format == "json"
-        print(_json(asdict(explanation)) if as_json else explanation_text(explanation), end="")
+        print(to_json(asdict(explanation)) if as_json else explanation_text(explanation), end="")
         return 0
     explanations = list(explain_all(scorer, dialogues, sources))
     print(listed(explanations, arguments, {**KINDS, **GROUNDED_KINDS}), end="")
@@ -108,11 +108,12 @@ def listed(
     Raises `UsageError` for a reason that is not among the `kinds` and that no unit has.
     """
     from mwzeval.report.explanation_text import histogram_text, listing_text
+    from mwzeval.report.json import to_json
 
     as_json = arguments.format == "json"
     if not (arguments.worst or arguments.reason):
         histogram = _histogram(explanations, units)
-        return _json(histogram) if as_json else histogram_text(explanations)
+        return to_json(histogram) if as_json else histogram_text(explanations)
     chosen = [explanation for explanation in explanations if explanation.reasons]
     if arguments.reason:
         chosen = _having(arguments.reason, chosen, kinds)
@@ -120,7 +121,7 @@ def listed(
         return histogram_text(explanations)
     if arguments.worst:
         chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
-    return _json([_listed(each) for each in chosen]) if as_json else listing_text(chosen)
+    return to_json([_listed(each) for each in chosen]) if as_json else listing_text(chosen)
 
 
 def _known_dialogue(name: str, known: Sequence[str]) -> str:
@@ -171,7 +172,3 @@ def _histogram(explanations: Sequence[Explanation], units: str) -> dict[str, Any
             for (code, scope), count in count_reasons(explanations).items()
         ],
     }
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

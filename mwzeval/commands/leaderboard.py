@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.arguments import add_reading, add_resampling, reading
+from mwzeval.output import write_result
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     system = _system(arguments, board)
     shown = standings(board, system, table)
     noted = cautions(board, system, shown) if system else ()
-    sys.stdout.write(render(leaderboard_document(board, shown, system, noted), arguments.format))
+    document = leaderboard_document(board, shown, system, noted)
+    write_result(render(document, arguments.format), arguments.format)
     return 0
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.errors import InputError, Problem
+from mwzeval.errors import InputError, Problem, printable
+from mwzeval.output import tell, write_result
 
 if TYPE_CHECKING:
     from mwzeval.gates import Gate
@@ -106,14 +107,14 @@ def finish(
     from mwzeval.report.json import to_json
 
     if arguments.output in STANDARD_OUTPUT:
-        sys.stdout.write(to_json(plain))
+        write_result(to_json(plain), "json")
     else:
         write_atomically(arguments.output, to_json(plain))
         if not arguments.quiet:
-            sys.stdout.write(show())
+            write_result(show(), arguments.format)
     _append_step_summary(document, failed, quiet=arguments.quiet)
     for line in failed:
-        print(f"failed: {line}", file=sys.stderr)
+        tell(f"failed: {line}")
     return FAILED if failed else 0
 
 
@@ -124,10 +125,12 @@ def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bo
         return
     from mwzeval.report.markdown import to_markdown
 
-    text = to_markdown(document) + "\n" + "".join(f"- failed: {line}\n" for line in failed)
+    text = (
+        to_markdown(document) + "\n" + "".join(f"- failed: {printable(line)}\n" for line in failed)
+    )
     try:
         with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(f"{text}\n")
     except (OSError, ValueError) as error:
         if not quiet:
-            print(f"warning: {STEP_SUMMARY} was not written: {error}", file=sys.stderr)
+            tell(f"warning: {STEP_SUMMARY} was not written: {error}")

@@ -7,7 +7,6 @@ dialogues each lost). Needs matplotlib: pip install 'mwzeval[plot]'
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from mwzeval.commands.arguments import add_resampling
 from mwzeval.commands.report import add_files, read_systems
 from mwzeval.errors import UsageError
+from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.report.page_model import PageSystem
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_matplotlib()
     figure = _draw(arguments, format_name)
     write_atomically(arguments.output, figure)
-    print(f"wrote {arguments.output} ({len(figure) / 1e3:.0f} kB)", file=sys.stderr)
+    tell(f"wrote {arguments.output} ({len(figure) / 1e3:.0f} kB)")
     return 0
 
 

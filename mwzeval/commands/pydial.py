@@ -20,6 +20,7 @@ from pathlib import PurePath
 from typing import Any
 
 from mwzeval.commands.arguments import add_format
+from mwzeval.output import tell, write_result
 
 SEEDS = 2**20
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, ppo"
@@ -91,7 +92,7 @@ def _play(arguments: argparse.Namespace) -> int:
     if played is not None and arguments.output is not None:
         line = played.to_plain(policy=str(arguments.policy), legacy=arguments.legacy)
         added_to(arguments.output, line)
-        print(f"wrote {arguments.output}", file=sys.stderr)
+        tell(f"wrote {arguments.output}")
     return 0
 
 
@@ -186,7 +187,7 @@ def _run(arguments: argparse.Namespace) -> int:
         processes = arguments.processes
         jobs = run_benchmark(**plan, output=arguments.output, processes=processes, progress=True)
     policies = "1 policy" if len(jobs) == 1 else f"{len(jobs)} policies"
-    print(f"wrote {arguments.output}: {policies} trained and tested", file=sys.stderr)
+    tell(f"wrote {arguments.output}: {policies} trained and tested")
     return 0
 
 
@@ -208,7 +209,7 @@ def _table(arguments: argparse.Namespace) -> int:
     findings = Findings()
     document = table_document(read_results(arguments.folder, findings), arguments.dialogues)
     sys.stderr.write(warnings_text(findings.warnings))
-    sys.stdout.write(render(document, arguments.format))
+    write_result(render(document, arguments.format), arguments.format)
     return 0
 
 
@@ -247,7 +248,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     )
     sys.stderr.write(warnings_text(findings.warnings))
     write_atomically(arguments.output, picture)
-    print(f"wrote {arguments.output}", file=sys.stderr)
+    tell(f"wrote {arguments.output}")
     return 0
 
 
@@ -277,7 +278,7 @@ def _cross(arguments: argparse.Namespace) -> int:
     said = {key: value for key, value in _plan(arguments).items() if value is not None}
     plan = learned_in(arguments.folder) | said
     crossed = cross(arguments.folder, planned(**plan), tests=plan.get("tests", TESTS))
-    sys.stdout.write(render(cross_document(crossed), arguments.format))
+    write_result(render(cross_document(crossed), arguments.format), arguments.format)
     return 0
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.commands.arguments import add_reading, add_resampling, reading
 from mwzeval.commands.outcome import STANDARD_OUTPUT
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem, UsageError
+from mwzeval.output import tell, write_result
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -66,11 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     page = to_html(systems, title=arguments.title or title_of(systems), words=WORDS)
     if arguments.output in STANDARD_OUTPUT:
-        sys.stdout.write(page)
+        write_result(page, "html")
         return 0
     write_atomically(arguments.output, page)
     size = len(page.encode(errors="backslashreplace")) / 1e6
-    print(f"wrote {arguments.output} ({size:.1f} MB)", file=sys.stderr)
+    tell(f"wrote {arguments.output} ({size:.1f} MB)")
     return 0
 
 

@@ -7,7 +7,6 @@ them with --input-format messages (docs/formats.md).
 from __future__ import annotations
 
 import argparse
-import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the schema."""
     from mwzeval.multiwoz.formats.tool_schema import tools_schema
+    from mwzeval.report.json import to_json
 
-    print(json.dumps(tools_schema(strict=arguments.strict), indent=2, ensure_ascii=False))
+    print(to_json(tools_schema(strict=arguments.strict)), end="")
     return 0

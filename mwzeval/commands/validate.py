@@ -6,7 +6,6 @@ Exit code 0 when it can be scored (warnings may be listed), 2 when it cannot.
 from __future__ import annotations
 
 import argparse
-import json
 
 from mwzeval.commands.arguments import add_input, add_reading, input_of, reading
 
@@ -26,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.errors import InputError
     from mwzeval.evaluator import Evaluator
     from mwzeval.multiwoz.predictions import read_predictions
-    from mwzeval.report.json import plain_problem
+    from mwzeval.report.json import plain_problem, to_json
 
     file = input_of(arguments)
     evaluator = Evaluator(
@@ -40,5 +39,5 @@ def run(arguments: argparse.Namespace) -> int:
         problems = list(error.problems)
     failed = any(problem.severity == "error" or arguments.strict for problem in problems)
     result = {"valid": not failed, "problems": [plain_problem(problem) for problem in problems]}
-    print(json.dumps(result, indent=2, ensure_ascii=False))
+    print(to_json(result), end="")
     return 2 if failed else 0

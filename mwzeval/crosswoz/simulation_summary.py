@@ -13,6 +13,7 @@ from typing import Any
 from mwzeval.crosswoz.names import GOAL_TYPES
 from mwzeval.crosswoz.simulated import FINISHED, OUTCOMES
 from mwzeval.crosswoz.simulation_log import Ended
+from mwzeval.errors import printable
 
 NATURAL_MIX = 1000
 """How many dialogues the natural mix has at most: the first ones."""
@@ -126,7 +127,7 @@ class Summary:
         lines += [f"in {count} dialogues {what}" for what, count in shown]
         if len(self.unknown) > len(shown):
             lines.append(f"… and {len(self.unknown) - len(shown)} other things that do not exist")
-        return "\n".join(lines) + "\n"
+        return "\n".join(map(printable, lines)) + "\n"
 
 
 def _row(name: str, rate: Rate) -> str:

@@ -128,7 +128,7 @@ def _check_names(tasks: Sequence[str], policies: Sequence[str]) -> None:
     if not tasks or not policies:
         problems.append("a run needs at least one task and one policy")
     if problems:
-        raise UsageError("\n".join(problems))
+        raise UsageError(*problems)
 
 
 def _unknown(name: str, find: Callable[[str], object]) -> list[str]:

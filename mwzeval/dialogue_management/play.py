@@ -14,7 +14,7 @@ from mwzeval.dialogue_management.person import People, menu
 from mwzeval.dialogue_management.rendering import exchange_text
 from mwzeval.dialogue_management.seated_systems import SeatedSystem
 from mwzeval.dialogue_management.typed_acts import help_text, typed_act, values_text
-from mwzeval.errors import UsageError
+from mwzeval.errors import UsageError, printable
 
 PROMPT = "you> "
 LONGEST_NUMBER = 10
@@ -80,7 +80,7 @@ def play_with_person(
     told: set[str] = set()
 
     def show(text: str = "") -> None:
-        shown.write(f"{text}\n")
+        shown.write(printable(f"{text}\n", keep="\n"))
         shown.flush()
 
     def ask(goal: Goal, heard: Act) -> Act:

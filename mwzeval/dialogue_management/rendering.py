@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from mwzeval.dialogue_management.ontology import METHODS
 from mwzeval.dialogue_management.simulation import Simulation
+from mwzeval.errors import printable
 
 VISIBLE = 0.005
 """Less probable than this is not shown."""
@@ -15,7 +16,7 @@ def exchange_text(simulation: Simulation) -> str:
     """Return a few lines about the current exchange, "" before the first dialogue."""
     if simulation.user is None:
         return ""
-    return "\n".join(_lines(simulation)) + "\n"
+    return "\n".join(map(printable, _lines(simulation))) + "\n"
 
 
 def _lines(simulation: Simulation) -> Iterator[str]:

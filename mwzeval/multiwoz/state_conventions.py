@@ -139,7 +139,7 @@ def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...
             conventions.setdefault(convention.name, convention)
         problems += wrong
     if problems:
-        raise UsageError("\n".join(problems))
+        raise UsageError(*problems)
     return fuzzy, tuple(conventions.values())
 
 

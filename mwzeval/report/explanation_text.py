@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
-from mwzeval.errors import shorten
+from mwzeval.errors import printable, shorten
 from mwzeval.explanation import Explanation, Fact, Reason, TurnView
 from mwzeval.report.text import aligned
 from mwzeval.score import WHOLE
@@ -38,11 +38,11 @@ def listing_text(explanations: Iterable[Explanation]) -> str:
     """Return units with their reasons, one a line."""
     lines = []
     for explanation in explanations:
-        lines.append(_printable(explanation.unit))
+        lines.append(printable(explanation.unit))
         # Several outcomes lost for the same reason are one line.
         reasons = {(r.turn, r.scope, r.code, r.text): r for r in explanation.reasons}.values()
         columns = [
-            (LOST, _place(reason), _printable(reason.scope), _printable(reason.code))
+            (LOST, _place(reason), printable(reason.scope), printable(reason.code))
             for reason in reasons
         ]
         widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
@@ -96,9 +96,9 @@ def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]
     def line(name: str, code: str) -> list[str]:
         cells = [str(counts.get((code, scope), NOTHING)) for scope in (*scopes, WHOLE)]
         share = 100 * counts[code, WHOLE] / lost
-        return [_printable(name), *cells, f"{share:.1f} %"]
+        return [name, *cells, f"{share:.1f} %"]
 
-    lines = [["reason", *map(_printable, scopes), WHOLE, "of lost"]]
+    lines = [["reason", *scopes, WHOLE, "of lost"]]
     for kind in by_frequency(details):
         codes = by_frequency(details[kind])
         if len(codes) == 1:
@@ -116,7 +116,7 @@ def _kind(code: str) -> str:
 def _outcome_table(explanation: Explanation) -> str:
     names = dict.fromkeys(name for results in explanation.outcomes.values() for name in results)
     scopes = explanation.outcomes
-    lines = [[_printable(explanation.unit), *map(_printable, scopes)]]
+    lines = [[explanation.unit, *scopes]]
     for name in names:
         marks = (MARKS[results.get(name)] for results in scopes.values())
         lines.append([f"  {name}", *marks])
@@ -131,7 +131,7 @@ def _turn_texts(explanation: Explanation) -> Iterator[str]:
         before = set(turn.facts)
         heading = f"{LOST if lost_here else ' '} Turn {index}"
         lines = [heading, *_speech(turn), *_fact_lines(facts)]
-        lines += [f"  {LOST} {_printable(r.scope)}: {_printable(r.code)}" for r in lost_here]
+        lines += [f"  {LOST} {printable(r.scope)}: {printable(r.code)}" for r in lost_here]
         yield "\n".join(lines)
 
 
@@ -149,8 +149,8 @@ def _fact_lines(facts: Iterable[Fact]) -> Iterator[str]:
 def _reason_lines(reasons: Iterable[Reason]) -> Iterator[str]:
     for reason in reasons:
         at = "" if reason.turn is None else f" at {_place(reason)}"
-        lost = f"{_printable(reason.scope)}, {reason.outcome}"
-        yield f"  {LOST} {lost}: {_printable(reason.code)}{at}"
+        lost = f"{printable(reason.scope)}, {reason.outcome}"
+        yield f"  {LOST} {lost}: {printable(reason.code)}{at}"
         yield from _wrapped(reason.text, "      ")
 
 
@@ -162,19 +162,15 @@ def _entry(label: str, text: str) -> Iterator[str]:
     """Yield a text behind its label, on as many lines as it needs."""
     indent = " " * 17
     lines = list(_wrapped(text, indent)) or [""]
-    yield f"    {_printable(label):<12} {lines[0].lstrip()}".rstrip()
+    yield f"    {printable(label):<12} {lines[0].lstrip()}".rstrip()
     yield from lines[1:]
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
     return wrap(
-        _printable(text),
+        printable(text),
         WIDTH,
         initial_indent=indent,
         subsequent_indent=indent,
         break_on_hyphens=False,
     )
-
-
-def _printable(text: str) -> str:
-    return shorten(text, len(text))

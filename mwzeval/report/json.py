@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from mwzeval.errors import Problem
+from mwzeval.errors import Problem, escaped
 from mwzeval.report.model import Report
 from mwzeval.score import Score
 
@@ -48,6 +47,15 @@ def plain_problem(problem: Problem) -> dict[str, Any]:
     return {key: value for key, value in asdict(problem).items() if value is not None}
 
 
-def to_json(plain: Mapping[str, Any]) -> str:
-    """Return JSON text, the same for the same value."""
-    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+def to_json(value: object) -> str:
+    """Return JSON text, the same for the same value, in which a terminal finds no commands."""
+    return escaped(json.dumps(value, indent=2, ensure_ascii=False), _escape, keep="\n") + "\n"
+
+
+def json_line(value: object) -> str:
+    """Return JSON text on one line, without its end."""
+    return escaped(json.dumps(value, ensure_ascii=False), _escape)
+
+
+def _escape(char: str) -> str:
+    return f"\\u{ord(char):04x}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mwzeval.errors import printable
 from mwzeval.report.sheet import Cell, Document, Sheet
 
 _ESCAPES = {
@@ -66,4 +67,4 @@ def _escaped(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))

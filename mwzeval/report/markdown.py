@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from mwzeval.errors import printable
 from mwzeval.report.sheet import Cell, Document, Sheet
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
@@ -13,7 +14,7 @@ def to_markdown(document: Document) -> str:
     """Return heading, tables and notes; the best numbers are bold."""
     parts = ["  \n".join(_escaped(line) for line in document.heading)]
     parts += [_sheet_markdown(sheet) for sheet in document.sheets]
-    parts.append("\n".join(f"`{note}`  " for note in document.notes))
+    parts.append("\n".join(f"`{printable(note)}`  " for note in document.notes))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -37,4 +38,4 @@ def _cell(cell: Cell) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text.replace("\n", " "))
+    return _SPECIAL.sub(r"\\\1", printable(text.replace("\n", " ")))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
-from mwzeval.errors import SHOWN_PROBLEMS, Problem
+from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable
 from mwzeval.report.sheet import Document, Sheet
 
 
 def to_text(document: Document) -> str:
     """Return heading, tables in columns, and notes, with blank lines between."""
-    parts = ["\n".join(document.heading)]
+    parts = ["\n".join(map(printable, document.heading))]
     parts += [_sheet_text(sheet) for sheet in document.sheets]
-    parts.append("\n".join(document.notes))
+    parts.append("\n".join(map(printable, document.notes)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -21,14 +21,15 @@ def _sheet_text(sheet: Sheet) -> str:
     rows = [[cell.text + cell.mark for cell in row] for row in sheet.rows]
     header = [sheet.header] if any(sheet.header) else []
     table = aligned([*header, *rows])
-    return f"{sheet.title}\n{table}" if sheet.title else table
+    return f"{printable(sheet.title)}\n{table}" if sheet.title else table
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> str:
+def aligned(cells: Sequence[Sequence[str]]) -> str:
     """Return lines of cells in columns: the first one flush left, the others flush right.
 
     Characters that take two columns of a terminal, as Chinese ones do, count as two.
     """
+    lines = [[printable(cell) for cell in line] for line in cells]
     widths = [max(_width(line[index]) for line in lines) for index in range(len(lines[0]))]
     rows = []
     for line in lines:

@@ -14,6 +14,7 @@ from mwzeval.commands.arguments import add_format, add_resampling
 from mwzeval.commands.compare import add_level
 from mwzeval.commands.report import names_of
 from mwzeval.errors import InputError, Problem
+from mwzeval.output import write_result
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     )
     text = render(comparison_document(comparison, places=arguments.places), arguments.format)
     if arguments.output in (None, "-"):
-        sys.stdout.write(text)
+        write_result(text, arguments.format)
     else:
         write_atomically(arguments.output, text)
     return 0

@@ -8,6 +8,7 @@ import sys
 from mwzeval.benchmark import Benchmark
 from mwzeval.commands.arguments import FORMATS, add_resampling
 from mwzeval.commands.report import names_of
+from mwzeval.output import write_result
 from mwzeval.statistics import CONFIDENCE
 
 
@@ -40,5 +41,5 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         report = system.report(Resampling(CONFIDENCE, arguments.samples, arguments.seed))
         sys.stderr.write(warnings_text(report.warnings))
     document = benchmark.published(arguments.benchmark, report, name)
-    sys.stdout.write(render(document, arguments.format))
+    write_result(render(document, arguments.format), arguments.format)
     return 0

@@ -6,7 +6,6 @@ The page is one file that needs no network, to open in a browser.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from mwzeval.benchmark import Benchmark, ScoredFile
 from mwzeval.commands.arguments import add_resampling
 from mwzeval.commands.outcome import STANDARD_OUTPUT
 from mwzeval.commands.report import names_of
+from mwzeval.output import tell, write_result
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     text = page(benchmark, systems, resampling, arguments.title)
     if arguments.output in STANDARD_OUTPUT:
-        sys.stdout.write(text)
+        write_result(text, "html")
         return 0
     write_atomically(arguments.output, text)
     size = len(text.encode(errors="backslashreplace")) / 1e6
-    print(f"wrote {arguments.output} ({size:.1f} MB)", file=sys.stderr)
+    tell(f"wrote {arguments.output} ({size:.1f} MB)")
     return 0
 
 

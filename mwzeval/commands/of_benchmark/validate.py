@@ -6,7 +6,6 @@ Exit code 0 when it can be scored (warnings may be listed), 2 when it cannot.
 from __future__ import annotations
 
 import argparse
-import json
 
 from mwzeval.benchmark import Benchmark
 from mwzeval.commands.arguments import add_input, input_of
@@ -22,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the problems; return 2 when there is an error among them."""
     from mwzeval.errors import InputError
-    from mwzeval.report.json import plain_problem
+    from mwzeval.report.json import plain_problem, to_json
 
     file = input_of(arguments)
     try:
@@ -31,5 +30,5 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         problems = list(error.problems)
     failed = any(problem.severity == "error" for problem in problems)
     result = {"valid": not failed, "problems": [plain_problem(problem) for problem in problems]}
-    print(json.dumps(result, indent=2, ensure_ascii=False))
+    print(to_json(result), end="")
     return 2 if failed else 0

@@ -1,0 +1,188 @@
+"""What is printed obeys nobody but us: escapes for terminals, JSON for every encoding."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.crosswoz.simulation_summary import Rate, Summary
+from mwzeval.errors import DataError, InputError, Problem, UsageError, printable
+from mwzeval.output import write_result
+from mwzeval.report.formats import FORMATS, render
+from mwzeval.report.json import json_line, to_json
+from mwzeval.report.sheet import Document, sheet
+from tests.places import ROOT
+
+EVIL = "a\x1b[31m\nerror: b\u202ec\x9bd\re\u2028f\ud800"
+SHOWN = r"a\x1b[31m\nerror: b\u202ec\x9bd\re\u2028f\ud800"
+LEGITIMATE = "北京饭店　é café 👩‍💻 naïve ½ — עברית"
+OBEYED = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
+    """Return a function that runs a verb and returns what it wrote to a stream of an encoding."""
+
+    def run(*arguments: str, encoding: str = "ascii") -> bytes:
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        monkeypatch.setattr(sys, "stdout", stream)
+        main(arguments)
+        stream.flush()
+        return stream.buffer.getvalue()
+
+    return run
+
+
+def document(name: str) -> Document:
+    record = {"system": name, "value": -1.5}
+    rows = [[name, "1"], ["other", "2"]]
+    return Document((name,), (sheet(name, ["", name], rows),), (name,), (record,), record)
+
+
+def test_what_a_terminal_obeys_or_hides_is_escaped_and_nothing_else() -> None:
+    assert printable(EVIL) == SHOWN
+    assert printable(LEGITIMATE) == LEGITIMATE
+    assert printable(printable(EVIL)) == SHOWN
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_no_format_has_what_a_terminal_obeys(format_name: str) -> None:
+    text = render(document(EVIL), format_name)
+    assert not OBEYED.search(text)
+    lines = list(csv.reader(io.StringIO(text))) if format_name == "csv" else text.splitlines()
+    assert len(lines) == len(render(document("plain"), format_name).splitlines())
+
+
+@pytest.mark.parametrize("format_name", sorted(FORMATS.keys() - {"latex"}))
+def test_every_format_leaves_legitimate_characters(format_name: str) -> None:
+    assert LEGITIMATE in render(document(LEGITIMATE), format_name)
+
+
+def test_json_has_the_same_text_before_and_after() -> None:
+    for text in (EVIL, LEGITIMATE):
+        assert json.loads(to_json({text: [text]})) == {text: [text]}
+        assert json.loads(json_line({text: [text]})) == {text: [text]}
+        assert "\n" not in json_line({text: [text]})
+
+
+@pytest.mark.parametrize(
+    "name", ['=HYPERLINK("http://x","y")', "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1"]
+)
+def test_a_cell_is_no_formula(name: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(render(document(name), "csv")))
+    assert not row["system"].lstrip().startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert name.strip() in row["system"]
+    assert row["value"] == "-1.5"
+
+
+@pytest.mark.parametrize(
+    ("error", "lines"),
+    [
+        (UsageError(f"no {EVIL}"), [f"no {SHOWN}"]),
+        (DataError("first", EVIL), ["first", SHOWN]),
+        (InputError([Problem("x", EVIL, file=EVIL)]), [f"{SHOWN}: {SHOWN}"]),
+    ],
+)
+def test_an_error_has_the_lines_that_it_was_made_of(error: Exception, lines: list[str]) -> None:
+    assert str(error).split("\n") == lines
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate", "-s", EVIL.replace("\ud800", "")],
+        ["evaluate", "-s", GOOD, "-o", "no\x1b[31m\nfolder/x"],
+        ["evaluate", "-s", GOOD, "--corpus", EVIL],
+        ["evaluate", "-s", GOOD, "--fold", EVIL],
+        ["evaluate", f"--x{EVIL}"],
+        ["crosswoz", "simulate", "--revision", "sample", "--system", EVIL],
+        ["crosswoz", "simulate", "--revision", "sample", "--system", f"{EVIL}:x"],
+        ["data", "status", EVIL],
+        ["pydial", "table", EVIL],
+    ],
+)
+def test_no_argument_reaches_the_terminal(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = int(end.code or 0)
+    assert code == 2
+    told = capsys.readouterr()
+    assert not OBEYED.search(told.out + told.err)
+    assert not [line for line in told.err.splitlines()[1:] if line.startswith("error: b")]
+
+
+def test_names_of_files_do_not_reach_the_terminal(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = elsewhere / "data" / "MultiWOZ_2.2" / "test"
+    folder.mkdir(parents=True)
+    (folder / "dialogues_\x1b[31m\n.json").write_text("[]")
+    main(["data", "status", "multiwoz-2.2", "--data", str(elsewhere)])
+    told = capsys.readouterr().out
+    assert not OBEYED.search(told)
+    assert r"dialogues_\x1b[31m\n.json" in told
+
+
+def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
+    rate = Rate.of([])
+    text = Summary({}, rate, {}, 0, {f"ValueError: {EVIL}": 3}).to_text()
+    assert f"3 × ValueError: {SHOWN}" in text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["validate", "-i", "in.json"],
+        ["evaluate", "-s", "-i", "in.json", "-o", "-"],
+        ["evaluate", "-s", "-i", "in.json", "-f", "jsonl", "--per-dialogue"],
+        ["explain", "in.json", "-f", "json"],
+        ["explain", "in.json", "smp0021", "-f", "json"],
+        ["leaderboard", "-f", "json"],
+        ["delexicalize", "in.json", "-o", "-"],
+    ],
+)
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_is_json_in_every_encoding(
+    elsewhere: Path, printed: Callable[..., bytes], arguments: list[str], encoding: str
+) -> None:
+    turn = {"response": "é😀 x", "state": {"é😀": {"x": "y"}, "\ud800": {"x": "y"}}}
+    (elsewhere / "in.json").write_text(json.dumps({"smp0021": [turn]}))
+    text = printed(*arguments, encoding=encoding).decode(encoding)
+    lines = text.splitlines() if "jsonl" in arguments else [text]
+    values = [json.loads(line) for line in lines]
+    assert values
+    if arguments[0] == "validate":
+        assert "é😀" in json.dumps(values, ensure_ascii=False)
+
+
+def test_a_page_is_utf_8_and_latex_is_latex_in_every_encoding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    write_result("<p>é😀</p>", "html")
+    write_result(render(document("é"), "latex"), "latex")
+    stream.flush()
+    page, _, latex = stream.buffer.getvalue().partition(b"</p>")
+    assert page.decode() == "<p>é😀"
+    assert b"\\u" not in latex.replace(b"\\usepackage", b"")
