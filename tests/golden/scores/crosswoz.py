@@ -80,7 +80,7 @@ def _without_acts(exchange: Exchange, _: int) -> Exchange:
 
 def _damaged(exchange: Exchange, number: int) -> Exchange:
     return {
-        key: FAULTS[key](value, number % 5) if key in FAULTS else value
+        key: FAULTS[key](value, number % 6) if key in FAULTS else value
         for key, value in exchange.items()
     }
 
@@ -95,6 +95,8 @@ def _acts(acts: list[list[str]], fault: int) -> list[list[str]]:
             return [*acts, *acts[:1], ["General", "thank", "none", "none"]]
         case 3:
             return []
+        case 4:
+            return [[*act[:3], " ".join(act[3]) if act[0] == "Inform" else act[3]] for act in acts]
         case _:
             return acts
 
@@ -109,6 +111,8 @@ def _state(state: dict[str, dict[str, str]], fault: int) -> dict[str, dict[str, 
             return {**state, "酒店": {**state.get("酒店", {}), "评分": "4.5分以上"}}
         case 3:
             return {d: {s: f"{v}号" for s, v in of.items()} for d, of in state.items()}
+        case 4:
+            return {d: {s: v.removesuffix("型") for s, v in of.items()} for d, of in state.items()}
         case _:
             return state
 
@@ -122,7 +126,7 @@ def _user_state(lines: list[list[Any]], fault: int) -> list[list[Any]]:
 
 
 def _text(text: str, fault: int) -> str:
-    return (text[: len(text) // 2], "", f"{text}{text}", text[::-1], text)[fault]
+    return (text[: len(text) // 2], "", f"{text}{text}", text[::-1], text, text)[fault]
 
 
 def _selected(selected: dict[str, list[str]], fault: int) -> dict[str, list[str]]:
@@ -152,7 +156,8 @@ def _simulations(gold: Gold) -> Iterator[tuple[str, Groups]]:
         "nlu": nlu_named("templates", templates["user"], templates["system"], gold.database),
     }
     with TemporaryDirectory() as folder:
-        for level, more in {"acts": {}, "words": in_words}.items():
+        impatient = {"limit": 3}
+        for level, more in {"acts": {}, "words": in_words, "three turns": impatient}.items():
             for system in SYSTEMS:
                 log = Path(folder) / f"{level}-{system}.jsonl"
                 make: Any = system_named(system).make

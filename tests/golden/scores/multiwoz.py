@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -42,6 +43,7 @@ def _systems() -> Iterator[tuple[str, Predictions]]:
     yield "template", read_json(ROOT / "predictions" / "template-sample.json")
     yield "good, damaged", damaged(sample_predictions("good"))
     yield "lexicalized, damaged", damaged(sample_predictions("lexicalized"))
+    yield "good, references first", referring_early(sample_predictions("good"))
     yield "good, with bookings", with_bookings(sample_predictions("good"))
 
 
@@ -65,12 +67,15 @@ State = Mapping[str, Mapping[str, str]]
 
 
 def _misspelled(state: State) -> State:
-    return {d: {s: v[:-1] if len(v) > 8 else v for s, v in of.items()} for d, of in state.items()}
+    return {
+        d: {s: f"{v[:3]}{v[4]}{v[3]}{v[5:]}" if len(v) > 8 else v for s, v in of.items()}
+        for d, of in state.items()
+    }
 
 
 def _indifferent(state: State) -> State:
     return {
-        d: {s: ("dontcare", "none", v)[n % 3] for n, (s, v) in enumerate(of.items())}
+        d: {s: ("dontcare", "none", v, "")[n % 4] for n, (s, v) in enumerate(of.items())}
         for d, of in state.items()
     }
 
@@ -84,10 +89,19 @@ def _shouting(state: State) -> State:
 
 
 def _inventive(state: State) -> State:
-    return {d: {**of, "area": "north", "food": "martian"} for d, of in state.items()}
+    more = {"area": "north", "food": "martian", "leaveat": NO_TRAIN}
+    return {d: {**of, **more} for d, of in state.items()}
 
 
-FAULTS = (_misspelled, _indifferent, _forgetful, _shouting, _inventive)
+def _colloquial(state: State) -> State:
+    return {d: {s: COLLOQUIAL.get(v, v) for s, v in of.items()} for d, of in state.items()}
+
+
+FAULTS = (_misspelled, _indifferent, _forgetful, _shouting, _inventive, _colloquial)
+COLLOQUIAL = {"centre": "center", "moderate": "mode", "north": "in the north", "yes": "y"}
+NO_TRAIN = "12:03"
+"""No train leaves then: to say so is no hallucination where the user asked for it."""
+REFERENCE = re.compile(r"\[\w+_reference\]")
 
 
 def _response(response: str, number: int) -> str:
@@ -95,7 +109,20 @@ def _response(response: str, number: int) -> str:
         return ""
     if number % 7 == 3:
         return f"{response} The Golden Wok House is a nice place, call 01632960007."
+    if number % 7 == 5:
+        return f"{response} No train leaves at {NO_TRAIN}."
     return response
+
+
+def referring_early(predictions: Predictions) -> Predictions:
+    """Return predictions that give all reference numbers at once, before anything is booked."""
+    early: Predictions = {}
+    for name, turns in predictions.items():
+        numbers = " ".join(ref for turn in turns for ref in REFERENCE.findall(turn["response"]))
+        said = [REFERENCE.sub("", turn["response"]) for turn in turns]
+        said[0] = f"{said[0]} {numbers}"
+        early[name] = [{**turn, "response": of} for turn, of in zip(turns, said, strict=True)]
+    return early
 
 
 def with_bookings(predictions: Predictions) -> Predictions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from math import fsum
 from tempfile import TemporaryDirectory
@@ -28,13 +28,13 @@ DEMO_TASKS = [name for name in TASKS if name.startswith(DEMO)]
 SCORED_TASKS = ["Demo-CR-1", "Demo-SFR-3", "Demo-LAP-6"]
 MODES = {False: "clean", True: "legacy"}
 SEED = 3
-DIALOGUES = 2
+DIALOGUES = 12
 
 
 def current() -> Cases:
     """Return scores of policies that do not learn, and what their dialogues consist of.
 
-    Policies of all tasks → signature → name → value; dialogue → "dialogue" → name → value.
+    Policies of all tasks → signature → name → value; task and policy → "dialogues" → name → value.
     """
     return {**dict(_scores()), **dict(_dialogues())}
 
@@ -57,11 +57,10 @@ def _dialogues() -> Iterator[tuple[str, Groups]]:
             stage = Stage(domain, task, "neural", legacy=legacy, confusion_seed=SEED)
             chooser = _Chooser(stage.process)
             speaker = _Speaker(HandcraftedPolicy(domain, legacy=legacy), stage.process.simulation)
-            for index in range(DIALOGUES):
-                episode = stage.test(chooser, SEED, index)
-                yield f"{name}, random, {mode}, {index}", chooser.told(episode)
-                episode = stage.test_speaker(speaker, SEED, index)
-                yield f"{name}, handcrafted, {mode}, {index}", speaker.told(episode)
+            episodes = [stage.test(chooser, SEED, index) for index in range(DIALOGUES)]
+            yield f"{name}, random, {mode}", chooser.told(episodes)
+            episodes = [stage.test_speaker(speaker, SEED, index) for index in range(DIALOGUES)]
+            yield f"{name}, handcrafted, {mode}", speaker.told(episodes)
 
 
 class _Observer:
@@ -80,18 +79,16 @@ class _Observer:
         # By place, so that two that change places are seen.
         self._numbers.append(fsum(place % 97 * x for place, x in enumerate(numbers, start=1)))
 
-    def told(self, episode: Episode) -> Groups:
-        """Return what came of a dialogue and what was noted of it, and forget it."""
+    def told(self, episodes: Sequence[Episode]) -> Groups:
+        """Return what came of dialogues and what was noted of them."""
         digest = sha256("\n".join(self._texts).encode()).hexdigest()[:16]
-        numbers = fsum(self._numbers)
-        self._texts, self._numbers = [], []
         return {
-            "dialogue": {
-                "success": float(episode.success),
-                "exchanges": float(episode.exchanges),
-                "reward": episode.reward,
+            "dialogues": {
+                "successes": float(sum(episode.success for episode in episodes)),
+                "exchanges": float(sum(episode.exchanges for episode in episodes)),
+                "reward": fsum(episode.reward for episode in episodes),
                 "digest of acts": digest,
-                "weighted sum of beliefs": numbers,
+                "weighted sum of beliefs": fsum(self._numbers),
             }
         }
 
