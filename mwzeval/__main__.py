@@ -2,7 +2,16 @@
 
 import sys
 
-from mwzeval.cli import main
+
+def start() -> int:
+    """Run the command line and return the exit code; Ctrl-C may come before it is imported."""
+    try:
+        from mwzeval.cli import main
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        return 130
+    return main()
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start())

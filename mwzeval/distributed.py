@@ -13,7 +13,7 @@ import os
 import pickle
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 from uuid import uuid4
@@ -57,17 +57,26 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
         import dask
 
         # Whatever happens to a worker is shown by what happens to its shards.
-        with (
-            dask.config.set(QUIET_WORKERS),
-            distributed.LocalCluster(
-                n_workers=workers or os.cpu_count() or 1,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ) as local,
-            distributed.Client(local) as client,
-        ):
+        with ExitStack() as started:
+            started.enter_context(dask.config.set(QUIET_WORKERS))
+            try:
+                local = started.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=workers or os.cpu_count() or 1,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=logging.CRITICAL,
+                    )
+                )
+                client = started.enter_context(distributed.Client(local))
+            except Exception as error:
+                # A worker that is killed meanwhile, no memory or no port for it: of any class.
+                reason = shorten(str(error), 200) or type(error).__name__
+                raise MwzevalError(
+                    f"the Dask workers of this machine did not start ({reason}): try again, or "
+                    "with fewer workers"
+                ) from error
             yield client
         return
     if workers is not None:

@@ -282,3 +282,20 @@ def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], mes
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert "pip install 'mwzeval[distributed]'" in done.stderr
+
+
+def test_workers_that_do_not_start_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Python runs this first in every process, and those of a cluster are spawned.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "if any('spawn' in word for word in sys.orig_argv):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with (
+        pytest.raises(MwzevalError, match="the Dask workers of this machine did not start"),
+        cluster("local", 1),
+    ):
+        pass

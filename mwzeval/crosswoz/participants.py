@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -14,6 +15,7 @@ from mwzeval.crosswoz.acts import Acts
 from mwzeval.crosswoz.database import Database
 from mwzeval.crosswoz.protocols import MakeSystem, Nlu, Side
 from mwzeval.crosswoz.rule_policy import RuleSystem
+from mwzeval.crosswoz.simulation import FAILURES
 from mwzeval.crosswoz.sl_policy import MODEL_FILE, MakeSlSystem, SlPolicy
 from mwzeval.crosswoz.template_reader import TemplateReader, spellings
 from mwzeval.crosswoz.templates import Templates
@@ -99,7 +101,8 @@ def nlu_named(name: str, user: Templates, system: Templates, database: Database)
             )
         return TemplateReader(user.manual, system.manual, database)
     if ":" in name:
-        nlu: Nlu = _imported(name)()
+        with _of_the_user(name, "made"):
+            nlu: Nlu = _imported(name)()
         return nlu
     if Path(name).exists():
         trained = TrainedNlu(Path(name), spellings(database))
@@ -111,15 +114,25 @@ def nlu_named(name: str, user: Templates, system: Templates, database: Database)
     )
 
 
+@contextmanager
+def _of_the_user(name: str, done: str) -> Iterator[None]:
+    """Turn whatever a user's own code raises, and its end, into a `UsageError`."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except FAILURES as error:
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise UsageError(f'"{name}" cannot be {done}: {reason}') from error
+
+
 def _imported(name: str) -> Callable[..., Any]:
     module, _, attribute = name.partition(":")
     # As with `python -m`, modules of the current folder are found.
     if "" not in sys.path:
         sys.path.insert(0, "")
-    try:
+    with _of_the_user(name, "imported"):
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f'"{name}" cannot be imported: {error}') from error
     if not callable(found):
         raise UsageError(f'"{name}" cannot be called: expected a class or function')
     return found  # type: ignore[no-any-return]

@@ -26,7 +26,7 @@ from mwzeval.crosswoz.simulation_log import Ended, dialogue_line, header_line, u
 from mwzeval.crosswoz.simulation_summary import Summary
 from mwzeval.crosswoz.watched import WatchedSetting
 from mwzeval.errors import MwzevalError, UsageError
-from mwzeval.files import write_atomically
+from mwzeval.files import named_where_unwritable, write_atomically
 from mwzeval.processes import pool
 
 PER_TYPE = 1000
@@ -263,12 +263,14 @@ class _Log:
     def write(self, lines: Iterable[str]) -> None:
         """Add lines; they are with the system when this returns."""
         if self._stream is not None:
-            self._stream.write("".join(lines).encode("utf-8", "surrogatepass"))
-            self._stream.flush()
+            with named_where_unwritable(self._stream.name):
+                self._stream.write("".join(lines).encode("utf-8", "surrogatepass"))
+                self._stream.flush()
 
     def __enter__(self) -> _Log:
         return self
 
     def __exit__(self, *raised: object) -> None:
         if self._stream is not None:
-            self._stream.close()
+            with named_where_unwritable(self._stream.name):
+                self._stream.close()

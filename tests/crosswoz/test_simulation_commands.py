@@ -31,6 +31,46 @@ def simulate(*arguments: str | Path) -> int:
     return run(crosswoz_simulate, *fixed, *arguments)
 
 
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("def", "SyntaxError: "),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("", "AttributeError: "),
+    ],
+)
+@pytest.mark.parametrize("option", [("--system",), ("--level", "text", "--nlu")])
+def test_whatever_a_module_of_ones_own_raises_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    option: tuple[str, ...],
+    source: str,
+    reason: str,
+) -> None:
+    name = f"own_module_{sum(map(ord, source))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match=f'^"{name}:Mine" cannot be imported: {reason}'):
+        simulate(*option, f"{name}:Mine")
+
+
+@pytest.mark.parametrize("name", ["..x:y", ":x", "x:", "os:path.join:", "no.such:Thing"])
+def test_a_name_that_leads_nowhere_is_told(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be imported"):
+        simulate("--system", name)
+
+
+def test_an_nlu_of_ones_own_that_cannot_be_made_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_nlu.py").write_text("class Mine:\n    def __init__(self):\n        exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match='"own_nlu:Mine" cannot be made: SystemExit: 0'):
+        simulate("--level", "text", "--nlu", "own_nlu:Mine")
+
+
 def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert simulate() == 0
     table = capsys.readouterr().out

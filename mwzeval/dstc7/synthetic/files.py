@@ -17,6 +17,7 @@ from mwzeval.dstc7.synthetic.knowledge import course_info, course_of, man_pages,
 from mwzeval.dstc7.synthetic.world import Recipe, World
 from mwzeval.dstc7.tracks import RANKED, Track
 from mwzeval.errors import UsageError
+from mwzeval.files import write_atomically, written_atomically
 
 FIRST_ID = {"train": 1_000_000, "dev": 1_100_000, "test": 1_200_000}
 ADVISING_OFFSET = 500_000
@@ -70,21 +71,21 @@ def write_track(
             continue
         path = base / f"{track.dataset}_{split}_subtask_{file_subtask}.json"
         targets: list[str] = []
-        with path.open("w", encoding="utf-8", newline="\n") as stream:
+        with written_atomically(path) as stream:
             for number, draft in enumerate(drafter.drafts(split, count)):
                 text, target = writer.example(draft, split, number)
-                stream.write(("[\n" if number == 0 else ",\n") + text)
+                stream.write((("[\n" if number == 0 else ",\n") + text).encode())
                 targets.append(target)
                 if track.subtask == 3:
                     groups.append([draft.texts[place] for place in draft.right])
-            stream.write("\n]\n")
+            stream.write(b"\n]\n")
         written[split] = path
         if split == "test":
             written["targets"] = base / f"{track.dataset}_responses_subtask_{file_subtask}.tsv"
-            _write(written["targets"], "".join(targets))
+            write_atomically(written["targets"], "".join(targets))
     if groups:
         written["paraphrases"] = base / f"{track.dataset}_paraphrases.json"
-        _write(written["paraphrases"], json.dumps(groups, indent=1) + "\n")
+        write_atomically(written["paraphrases"], json.dumps(groups, indent=1) + "\n")
     written |= _other_files(base, track, world)
     return written
 
@@ -94,21 +95,17 @@ def _other_files(base: Path, track: Track, world: World) -> dict[str, Path]:
         path = base / f"{track.dataset}_subtask_2_candidates.tsv"
         ids = identities(track.dataset, 0, world.recipe.pool)
         pairs = zip(ids, world.texts, strict=True)
-        _write(path, "".join(f"{identity}\t{text}\n" for identity, text in pairs))
+        write_atomically(path, "".join(f"{identity}\t{text}\n" for identity, text in pairs))
         return {"pool": path}
     if track.subtask != 5:
         return {}
     if track.dataset == "advising":
         path = base / "course-info.json"
-        _write(path, json.dumps(course_info(world), indent=1) + "\n")
+        write_atomically(path, json.dumps(course_info(world), indent=1) + "\n")
         return {"courses": path}
     path = base / "man_pages.jsonl"
-    _write(path, "".join(json.dumps(page) + "\n" for page in man_pages(world)))
+    write_atomically(path, "".join(json.dumps(page) + "\n" for page in man_pages(world)))
     return {"man_pages": path}
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))
 
 
 class _Writer:

@@ -1,0 +1,99 @@
+"""Files that are written beside the one that they become, and swept when their writer is gone.
+
+A process that is killed leaves what it was writing. As long as it lives it holds a lock on it,
+which the system takes away with the process, whatever becomes of its number. Names say the host:
+on a folder that several machines share, the locks of another one may not be seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from platform import node
+from typing import IO, Any
+from uuid import uuid4
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # where there are no such locks, nothing is swept
+    fcntl = None
+
+UNFIT = re.compile(r"[^A-Za-z0-9.]")
+"""What a name of a host does not bring into the name of a file."""
+
+
+@contextmanager
+def replacement(target: Path) -> Iterator[IO[bytes]]:
+    """Yield a binary stream whose content replaces the target at the end, with its permissions.
+
+    Raises `OSError`; whatever is raised, also in the block, the target stays as it was.
+    """
+    _sweep(target.parent)
+    temporary, stream = _begun(target.parent)
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            # Still locked: nobody may sweep it before it has its name.
+            if fcntl is not None:
+                temporary.replace(target)
+        if fcntl is None:
+            temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
+    """Return a new file that is locked, and its stream."""
+    while True:
+        path = folder / f"{_prefix()}{uuid4().hex[:12]}.tmp"
+        stream = path.open("xb")
+        # Between the two calls somebody may have swept it.
+        if not _lock(stream.fileno()) or os.fstat(stream.fileno()).st_nlink:
+            return path, stream
+        stream.close()
+
+
+@cache
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes of this host have left in a folder; once a process."""
+    with suppress(OSError):
+        for path in folder.glob(f"{_prefix()}*.tmp"):
+            _remove_abandoned(path)
+
+
+def _remove_abandoned(path: Path) -> None:
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        # Neither a link nor a pipe is ours.
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if stat.S_ISREG(os.fstat(file).st_mode) and _lock(file):
+                path.unlink()
+        finally:
+            os.close(file)
+
+
+def _lock(file: int) -> bool:
+    """Lock an open file for as long as it is open; tell whether that was possible."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _prefix() -> str:
+    return f".mwzeval-{UNFIT.sub('', node())[:64]}-"
