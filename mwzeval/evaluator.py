@@ -58,6 +58,7 @@ from mwzeval.multiwoz.references import (
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.state_conventions import parse_rules
 from mwzeval.multiwoz.unfilled import filled, parse_unfilled
+from mwzeval.multiwoz.wording import Wording
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
 from mwzeval.statistics import SAMPLES, SEED
@@ -93,6 +94,7 @@ class Checked:
     scorer: Scorer
     coverage: Coverage
     warnings: tuple[Problem, ...]
+    wording: Wording
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +123,7 @@ class Evaluator:
     `input_format` is how predictions are written, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
     (docs/formats.md); `auto`: told by their shape. `responses` says whether responses are
     `lexicalized`, and so to be delexicalised with the database before they are scored, or
-    `delexicalized`; `auto`: lexicalised when no response of the input has a placeholder. `unfilled`
+    `delexicalized`; `auto`: what most of the input is (docs/delexicalization.md). `unfilled`
     are values of states that say that a slot is not filled, such as `none,not mentioned`; by
     default they are values like any other, and warned about. `grounded` adds what words say, held
     against the database, and bookings (docs/metrics.md).
@@ -213,6 +215,11 @@ class Evaluator:
                 "fold": scorer.gold.fold,
                 "sources": scorer.gold.checksum,
                 "rules": scorer.rules,
+                "responses": {
+                    "taken_as": scorer.kind(evaluated.evaluation.sources),
+                    "said": scorer.responses != AUTO,
+                    **checked.wording.plain(),
+                },
                 "coverage": checked.coverage.to_json(),
                 "versions": {name: library_version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
@@ -314,7 +321,8 @@ class Evaluator:
             return None
         findings.sort_warnings()
         covered = self.conclude(part.scorer, part.census, findings)
-        return Checked(part.dialogues, part.scorer, covered, tuple(findings.warnings))
+        warnings = tuple(findings.warnings)
+        return Checked(part.dialogues, part.scorer, covered, warnings, part.census.wording)
 
     def part(self, predictions: Any, findings: Findings) -> Part | None:
         """Check what can be said of a part of an input as of the whole; None when it is empty."""

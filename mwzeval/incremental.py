@@ -15,8 +15,8 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.evaluator import Checked, Evaluated, Evaluator
 from mwzeval.multiwoz.accumulation import (
     Accumulation,
+    decided,
     evaluate_under,
-    most_predicted,
     possible_sources,
 )
 from mwzeval.multiwoz.census import Census
@@ -44,7 +44,8 @@ class IncrementalEvaluator:
 
     Without a declaration (see `Evaluator.incremental`) each part is scored for every case that may
     still come about: with its own states and domains, and with those that replace them once a turn
-    comes without. That is up to four times the work where all turns have both.
+    comes without; in words and with placeholders, unless the evaluator was told what responses
+    are. That is up to eight times the work where all turns have both.
     """
 
     def __init__(self, evaluator: Evaluator, choose: Choose = possible_sources) -> None:
@@ -122,12 +123,12 @@ class IncrementalEvaluator:
             raise InputError([Problem("empty", "there is no dialogue in it")])
         census, evaluator = self._found.census, self._evaluator
         scorer = evaluator.scorer(self._corpus)
-        sources = most_predicted(self._found.sums)
+        sources = decided(self._found.sums, census)
         findings = Findings(file)
         findings.merge(self._found.findings)
         findings.sort_warnings()
         covered = evaluator.conclude(scorer, census, findings)
-        checked = Checked({}, scorer, covered, tuple(findings.warnings))
+        checked = Checked({}, scorer, covered, tuple(findings.warnings), census.wording)
         evaluation = self._found.sums[sources].evaluation(scorer, evaluator.metrics, sources)
         return evaluator.report_of(Evaluated(checked, evaluation, scored(evaluation)))
 

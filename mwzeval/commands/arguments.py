@@ -123,7 +123,8 @@ def add_responses(parser: argparse.ArgumentParser) -> None:
         default=AUTO,
         choices=RESPONSES,
         help="lexicalized responses are delexicalised with the database before they are scored; "
-        "delexicalized ones have placeholders; auto (default): lexicalized when none has one",
+        "delexicalized ones have placeholders; auto (default): as most of the input "
+        "(docs/delexicalization.md)",
     )
 
 

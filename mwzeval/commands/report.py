@@ -172,16 +172,18 @@ class _Evaluators:
 def _what_is_predicted(predictions: Any) -> tuple[bool, bool, bool]:
     """Return whether there are responses, states, and responses in words.
 
-    Responses when there is neither; in words when none has a placeholder.
+    Responses when there is neither.
     """
+    from mwzeval.multiwoz.wording import Wording
+
     keys: set[str] = set()
-    has_placeholder = False
+    wording = Wording()
     for turn in _turns(predictions):
         keys.update(turn)
-        has_placeholder = has_placeholder or "[" in str(turn.get("response", ""))
+        wording.add(str(turn.get("response", "")))
     states = "state" in keys
     responses = "response" in keys
-    return responses or not states, states, responses and not has_placeholder
+    return responses or not states, states, responses and wording.lexicalized
 
 
 def _turns(predictions: Any) -> Iterator[Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from mwzeval.errors import Problem
 from mwzeval.metrics.joint_goal_accuracy import Confusion
@@ -74,7 +74,8 @@ class Accumulation:
     Where states and domains come from, and whether responses are taken to be lexicalised, depends
     on every turn of an input. So there are sums for each choice that may still turn out to be the
     right one: with gold states for all, in case a turn without a state comes, as well as with the
-    predicted ones as long as none has come.
+    predicted ones as long as none has come; and delexicalised as well as not, because which kind of
+    responses most are is known at the end.
     """
 
     census: Census = field(default_factory=Census)
@@ -135,9 +136,15 @@ def evaluate_under(
     return evaluations
 
 
-def most_predicted(choices: Iterable[Sources]) -> Sources:
+def decided(choices: Iterable[Sources], census: Census) -> Sources:
     """Return, of the choices that remain, the one that the whole input leads to."""
-    return max(choices, key=astuple)
+    lexicalized = Sources.of_census(census).lexicalized
+
+    def fits(sources: Sources) -> tuple[bool, bool, bool]:
+        kind = sources.lexicalized == lexicalized
+        return kind, sources.predicted_states, sources.predicted_domains
+
+    return max(choices, key=fits)
 
 
 def possible_sources(census: Census) -> tuple[Sources, ...]:
@@ -147,5 +154,5 @@ def possible_sources(census: Census) -> tuple[Sources, ...]:
         Sources(predicted_states=states, predicted_domains=domains, lexicalized=lexicalized)
         for states in ((True, False) if own.predicted_states else (False,))
         for domains in ((True, False) if own.predicted_domains else (False,))
-        for lexicalized in ((True, False) if own.lexicalized else (False,))
+        for lexicalized in (own.lexicalized, not own.lexicalized)
     )

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mwzeval.multiwoz.identifiers import has_identifier
 from mwzeval.multiwoz.normalization import unknown_placeholders
 from mwzeval.multiwoz.predictions import Dialogues
 from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.rollouts import Seen
+from mwzeval.multiwoz.wording import Wording
 
 DIFFERENT_PLACEHOLDERS = 2**12
 """Unknown placeholders told apart in a part of an input; no system means as many."""
@@ -21,8 +21,8 @@ DIFFERENT_PLACEHOLDERS = 2**12
 @dataclass(slots=True)
 class Census:
     """Counts of turns: with a predicted state, with a value in it, with active domains, with any
-    domain among these, with a placeholder, without one but in words (as far as that is cheaply
-    told), of dialogues that say what they book, and by reference set those that have a reference.
+    domain among these, of dialogues that say what they book, by reference set those that have a
+    reference, and in `wording` those with placeholders and words.
 
     `seen` are the ids of the dialogues; `unknown_placeholders` are counted by name.
     """
@@ -32,9 +32,8 @@ class Census:
     with_values: int = 0
     with_domains: int = 0
     with_any_domain: int = 0
-    with_placeholder: int = 0
-    in_words: int = 0
     with_bookings: int = 0
+    wording: Wording = field(default_factory=Wording)
     references: Counter[str] = field(default_factory=Counter)
     unknown_placeholders: Counter[str] = field(default_factory=Counter)
     seen: Seen = field(default_factory=Seen)
@@ -66,12 +65,10 @@ class Census:
                 census.with_any_domain += bool(turn.active_domains)
                 responses[turn.response or ""] += 1
         for response, times in responses.items():
+            census.wording.add(response, times)
             if "[" in response:
-                census.with_placeholder += times
                 for name in unknown_placeholders(response):
                     census.unknown_placeholders[name] += times
-            elif has_identifier(response):
-                census.in_words += times
         return census
 
     def merge(self, later: Census) -> None:
@@ -81,9 +78,8 @@ class Census:
         self.with_values += later.with_values
         self.with_domains += later.with_domains
         self.with_any_domain += later.with_any_domain
-        self.with_placeholder += later.with_placeholder
         self.with_bookings += later.with_bookings
-        self.in_words += later.in_words
+        self.wording.merge(later.wording)
         # Not `+`, which drops what is counted 0 times.
         self.references.update(later.references)
         for name, times in later.unknown_placeholders.items():

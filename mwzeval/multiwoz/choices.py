@@ -18,10 +18,10 @@ FOLDS: tuple[Fold, ...] = get_args(Fold)
 
 AUTO: Final = "auto"
 LEXICALIZED: Final = "lexicalized"
+DELEXICALIZED: Final = "delexicalized"
 Responses = Literal["auto", "lexicalized", "delexicalized"]
 RESPONSES: tuple[Responses, ...] = get_args(Responses)
-"""How responses are written: in words, or with placeholders. `auto`: lexicalised when none of the
-input has a placeholder."""
+"""How responses are written: in words, or with placeholders. `auto`: as most of the input."""
 OWN_FORMAT = "mwzeval"
 INPUT_FORMATS = (AUTO, OWN_FORMAT, "messages", "unified", "sgd")
 """How predictions are written: docs/formats.md. `auto`: told by their shape."""

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mwzeval.multiwoz.mentions import Delexicalized, Mention
+from mwzeval.multiwoz.placeholders import known_placeholders
 from mwzeval.multiwoz.predictions import Dialogues
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.multiwoz.surface_tables import words_of
@@ -32,7 +33,7 @@ class Account:
         """Count a turn, given its response as it came."""
         self.turns += 1
         self.with_mentions += bool(turn.mentions)
-        self.with_placeholders += "[" in before
+        self.with_placeholders += bool(known_placeholders(before))
         for mention in turn.mentions:
             self.mentions[mention.slot] += 1
             self.unknown[mention.slot] += mention.slot in OF_DATABASE and mention.value is None

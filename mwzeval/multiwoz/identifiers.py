@@ -30,12 +30,14 @@ _CUES = frozenset(
 _BETWEEN = frozenset({"is", ":", "#", "number", "of", "code", "-", "are", ".", "now", "no"})
 REFERENCE_LENGTH = 8
 _IN_WORDS = re.compile(
-    r"\b(?:0[0-9]{9,10}|cb[0-9]{1,2} ?[0-9][a-z]{2}|tr[0-9]{4})\b", re.ASCII | re.IGNORECASE
+    r"\b(?:0[0-9]{9,10}|cb[0-9]{1,2} ?[0-9][a-z]{2}|tr[0-9]{4}"
+    r"|(?=[a-z]{0,7}[0-9])(?=[0-9]{0,7}[a-z])[a-z0-9]{8})\b",
+    re.ASCII | re.IGNORECASE,
 )
 
 
 def has_identifier(response: str) -> bool:
-    """Tell cheaply whether a response has a phone number, postcode or train id in plain sight."""
+    """Tell cheaply whether a response has a phone number, postcode, train id or reference."""
     return _IN_WORDS.search(response) is not None
 
 

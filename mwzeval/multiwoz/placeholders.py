@@ -80,3 +80,15 @@ def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
         return ""
 
     return _PLACEHOLDER.sub(canonical, response.lower()), tuple(unknown)
+
+
+# Text in brackets before a parenthesis is a link of Markdown.
+_NO_LINK = re.compile(r"\[([\w\s]+)\](?!\()")
+
+
+def known_placeholders(response: str) -> frozenset[str]:
+    """Return the canonical names of the placeholders of a response that the scorer knows."""
+    if "[" not in response:
+        return frozenset()
+    names = _NO_LINK.findall(response.lower())
+    return frozenset(PLACEHOLDERS[name] for name in names if name in PLACEHOLDERS)

@@ -178,7 +178,14 @@ def check_responses(census: Census, findings: Findings, responses: Responses = A
             f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
             count=count,
         )
-    if not census.with_placeholder:
+    wording = census.wording
+    there, in_words = wording.with_placeholder, wording.identifier_in_words
+    mixture = (
+        f"{there} of {census.turns} turns have placeholders; a phone number, postcode, train id or "
+        f"reference stands in {wording.identifier_as_placeholder} as a placeholder and in "
+        f"{in_words} without any"
+    )
+    if not there:
         seems = "no response has a placeholder like [restaurant_name]: they look lexicalised, and"
         if responses == AUTO:
             findings.warning(
@@ -195,15 +202,19 @@ def check_responses(census: Census, findings: Findings, responses: Responses = A
     elif responses == LEXICALIZED:
         findings.warning(
             "mixed-responses",
-            f"{census.with_placeholder} of {census.turns} turns have placeholders already, which "
-            "stay; values in words get placeholders in all turns",
+            f"{there} of {census.turns} turns have placeholders already, which stay; values in "
+            "words get placeholders in all turns",
         )
-    elif census.in_words:
+    elif in_words and responses == AUTO and wording.lexicalized:
         findings.warning(
             "mixed-responses",
-            f"{census.in_words} of {census.turns} turns have no placeholder but a phone number, "
-            f"postcode or train id in words, while {census.with_placeholder} have placeholders: "
-            "what is said in words is not counted, unless with --responses lexicalized",
+            f"{mixture}: they were taken to be lexicalised, and delexicalised with the database; "
+            "say with --responses which they are",
+        )
+    elif in_words:
+        findings.warning(
+            "mixed-responses",
+            f"{mixture}: what is said in words is not counted, unless with --responses lexicalized",
         )
 
 

@@ -28,7 +28,7 @@ from mwzeval.multiwoz.bookings import (
     judge_booking,
 )
 from mwzeval.multiwoz.census import Census
-from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
+from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.database import Database
 from mwzeval.multiwoz.delexicalization import Delexicalizer
@@ -46,6 +46,7 @@ from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.state_conventions import Convention
 from mwzeval.multiwoz.venue_facts import VenueFacts
+from mwzeval.multiwoz.wording import Wording
 
 DST_THRESHOLD = 95
 """Two state values agree when their `partial_ratio` is above this."""
@@ -55,7 +56,7 @@ DST_THRESHOLD = 95
 class Sources:
     """Where states and active domains come from, for all dialogues of an input alike.
 
-    `lexicalized` is whether no response has a placeholder.
+    `lexicalized` is whether responses are in words, as `Wording` decides.
     """
 
     predicted_states: bool
@@ -69,7 +70,7 @@ class Sources:
         return cls(
             predicted_states=all(turn.state is not None for turn in turns),
             predicted_domains=all(turn.active_domains is not None for turn in turns),
-            lexicalized=not any("[" in (turn.response or "") for turn in turns),
+            lexicalized=Wording.of(turn.response or "" for turn in turns).lexicalized,
         )
 
     @classmethod
@@ -78,7 +79,7 @@ class Sources:
         return cls(
             predicted_states=census.with_state == census.turns,
             predicted_domains=census.with_domains == census.turns,
-            lexicalized=not census.with_placeholder,
+            lexicalized=census.wording.lexicalized,
         )
 
 
@@ -155,6 +156,10 @@ class Scorer:
     def delexicalizes(self, sources: Sources) -> bool:
         """Tell whether responses of such an input are delexicalised before they are scored."""
         return sources.lexicalized if self.responses == AUTO else self.responses == LEXICALIZED
+
+    def kind(self, sources: Sources) -> Responses:
+        """Return what the responses of such an input are taken to be."""
+        return LEXICALIZED if self.delexicalizes(sources) else DELEXICALIZED
 
     def normalize(self, name: str, turns: Sequence[Turn], sources: Sources) -> NormalizedDialogue:
         """Return a checked dialogue in normal form, gold data filled in as `sources` say."""

@@ -1,0 +1,117 @@
+"""Only known placeholders, held against words by their number, make responses delexicalised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.wording import Wording
+from tests.parts import Predictions, cut
+from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
+
+LINK = " See [our website](https://www.example.org)"
+PUBLISHED = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
+
+
+@pytest.mark.parametrize(
+    ("responses", "counts", "lexicalized"),
+    [
+        ([], (0, 0, 0), True),
+        (["hello"], (0, 0, 0), True),
+        (["[hotel_name]"], (1, 0, 0), False),
+        (["[Hotel_Name]s", "[value_phone]", "call 01223456789"], (2, 1, 1), True),
+        (["[phone]", "[train_id]", "cb12ab"], (2, 2, 1), False),
+        (["it is on [our website](https://example.org)"], (0, 0, 0), True),
+        (["[Phone](tel:01223456789)"], (0, 0, 1), True),
+        (["[1] [x] [hotl_name] [] [ name]"], (0, 0, 0), True),
+        (["[phone] is 01223456789"], (1, 1, 0), False),
+        (["your reference is A1B2C3D4", "[ref]", "TR1234", "[name]"], (2, 1, 2), True),
+    ],
+)
+def test_what_speaks_for_either(
+    responses: list[str], counts: tuple[int, int, int], lexicalized: bool
+) -> None:
+    wording = Wording.of(responses)
+    assert tuple(wording.plain().values()) == counts
+    assert wording.lexicalized is lexicalized
+
+
+@given(st.lists(st.sampled_from(["hi", "[phone]", "[name]", "01223456789", LINK])), st.integers(0))
+def test_counts_of_parts_add_up(responses: list[str], place: int) -> None:
+    place %= len(responses) + 1
+    total = Wording.of(responses[:place])
+    total.merge(Wording.of(responses[place:]))
+    assert total == Wording.of(responses)
+
+
+def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
+    return Evaluator(success=True, corpus="sample", **options).evaluate(predictions)
+
+
+@pytest.mark.parametrize("turn", [0, -1])
+@pytest.mark.parametrize("bracket", [LINK, " [name]", " [odd]", " [phone](tel:01632960123)"])
+def test_a_bracket_in_one_response_changes_nothing(turn: int, bracket: str) -> None:
+    predictions = sample_predictions("lexicalized")
+    expected = scored(predictions)
+    predictions["smp0021"][turn]["response"] += bracket
+    found = scored(predictions)
+    assert found["success"]["inform"] == expected["success"]["inform"]
+    assert found["meta"]["responses"]["taken_as"] == "lexicalized"
+    assert {w["kind"] for w in found["meta"]["warnings"]} <= {
+        "lexicalized", "mixed-responses", "unknown-placeholder"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("bracket", [LINK, " [odd]", " [phone](tel:01632960123)"])
+def test_a_bracket_flips_no_reward(bracket: str) -> None:
+    evaluator = Evaluator(corpus="sample")
+    for name, turns in sample_predictions("lexicalized").items():
+        expected = evaluator.reward(name, turns)
+        turns[-1]["response"] += bracket
+        found = evaluator.reward(name, turns)
+        assert found.value == expected.value
+        assert evaluator.evaluate_dialogue(name, turns).inform == expected.outcome.inform
+
+
+@pytest.mark.parametrize("in_words", [3, 20, 42, 61])
+def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) -> None:
+    mixture = sample_predictions("good")
+    for name in list(mixture)[:in_words]:
+        mixture[name] = sample_predictions("lexicalized")[name]
+    evaluator = Evaluator(success=True, corpus="sample")
+    found = evaluator.evaluate(mixture)
+    kind = "lexicalized" if in_words > 31 else "delexicalized"
+    responses = found["meta"]["responses"]
+    assert (responses["taken_as"], responses["said"]) == (kind, False)
+    (warning,) = found["meta"]["warnings"]
+    assert warning["kind"] == "mixed-responses"
+    for count in ("with_placeholder", "identifier_as_placeholder", "identifier_in_words"):
+        assert str(responses[count]) in warning["message"]
+    said = scored(mixture, responses=kind)
+    assert said["success"] == found["success"]
+    assert said["meta"]["responses"] == {**responses, "said": True}
+
+    parts = [evaluator.incremental() for _ in range(4)]
+    for part, predictions in zip(parts, cut(mixture, [5, 20, 50]), strict=True):
+        part.update(predictions)
+    for later in parts[1:]:
+        parts[0].merge(later)
+    assert parts[0].compute() == found
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_the_decision_for_the_sample_systems(system: str) -> None:
+    responses = scored(sample_predictions(system))["meta"]["responses"]
+    assert (responses["taken_as"] == "lexicalized") == (system == "lexicalized")
+
+
+@pytest.mark.parametrize("system", PUBLISHED)
+def test_the_decision_for_published_systems_is_clear(system: str) -> None:
+    path = shared("data", "multiwoz", "predictions", f"{system}.json")
+    wording = Wording.of(turn["response"] for turns in read_json(path).values() for turn in turns)
+    assert not wording.lexicalized
+    assert wording.identifier_as_placeholder > 100 * wording.identifier_in_words
