@@ -34,9 +34,9 @@ def price_bounds(slot: str, value: str) -> Bounds | None:
     if slot == TICKET and value in (FREE, NOT_FREE):
         return Bounds(0, 0) if value == FREE else Bounds(1, EVERYTHING)
     if match := re.match(r"([0-9]+)-([0-9]+)", value):
-        return Bounds(int(match[1]), int(match[2]))
+        return Bounds(float(match[1]), float(match[2]))
     if match := re.match(r"[0-9]+", value):
-        number = int(match[0])
+        number = float(match[0])
         if AT_LEAST in value:
             return Bounds(number, EVERYTHING)
         return Bounds(-EVERYTHING if AT_MOST in value else number, number)

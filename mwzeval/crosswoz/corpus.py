@@ -9,11 +9,12 @@ from typing import Any
 
 from mwzeval.crosswoz.database import Database
 from mwzeval.crosswoz.dialogues import Dialogue, dialogue_from_json
+from mwzeval.crosswoz.file_shapes import Table, checked_acts, checked_rows
 from mwzeval.crosswoz.names import ATTRACTION, HOTEL, METRO, RESTAURANT
-from mwzeval.crosswoz.text_files import gbk_message, is_gbk
+from mwzeval.crosswoz.text_files import chinese_data
 from mwzeval.derived import combined_fingerprint
-from mwzeval.errors import DataError, UsageError, did_you_mean
-from mwzeval.files import data_bytes, parse_data
+from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
+from mwzeval.files import data_bytes
 from mwzeval.resources import DataRoot
 
 FOLDS = ("test", "val", "train")
@@ -67,7 +68,7 @@ class Fold:
     name: str
     checksum: str
     dialogues: Mapping[str, Dialogue]
-    tables: Mapping[str, Any]
+    tables: Mapping[str, Table]
 
 
 def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fold:
@@ -126,23 +127,25 @@ def read_dialogues(path: Path) -> dict[str, Dialogue]:
 def _dialogue(path: Path, name: str, plain: Any) -> Dialogue:
     try:
         return dialogue_from_json(name, plain)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(
-            f'{path}: dialogue "{name}" is not in the format of CrossWOZ '
-            f"({type(error).__name__}: {error})"
-        ) from error
+    except ValueError as error:
+        raise DataError(f'{path}: dialogue "{shorten(name)}": {error}') from None
 
 
-def _read_table(path: Path) -> Any:
-    rows = _read_json(path)
-    if not (
-        isinstance(rows, list)
-        and rows
-        and all(isinstance(row, list) and len(row) == 2 and isinstance(row[0], str) for row in rows)
-        and all(isinstance(record, dict) for _, record in rows)
-    ):
-        raise DataError(f"{path}: expected a list of [name, record]")
-    return rows
+def _read_table(path: Path) -> Table:
+    plain = _read_json(path)
+    try:
+        return checked_rows(plain)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def read_vocabulary(path: Path) -> tuple[str, ...]:
+    """Return the de-lexicalised acts of a vocabulary. Raises `DataError`."""
+    plain = _read_json(path)
+    try:
+        return checked_acts(plain)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def dialogue_ids(path: Path) -> frozenset[str]:
@@ -152,10 +155,7 @@ def dialogue_ids(path: Path) -> frozenset[str]:
 
 
 def _read_json(path: Path) -> Any:
-    raw = data_bytes(path)
-    if is_gbk(raw):
-        raise DataError(f"{path}: {gbk_message(path.name)}")
-    return parse_data(raw, path)
+    return chinese_data(data_bytes(path), path)
 
 
 def _check(what: str, name: str, known: tuple[str, ...]) -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mwzeval.crosswoz.acts import Acts, parse_acts
+from mwzeval.crosswoz.file_shapes import ShapeError, is_texts
+from mwzeval.crosswoz.findings import found
 from mwzeval.crosswoz.names import CODE_OF_GOAL_TYPE, STATE_SLOTS
+from mwzeval.errors import shorten
 
 SELECTED = "selectedResults"
+LINE = (
+    "a line [sub-goal, domain, slot, value, expressed]: a number, two texts, a text or a list of "
+    "texts, true or false"
+)
+Kind = TypeVar("Kind")
+Turn = TypeVar("Turn")
 State = dict[str, dict[str, str]]
 """Domain → slot → value, "" where nothing is asked; several items are joined by one space."""
 Selected = Mapping[str, tuple[str, ...]]
@@ -99,28 +108,42 @@ def empty_state() -> State:
     return {domain: dict.fromkeys(slots, "") for domain, slots in STATE_SLOTS.items()}
 
 
-def dialogue_from_json(name: str, plain: Mapping[str, Any]) -> Dialogue:
-    """Return a dialogue of the public files. Raises `LookupError`, `TypeError`, `ValueError`."""
-    messages = plain["messages"]
+def dialogue_from_json(name: str, plain: Any) -> Dialogue:
+    """Return a dialogue of the public files.
+
+    Raises `ShapeError` with the place of what is missing, or is not as it should be.
+    """
+    kind = field(plain, "type", str, "text")
+    if kind not in CODE_OF_GOAL_TYPE:
+        known = ", ".join(CODE_OF_GOAL_TYPE)
+        raise ShapeError(f'type: unknown type "{shorten(kind)}" (known: {known})')
+    messages = field(plain, "messages", list, "a list of turns")
     if not messages or len(messages) % 2:
-        raise ValueError(f"dialogue {name}: user and system must alternate")
-    pairs = zip(messages[::2], messages[1::2], strict=True)
+        raise ShapeError("messages: user and system must alternate, the user first")
+    description = plain.get("task description", [])
+    if not is_texts(description):
+        raise ShapeError(f"task description: expected a list of texts, {found(description)}")
     return Dialogue(
         name=name,
-        goal_type=CODE_OF_GOAL_TYPE[plain["type"]],
-        goal=goal_from_json(plain["goal"]),
-        final_goal=goal_from_json(plain["final_goal"]),
-        task_description=tuple(plain.get("task description", ())),
-        exchanges=tuple(Exchange(_user_turn(u), _system_turn(s)) for u, s in pairs),
+        goal_type=CODE_OF_GOAL_TYPE[kind],
+        goal=_goal(plain, "goal"),
+        final_goal=_goal(plain, "final_goal"),
+        task_description=tuple(description),
+        exchanges=tuple(
+            Exchange(_turn(_user_turn, messages, first), _turn(_system_turn, messages, first + 1))
+            for first in range(0, len(messages), 2)
+        ),
     )
 
 
-def goal_from_json(plain: list[Any]) -> Goal:
+def goal_from_json(plain: Any) -> Goal:
     """Return a goal or user state from its five-part lists.
 
-    Raises `TypeError` or `ValueError` when it is none.
+    Raises `ShapeError` when it is none.
     """
-    return tuple(_tuple_from_json(line) for line in plain)
+    if not isinstance(plain, list):
+        raise ShapeError(f"expected a list of five-part lists, {found(plain)}")
+    return tuple(_line(line) for line in plain)
 
 
 def goal_to_json(goal: Goal) -> list[list[Any]]:
@@ -128,44 +151,108 @@ def goal_to_json(goal: Goal) -> list[list[Any]]:
     return [[*line[:3], _plain_value(line.value), line.expressed] for line in goal]
 
 
-def _tuple_from_json(line: Any) -> SemanticTuple:
-    subgoal, domain, slot, value, expressed = line
-    if isinstance(value, list):
+def goal_line(raw: Any) -> SemanticTuple | None:
+    """Return a line of a goal or user state, None when it is none."""
+    if not isinstance(raw, list | tuple) or len(raw) != 5:
+        return None
+    subgoal, domain, slot, value, expressed = raw
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         value = tuple(value)
-    return SemanticTuple(subgoal, domain, slot, value, bool(expressed))
+    elif not isinstance(value, str):
+        return None
+    if not (isinstance(domain, str) and isinstance(slot, str) and isinstance(expressed, bool)):
+        return None
+    if not isinstance(subgoal, int) or isinstance(subgoal, bool):
+        return None
+    return SemanticTuple(subgoal, domain, slot, value, expressed)
+
+
+def _line(raw: Any) -> SemanticTuple:
+    line = goal_line(raw)
+    if line is None:
+        raise ShapeError(f"expected {LINE}, found {shorten(str(raw))}")
+    if line.domain not in STATE_SLOTS:
+        known = ", ".join(STATE_SLOTS)
+        raise ShapeError(f'unknown domain "{shorten(line.domain)}" (known: {known})')
+    return line
 
 
 def _plain_value(value: str | tuple[str, ...]) -> str | list[str]:
     return value if isinstance(value, str) else list(value)
 
 
-def _user_turn(plain: Mapping[str, Any]) -> UserTurn:
-    if plain["role"] != "usr":
-        raise ValueError(f'expected a turn of "usr", found "{plain["role"]}"')
-    acts = parse_acts(plain["dialog_act"])
-    return UserTurn(plain["content"], acts, goal_from_json(plain["user_state"]))
+def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
+    """Return the value of a key of an object of a file. Raises `ShapeError` for another kind."""
+    if not isinstance(plain, dict):
+        raise ShapeError(f"expected an object, {found(plain)}")
+    if key not in plain:
+        raise ShapeError(f"{key}: it is missing")
+    value = plain[key]
+    if not isinstance(value, kind):
+        raise ShapeError(f"{key}: expected {expected}, {found(value)}")
+    return value
 
 
-def _system_turn(plain: Mapping[str, Any]) -> SystemTurn:
-    if plain["role"] != "sys":
-        raise ValueError(f'expected a turn of "sys", found "{plain["role"]}"')
-    first, last = plain["sys_state_init"], plain["sys_state"]
+def _turn(read: Callable[[Any], Turn], messages: Sequence[Any], number: int) -> Turn:
+    try:
+        return read(messages[number])
+    except ValueError as error:
+        raise ShapeError(f"turn {number}, {error}") from None
+
+
+def _goal(plain: Any, key: str) -> Goal:
+    raw = field(plain, key, list, "a list of lines")
+    try:
+        return goal_from_json(raw)
+    except ValueError as error:
+        raise ShapeError(f"{key}: {error}") from None
+
+
+def _acts(plain: Any) -> Acts:
+    raw = field(plain, "dialog_act", list, "a list of acts")
+    try:
+        return parse_acts(raw)
+    except ValueError as error:
+        raise ShapeError(f"dialog_act: {error}") from None
+
+
+def _check_role(plain: Any, role: str) -> None:
+    if (said := field(plain, "role", str, "text")) != role:
+        raise ShapeError(f'role: expected "{role}", found "{shorten(said)}"')
+
+
+def _user_turn(plain: Any) -> UserTurn:
+    _check_role(plain, "usr")
+    return UserTurn(field(plain, "content", str, "text"), _acts(plain), _goal(plain, "user_state"))
+
+
+def _system_turn(plain: Any) -> SystemTurn:
+    _check_role(plain, "sys")
+    first, first_selected = _state(plain, "sys_state_init")
+    last, last_selected = _state(plain, "sys_state")
     return SystemTurn(
-        utterance=plain["content"],
-        acts=parse_acts(plain["dialog_act"]),
-        first_query=_state(first),
-        last_query=_state(last),
-        first_selected=_selected(first),
-        last_selected=_selected(last),
+        utterance=field(plain, "content", str, "text"),
+        acts=_acts(plain),
+        first_query=first,
+        last_query=last,
+        first_selected=first_selected,
+        last_selected=last_selected,
     )
 
 
-def _state(plain: Mapping[str, Mapping[str, Any]]) -> State:
-    return {
-        domain: {slot: plain[domain][slot] for slot in slots}
-        for domain, slots in STATE_SLOTS.items()
-    }
-
-
-def _selected(plain: Mapping[str, Mapping[str, Any]]) -> Selected:
-    return {domain: tuple(plain[domain].get(SELECTED, ())) for domain in STATE_SLOTS}
+def _state(plain: Any, key: str) -> tuple[State, Selected]:
+    of_domains = field(plain, key, dict, "an object of domains")
+    state, selected = {}, {}
+    for domain, slots in STATE_SLOTS.items():
+        try:
+            given = field(of_domains, domain, dict, "an object of slots")
+            state[domain] = {slot: field(given, slot, str, "text") for slot in slots}
+        except ValueError as error:
+            raise ShapeError(f"{key}, {domain}, {error}") from None
+        names = given.get(SELECTED, [])
+        if not is_texts(names):
+            raise ShapeError(
+                f"{key}, {domain}, {SELECTED}: expected a list of names, {found(names)}"
+            )
+        selected[domain] = tuple(names)
+    return state, selected

@@ -44,6 +44,7 @@ from mwzeval.crosswoz.names import (
 )
 from mwzeval.errors import did_you_mean, shorten
 
+NOT_AN_ACT = "not-an-act"
 TOLD = {
     ATTRACTION: (ADDRESS, PHONE),
     RESTAURANT: (ADDRESS, PHONE, OPEN_HOURS),
@@ -97,13 +98,13 @@ def slots_of(intent: str, domain: str) -> Collection[str]:
 def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
     """Yield the kind of every mistake in plain acts, and a sentence about it."""
     if not isinstance(raw, list | tuple):
-        yield "not-an-act", "acts are not a list"
+        yield NOT_AN_ACT, "acts are not a list"
         return
     for item in raw:
         try:
             act = parse_act(item)
         except ValueError as error:
-            yield "not-an-act", str(error)
+            yield NOT_AN_ACT, str(error)
             continue
         mistake = wrong_in(side, act.intent, act.domain, act.slot)
         if mistake is not None:

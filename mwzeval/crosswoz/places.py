@@ -6,11 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mwzeval.crosswoz.corpus import FOLDS, RELEASE, REVISIONS, SAMPLE, dialogue_ids, load_fold
+from mwzeval.crosswoz.corpus import (
+    FOLDS,
+    RELEASE,
+    REVISIONS,
+    SAMPLE,
+    dialogue_ids,
+    load_fold,
+    read_vocabulary,
+)
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.derived import remembered_checksums
 from mwzeval.errors import DataError
-from mwzeval.files import read_data
 from mwzeval.resources import DataRoot, embedded, locate
 
 NAME = "crosswoz"
@@ -122,7 +129,4 @@ def _system_vocabulary(root: DataRoot) -> frozenset[str] | None:
             path = root.require(*SYSTEM_VOCABULARY)
     if path is None:
         return None
-    acts = read_data(path)
-    if not isinstance(acts, list) or not all(isinstance(act, str) for act in acts):
-        raise DataError(f"{path}: expected a list of acts such as Inform+景点+名称+1")
-    return frozenset(acts)
+    return frozenset(read_vocabulary(path))

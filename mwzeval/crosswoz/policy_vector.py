@@ -6,6 +6,7 @@ are those of the public code, with a database that does not leak.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from mwzeval.crosswoz.acts import (
     parse_act,
 )
 from mwzeval.crosswoz.constraints import PRICE_SLOTS
+from mwzeval.crosswoz.corpus import read_vocabulary
 from mwzeval.crosswoz.database import DEPARTURE_MARK, DESTINATION_MARK, Entity
 from mwzeval.crosswoz.dialogues import Dialogue
 from mwzeval.crosswoz.names import (
@@ -42,13 +44,12 @@ from mwzeval.crosswoz.names import (
     TAXI,
     YES,
 )
-from mwzeval.errors import DataError
-from mwzeval.files import read_data
 from mwzeval.resources import DataRoot
 
 Vector = NDArray[np.float32]
 NUMBERED = (INFORM, RECOMMEND)
 """Intents whose values are replaced by numbers: the first name, the second, and so on."""
+NUMBER = re.compile("[0-9]{1,9}")
 RESULT_COUNTS = (0, 1, 4)
 """The largest number of results of each bucket but the last."""
 USER_FILES = ("usr_da_voc.json", "crosswoz/usr_da_voc.json", "extra/usr_da_voc.json")
@@ -136,15 +137,8 @@ class Vocabulary:
 
 def load_vocabulary(root: DataRoot) -> Vocabulary:
     """Return the public vocabulary, which was mined from the train fold. Raises `DataError`."""
-    return Vocabulary(_read(root, USER_FILES), _read(root, SYSTEM_FILES))
-
-
-def _read(root: DataRoot, places: Sequence[str]) -> tuple[str, ...]:
-    path = root.require(*places)
-    plain = read_data(path)
-    if not isinstance(plain, list) or not all(isinstance(act, str) for act in plain):
-        raise DataError(f"{path}: expected a list of acts such as Inform+景点+名称+1")
-    return tuple(plain)
+    user, system = (root.require(*places) for places in (USER_FILES, SYSTEM_FILES))
+    return Vocabulary(read_vocabulary(user), read_vocabulary(system))
 
 
 def multi_hot(rows: Sequence[Sequence[int]], width: int) -> Vector:
@@ -183,7 +177,7 @@ def lexicalized(acts: Iterable[str], domain: str | None, results: Sequence[Entit
 def _lexicalized(act: Act, domain: str | None, results: Sequence[Entity]) -> Act | None:
     if act.intent in (GENERAL, NO_OFFER):
         return act
-    if act.domain != domain or not act.value.isdigit():
+    if act.domain != domain or not NUMBER.fullmatch(act.value):
         return None
     value = _value(act, int(act.value), results)
     return None if value is None else act._replace(value=value)

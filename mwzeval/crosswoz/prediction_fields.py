@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from mwzeval.crosswoz.acts import SEPARATOR, Act, Acts
-from mwzeval.crosswoz.dialogues import SELECTED, Goal, Selected, SemanticTuple, State, empty_state
+from mwzeval.crosswoz.dialogues import (
+    LINE,
+    SELECTED,
+    Goal,
+    Selected,
+    State,
+    empty_state,
+    goal_line,
+)
 from mwzeval.crosswoz.findings import Place, found
 from mwzeval.crosswoz.names import DISHES, SERVICES
 from mwzeval.crosswoz.ontology import wrong_in, wrong_slot
@@ -149,31 +157,15 @@ def checked_user_state(raw: Any, place: Place) -> Goal:
         return ()
     lines = []
     for item in raw:
-        line = _line(item)
+        line = goal_line(item)
         if line is None:
             place.error(
                 "not-a-line",
-                "a line of a user state is [sub-goal, domain, slot, value, expressed]: a number, "
-                f"two texts, a text or a list of texts, true or false; found {shorten(str(item))}",
+                f"expected {LINE}; found {shorten(str(item))}",
             )
         else:
             lines.append(line)
     return tuple(lines)
-
-
-def _line(raw: Any) -> SemanticTuple | None:
-    if not isinstance(raw, list | tuple) or len(raw) != 5:
-        return None
-    subgoal, domain, slot, value, expressed = raw
-    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        value = tuple(value)
-    elif not isinstance(value, str):
-        return None
-    if not (isinstance(domain, str) and isinstance(slot, str) and isinstance(expressed, bool)):
-        return None
-    if not isinstance(subgoal, int) or isinstance(subgoal, bool):
-        return None
-    return SemanticTuple(subgoal, domain, slot, value, expressed)
 
 
 def checked_text(raw: Any, place: Place) -> str | None:

@@ -159,8 +159,8 @@ def _natural(log: Log) -> int:
     """
     count = 0
     for index, name in enumerate(log.dialogues):
-        number = re.search(r"([0-9]+)$", name)
-        if index >= NATURAL_MIX or (number is not None and int(number[1]) != index):
+        number = re.search(r"0*([0-9]+)$", name)
+        if index >= NATURAL_MIX or (number is not None and number[1] != str(index)):
             break
         count += 1
     return count

@@ -12,7 +12,7 @@ from mwzeval.crosswoz.dialogues import Goal
 from mwzeval.crosswoz.findings import Findings, Place, found
 from mwzeval.crosswoz.goal_generator import goal_type
 from mwzeval.crosswoz.names import GOAL_TYPES
-from mwzeval.crosswoz.ontology import mistakes_in
+from mwzeval.crosswoz.ontology import NOT_AN_ACT, mistakes_in
 from mwzeval.crosswoz.prediction_fields import checked_user_state
 from mwzeval.crosswoz.predictions import DIALOGUE, META, TURNS
 from mwzeval.crosswoz.text_files import chinese_text
@@ -130,7 +130,10 @@ def _note_acts(name: str, turns: Sequence[Mapping[str, Any]], findings: Findings
         for key, side in SIDES.items():
             for kind, message in mistakes_in(side, exchange.get(key) or ()):
                 place = {"dialogue": name, "turn": turn, "key": key}
-                findings.wrong_answer(kind, message, then=OF_NO_SCORE, **place)
+                if kind == NOT_AN_ACT:
+                    findings.error(kind, message, **place)
+                else:
+                    findings.wrong_answer(kind, message, then=OF_NO_SCORE, **place)
 
 
 def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulated | None:
@@ -168,7 +171,7 @@ def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulat
         known = f"{did_you_mean(str(said), GOAL_TYPES)} (known: {', '.join(GOAL_TYPES)})"
         message = (
             f'it says "{shorten(str(said))}", but the goal is of type {goal_type(goal)}'
-            if said in GOAL_TYPES
+            if str(said) in GOAL_TYPES
             else f'unknown goal type "{shorten(str(said))}"{known}'
         )
         findings.error("other-goal-type", message, dialogue=name, key=GOAL_TYPE)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mwzeval.crosswoz.acts import GENERAL, Act, Acts
 from mwzeval.crosswoz.database import Database
 from mwzeval.crosswoz.dialogues import Dialogue, State
+from mwzeval.crosswoz.file_shapes import checked_acts
 from mwzeval.crosswoz.policy_turns import current_results, policy_turns
 from mwzeval.crosswoz.policy_vector import Vector, Vocabulary, lexicalized
 from mwzeval.crosswoz.rule_tracker import RuleTracker
@@ -81,12 +82,9 @@ class SlPolicy:
         file = Path(path, MODEL_FILE) if Path(path).is_dir() else Path(path)
         arrays, about = read_arrays(file, KIND)
         try:
-            known = [about[side] for side in ("user", "system")]
-            if not all(isinstance(act, str) for acts in known for act in acts):
-                raise TypeError("acts are texts")
-        except (LookupError, TypeError) as error:
+            vocabulary = Vocabulary(checked_acts(about["user"]), checked_acts(about["system"]))
+        except (LookupError, TypeError, ValueError) as error:
             raise refused(file, f"the description of the policy is damaged ({error})") from None
-        vocabulary = Vocabulary(tuple(known[0]), tuple(known[1]))
         return cls(vocabulary, checked_weights(arrays, vocabulary, file))
 
 

@@ -37,7 +37,7 @@ from mwzeval.crosswoz.reason_codes import (
     WRONG_VALUE,
 )
 
-REFERENCE = re.compile(r"id=([0-9]+)")
+REFERENCE = re.compile(r"id=([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

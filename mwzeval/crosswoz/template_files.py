@@ -14,10 +14,12 @@ from typing import Any
 
 from mwzeval.crosswoz.acts import Acts
 from mwzeval.crosswoz.draws import Draws
+from mwzeval.crosswoz.file_shapes import is_texts
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.templates import Mode, Sentences, Templates
+from mwzeval.crosswoz.text_files import chinese_data
 from mwzeval.errors import DataError, InputError
-from mwzeval.files import data_bytes, parse_data, write_atomically
+from mwzeval.files import data_bytes, write_atomically
 from mwzeval.reading import read_zip
 from mwzeval.resources import embedded
 
@@ -88,10 +90,9 @@ def _from_archive(path: Path) -> dict[str, Sentences]:
 
 
 def _parsed(raw: bytes, place: Path) -> Sentences:
-    plain: Any = parse_data(raw, place)
+    plain: Any = chinese_data(raw, place)
     if not isinstance(plain, dict) or not all(
-        isinstance(sentences, list) and sentences and all(isinstance(s, str) for s in sentences)
-        for sentences in plain.values()
+        sentences and is_texts(sentences) for sentences in plain.values()
     ):
         raise DataError(f"{place}: expected an object: key → list of sentences")
     return plain

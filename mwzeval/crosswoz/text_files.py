@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-from mwzeval.errors import InputError, Problem
-from mwzeval.files import decoded
+from mwzeval.errors import DataError, InputError, Problem, shorten
+from mwzeval.files import decoded, parse_data
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
+ESCAPED_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+"""How half of a surrogate pair is written, and each half of a whole one."""
 
 
 def is_gbk(raw: bytes) -> bool:
@@ -38,3 +41,33 @@ def chinese_text(raw: bytes, name: str) -> str:
     if is_gbk(raw):
         raise InputError([Problem("not-utf8", gbk_message(name), file=name)])
     return decoded(raw, name)
+
+
+def chinese_data(raw: bytes, path: Path) -> Any:
+    """Return the value of a JSON file of a corpus, whose texts can all be written again.
+
+    Raises `DataError` when it is not JSON in UTF-8, or has half of a surrogate pair in it.
+    """
+    if is_gbk(raw):
+        raise DataError(f"{path}: {gbk_message(path.name)}")
+    plain = parse_data(raw, path)
+    if ESCAPED_HALF.search(raw):
+        check_texts(plain, str(path))
+    return plain
+
+
+def check_texts(plain: Any, place: str) -> None:
+    """Raise `DataError` with its place when a text in plain values has half of a surrogate pair."""
+    if isinstance(plain, str):
+        try:
+            plain.encode()
+        except UnicodeEncodeError:
+            message = f'found "{shorten(plain)}", which has half of a surrogate pair'
+            raise DataError(f"{place}: expected text, {message}") from None
+    elif isinstance(plain, dict):
+        for key, value in plain.items():
+            check_texts(key, place)
+            check_texts(value, f"{place}, {shorten(key)}")
+    elif isinstance(plain, list):
+        for number, value in enumerate(plain):
+            check_texts(value, f"{place}, {number}")

@@ -212,7 +212,7 @@ class RuleSimulator:
 
 
 def _referred_subgoal(line: SemanticTuple) -> int:
-    match = re.search(r"id=([0-9]+)", str(line.value))
+    match = re.search(r"id=([0-9]{1,9})", str(line.value))
     if match is None:
         raise ValueError(f"{line.slot} of sub-goal {line.subgoal} refers to no sub-goal")
     return int(match[1])
@@ -244,8 +244,8 @@ def _price_is_other(asked: str, offered: str) -> bool:
     bounds = re.match(r"([0-9]+)(?:-([0-9]+))?", asked)
     if price is None or bounds is None:
         return True
-    low, high = int(bounds[1]), int(bounds[2] or NO_UPPER_BOUND)
-    return not low <= int(price[0]) <= high
+    low, high = float(bounds[1]), float(bounds[2] or NO_UPPER_BOUND)
+    return not low <= float(price[0]) <= high
 
 
 def _leading_number(text: str) -> float | None:

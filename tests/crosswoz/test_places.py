@@ -92,8 +92,8 @@ def test_a_fold_that_is_another_one_is_refused(tmp_path: Path) -> None:
         (json.dumps({"1": DEPENDENT}, ensure_ascii=False).encode("gbk"), "GBK"),
         (b"{", "cannot be read"),
         (b"[]", "expected an object"),
-        (b'{"1": {"type": "?"}}', "not in the format"),
-        (json.dumps({"1": {**SINGLE, "messages": []}}).encode(), "not in the format"),
+        (b'{"1": {"type": "?"}}', r'test\.json: dialogue "1": type: unknown type "\?"'),
+        (json.dumps({"1": {**SINGLE, "messages": []}}).encode(), '"1": messages: user and system'),
     ],
 )
 def test_a_damaged_fold_is_told(tmp_path: Path, content: bytes, message: str) -> None:

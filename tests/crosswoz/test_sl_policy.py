@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,6 +140,17 @@ def test_a_policy_comes_back_from_its_file(tmp_path: Path, trained: SlPolicy) ->
         assert loaded.vocabulary.system == trained.vocabulary.system
         situations = [[1, 2, 300], [5, 323], []]
         assert loaded.acts(situations) == trained.acts(situations)
+
+
+@pytest.mark.parametrize("odd", [[["a"]], ["a"], ["a+b+c+d"] * 2, "abcd", None])
+def test_a_policy_with_a_damaged_vocabulary_is_refused(tmp_path: Path, odd: Any) -> None:
+    known = Vocabulary(("a+b+c+d",), ("e+f+g+h",))
+    weights = {name: np.ones(shape, dtype=np.float32) for name, shape in shapes(known, 3).items()}
+    file = tmp_path / "policy.safetensors"
+    for about in ({"user": odd, "system": ["e+f+g+h"]}, {"user": ["a+b+c+d"], "system": odd}, odd):
+        write_arrays(file, "CrossWOZ policy", weights, about)
+        with pytest.raises(InputError, match="damaged"):
+            SlPolicy.load(file)
 
 
 @pytest.mark.parametrize("wrong", ["shape", "name", "kind", "infinite", "vocabulary"])

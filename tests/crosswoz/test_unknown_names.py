@@ -135,6 +135,8 @@ def test_logs_of_others_are_looked_at_too(tmp_path: Path) -> None:
         "unknown-domain": 1,
         "not-an-act": 1,
     }
+    malformed = problems.pop("not-an-act")
+    assert (malformed.severity, malformed.turn) == ("error", 1)
     assert {each.severity for each in problems.values()} == {"warning"}
     first = problems["unknown-intent"]
     assert (first.dialogue, first.turn, first.key) == ("a", 0, "user_acts")

@@ -7,7 +7,6 @@ are its two segments.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from mwzeval.crosswoz.nlu.network import BETWEEN
 from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.crosswoz.nlu.training import NluTraining, Watch, reproducible, training_examples
 from mwzeval.crosswoz.protocols import USER
-from mwzeval.errors import UsageError
+from mwzeval.errors import UsageError, shorten
 from mwzeval.libraries import required
 from mwzeval.tensor_files import read_arrays, refused, write_arrays
 
@@ -57,8 +56,11 @@ def train_bert(
             body = transformers.AutoModel.from_pretrained(
                 str(name_or_path), use_safetensors=None, weights_only=True
             )
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{name_or_path} cannot be loaded as a model: {error}") from None
+    except Exception as error:  # whatever damaged files provoke in transformers and its libraries
+        raise UsageError(
+            f"{shorten(str(name_or_path), 300)} cannot be loaded as a model: "
+            f"{shorten(str(error), 300)}"
+        ) from None
     with reproducible(settings.threads, settings.seed):
         network = bert_network(body, tokenizer, labels, settings)
         NluTraining(network, labels, examples, Path(folder), settings).go(watch)
@@ -87,11 +89,8 @@ def load_bert(folder: str | Path) -> JointNlu:
             transformers.AutoModel.from_config(config), tokenizer, labels, settings
         )
         set_weights(network, arrays)
-    except (
-        *(LookupError, TypeError, ValueError, RuntimeError, OSError),
-        *(UsageError, json.JSONDecodeError),
-    ) as error:
-        raise refused(file, f"the model is damaged ({error})") from None
+    except Exception as error:  # as above
+        raise refused(file, f"the model is damaged ({shorten(str(error), 300)})") from None
     return JointNlu(network, labels)
 
 

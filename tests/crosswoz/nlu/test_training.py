@@ -148,6 +148,15 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
         load_tagger(file)
 
 
+@pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
+@pytest.mark.parametrize("content", [b"", b"x" * 100, b"[1]", b'{"a": ["\\ud800", null]}'])
+def test_a_body_with_damaged_files_is_refused(tmp_path: Path, file: str, content: bytes) -> None:
+    body = tiny_bert(tmp_path / "bert")
+    (body / file).write_bytes(content)
+    with pytest.raises(UsageError, match="cannot be loaded as a model"):
+        train_bert(some(1), body, tmp_path / "model", SMALL)
+
+
 def test_a_name_that_is_no_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(UsageError, match="cannot be loaded"):

@@ -1,0 +1,219 @@
+"""Files with something odd anywhere in them are refused with its place, or work; never halfway."""
+
+from __future__ import annotations
+
+import json
+import random
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.crosswoz.baselines import gold_file, simulator_file
+from mwzeval.crosswoz.checking import Options
+from mwzeval.crosswoz.corpus import read_dialogues, read_vocabulary
+from mwzeval.crosswoz.evaluation import evaluate
+from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.names import HOTEL
+from mwzeval.crosswoz.places import load_gold
+from mwzeval.crosswoz.policy_turns import all_turns
+from mwzeval.crosswoz.policy_vector import Vocabulary
+from mwzeval.crosswoz.simulated_evaluation import evaluate_simulation
+from mwzeval.crosswoz.statistics import corpus_statistics, statistics_text
+from mwzeval.crosswoz.template_files import KINDS, SIDES, load_templates
+from mwzeval.crosswoz.template_reader import spellings
+from mwzeval.crosswoz.tracks import GOLD_PREVIOUS_STATE, TRACKS
+from mwzeval.errors import DataError, InputError
+from mwzeval.report.json import to_json, to_plain
+from mwzeval.resources import embedded
+from tests.crosswoz.mutations import GONE, ODD, Steps, paths_in, with_odd
+from tests.crosswoz.small_world import DEPENDENT, SINGLE, TABLES, small_gold
+from tests.crosswoz.test_places import ENGLISH, write_world
+from tests.crosswoz.test_simulated_evaluation import dialogue
+
+VOCABULARY = ["General+bye+none+none", "Inform+景点+名称+1"]
+FILES: dict[str, Any] = {
+    "test.json": json.loads(json.dumps({"1": DEPENDENT, "2": SINGLE})),
+    **{f"database/{ENGLISH[domain]}_db.json": rows for domain, rows in TABLES.items()},
+    "sys_da_voc.json": VOCABULARY,
+}
+LOG = [
+    dialogue("a", "1", turns=[{"user_acts": ["Inform+景点+门票+免费"], "system_acts": []}]),
+    dialogue("b", "2"),
+]
+GOLD = small_gold()
+SOME = settings(max_examples=40)
+
+
+def changed(files: dict[str, Any]) -> st.SearchStrategy[tuple[str, Steps, Any]]:
+    """Draw a file, a path in it, and what is put there."""
+    places = {name: list(paths_in(plain)) for name, plain in files.items()}
+    return st.sampled_from(sorted(files)).flatmap(
+        lambda name: st.tuples(st.just(name), st.sampled_from(places[name]), st.sampled_from(ODD))
+    )
+
+
+def gold_predictions(gold: Gold) -> dict[str, Any]:
+    return {
+        name: gold_file(
+            gold.fold,
+            name,
+            list(dict.fromkeys((*track.required, *track.optional))) or ["response", "system_acts"],
+            conditioning=GOLD_PREVIOUS_STATE,
+        )
+        for name, track in TRACKS.items()
+    }
+
+
+def use(gold: Gold, predictions: Any) -> None:
+    options = Options(lenient=True, allow_partial=True)
+    evaluated = evaluate(predictions, gold, options)
+    to_json(to_plain(evaluated.report())).encode()
+    list(evaluated.explain_all())
+
+
+@SOME
+@given(changed(FILES))
+def test_a_corpus_is_refused_when_it_is_loaded_or_can_be_used(
+    tmp_path_factory: pytest.TempPathFactory, change: tuple[str, Steps, Any]
+) -> None:
+    name, path, odd = change
+    folder = write_world(tmp_path_factory.mktemp("world"))
+    (folder / name).write_text(json.dumps(with_odd(FILES[name], path, odd)), "utf-8")
+    try:
+        gold = load_gold(data=folder)
+    except DataError as error:
+        told = str(error)
+    else:
+        used_as_gold(gold)
+        return
+    assert told.startswith(str(folder / name))
+
+
+def used_as_gold(gold: Gold) -> None:
+    for of in (gold, GOLD):
+        for predictions in gold_predictions(of).values():
+            # What fits one corpus need not fit the other.
+            with suppress(InputError):
+                use(gold, predictions)
+    dialogues = gold.fold.dialogues.values()
+    statistics_text(corpus_statistics(dialogues))
+    simulator_file(gold.fold, 1)
+    all_turns(dialogues, gold.database, Vocabulary.mined(dialogues))
+    spellings(gold.database)
+
+
+@SOME
+@given(changed(gold_predictions(GOLD)))
+def test_predictions_are_refused_or_can_be_used(change: tuple[str, Steps, Any]) -> None:
+    name, path, odd = change
+    predictions = with_odd(gold_predictions(GOLD)[name], path, odd)
+    with suppress(InputError):
+        use(GOLD, predictions)
+
+
+@SOME
+@given(changed({"log": LOG}))
+def test_logs_of_simulations_are_refused_or_can_be_used(
+    tmp_path_factory: pytest.TempPathFactory, change: tuple[str, Steps, Any]
+) -> None:
+    _, path, odd = change
+    plain = with_odd(LOG, path, odd)
+    log = tmp_path_factory.mktemp("log") / "log.jsonl"
+    lines = plain if isinstance(plain, list) else [plain]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    with suppress(InputError):
+        evaluated = evaluate_simulation(log, GOLD, Options(lenient=True))
+        to_json(to_plain(evaluated.report())).encode()
+        list(evaluated.explain_all())
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "odd", "message"),
+    [
+        (
+            "hotel_db.json",
+            (0, 1, "价格"),
+            [1],
+            'venue "客栈", 价格: expected a number .* found a list',
+        ),
+        (
+            "hotel_db.json",
+            (0, 1, "酒店设施"),
+            "x",
+            "酒店设施: expected a list of texts or null",
+        ),
+        ("hotel_db.json", (0, 1, "酒店设施", 0), None, "酒店设施: expected a list of texts"),
+        ("hotel_db.json", (0, 0), 5, "venue 0: expected a name, found a number"),
+        ("hotel_db.json", (0, 1), [], 'venue "客栈": expected an object, found a list'),
+        ("hotel_db.json", (0, 1, "酒店类型"), "\ud800", "1, 酒店类型: expected text, .*surrogate"),
+        ("test.json", ("1", "goal", 0, 3), 5, '"1": goal: expected a line .* found '),
+        ("test.json", ("1", "goal", 0, 1), "x", 'goal: unknown domain "x"'),
+        (
+            "test.json",
+            ("1", "messages", 1, "sys_state", HOTEL, "价格"),
+            5,
+            "turn 1, sys_state, 酒店",
+        ),
+        ("test.json", ("1", "messages", 0, "content"), None, "turn 0, content: expected text"),
+        ("test.json", ("1", "messages", 0, "role"), GONE, "turn 0, role: it is missing"),
+        ("test.json", ("1", "messages", 0, "dialog_act", 0), ["a"], "dialog_act: an act is intent"),
+        ("sys_da_voc.json", (1,), 7, "act 1: expected a text like .* found a number"),
+        ("sys_da_voc.json", (1,), "a+b+c+\ud800", ", 1: expected text, .*surrogate"),
+        ("sys_da_voc.json", (1,), "Inform", 'act 1, "Inform": an act is intent'),
+        ("sys_da_voc.json", (1,), VOCABULARY[0], "an act comes more than once"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(
+    tmp_path: Path, name: str, path: Steps, odd: Any, message: str
+) -> None:
+    file = write_world(tmp_path / "world") / ("database" if "_db" in name else "") / name
+    plain = FILES[str(file.relative_to(tmp_path / "world"))]
+    file.write_text(json.dumps(with_odd(plain, path, odd)), "utf-8")
+    with pytest.raises(DataError, match=f"{name}.*{message}"):
+        load_gold(data=tmp_path / "world")
+
+
+def test_a_vocabulary_with_half_a_surrogate_pair_cannot_be_trained_with(tmp_path: Path) -> None:
+    file = tmp_path / "usr_da_voc.json"
+    file.write_text(r'["Inform+a+b+\ud83d\ude00"]', "utf-8")
+    assert read_vocabulary(file) == ("Inform+a+b+😀",)
+    file.write_text(r'["Inform+a+b+\ud83d"]', "utf-8")
+    with pytest.raises(DataError, match="half of a surrogate pair"):
+        read_vocabulary(file)
+
+
+METHODS = {
+    "deflated": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "lzma": zipfile.ZIP_LZMA,
+}
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_flipped_bytes_of_archives_are_told(tmp_path: Path, method: int) -> None:
+    corpus, templates = tmp_path / "test.json.zip", tmp_path / "templates.zip"
+    with zipfile.ZipFile(corpus, "w", method) as archive:
+        archive.writestr("test.json", json.dumps(FILES["test.json"]))
+    with zipfile.ZipFile(templates, "w", method) as archive:
+        for file in (f"{kind}_{side}_template_nlg.json" for kind in KINDS for side in SIDES):
+            own = embedded("crosswoz", "templates") / file
+            archive.writestr(file, own.read_bytes() if own.is_file() else b'{"a": ["b"]}')
+    assert len(read_dialogues(corpus)) == 2
+    assert load_templates(templates)
+    draws = random.Random(0)
+    for path, read in ((corpus, read_dialogues), (templates, load_templates)):
+        whole, refused = path.read_bytes(), 0
+        for _ in range(40):
+            place = draws.randrange(len(whole))
+            flipped = bytes([whole[place] ^ 1 << draws.randrange(8)])
+            path.write_bytes(whole[:place] + flipped + whole[place + 1 :])
+            with suppress(DataError):
+                read(path)
+                continue
+            refused += 1
+        assert refused > 20, path
