@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -55,8 +56,9 @@ def run(
     0: none but this one. With a Dask `client` the jobs run on its workers instead (which need the
     data, but no common folder). `progress` shows a bar on standard error.
 
-    Raises `UsageError` for unknown names and senseless numbers, `InputError` where `output` is a
-    run of other settings, and whatever stops a job.
+    Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
+    a run of other settings. What is wrong with the files of one job does not stop the others: it is
+    raised with all of that kind in the end. Whatever else stops a job stops the run.
     """
     jobs = planned(
         tasks, policies, dialogues=dialogues, seeds=seeds, tests=tests, legacy=legacy, data=data
@@ -76,14 +78,33 @@ def run(
         smoothing=0.05,
         disable=None if progress else True,
     ) as bar:
+        bad = _Bad()
         if client is not None:
-            _on_cluster(client, jobs, folder, bar)
+            _on_cluster(client, jobs, folder, bar, bad)
         elif processes == 0:
             for job in jobs:
-                do(job, folder, tell=bar.update)
+                with bad.kept():
+                    do(job, folder, tell=bar.update)
         else:
-            _in_processes(jobs, folder, processes or processors(), bar)
+            _in_processes(jobs, folder, processes or processors(), bar, bad)
+    if bad.problems:
+        raise InputError(bad.problems)
     return jobs
+
+
+class _Bad:
+    """What was wrong with the files of jobs, while the other jobs went on."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep problems that a job raises."""
+        try:
+            yield
+        except InputError as error:
+            self.problems += error.problems
 
 
 def planned(
@@ -173,7 +194,7 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
         raise InputError(problems)
 
 
-def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any) -> None:
+def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any, bad: _Bad) -> None:
     told: Any = multiprocessing.get_context("spawn").SimpleQueue()
     with pool(min(processes, len(jobs)), initializer=_begin_worker, initargs=(told,)) as executor:
         waiting: set[Future[Job]] = {
@@ -185,7 +206,8 @@ def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any) -
                 while not told.empty():
                     bar.update(told.get())
                 for future in done:
-                    future.result()
+                    with bad.kept():
+                        future.result()
             while not told.empty():
                 bar.update(told.get())
         except BaseException:
@@ -208,7 +230,7 @@ def _do_in_worker(job: Job, folder: str) -> Job:
     return do(job, folder, tell=_Worker.told.put)
 
 
-def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any) -> None:
+def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any, bad: _Bad) -> None:
     """Do jobs a checkpoint at a time on workers, which get files and give back files."""
     distributed: Any = import_module("distributed")
 
@@ -231,6 +253,10 @@ def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any) -> Non
         job = of_future.pop(future.key)
         try:
             part, files = future.result()
+        except InputError as error:
+            # A worker has the files in a folder of its own.
+            bad.problems += (replace(p, file=_here(p.file, job, folder)) for p in error.problems)
+            continue
         except MwzevalError:
             raise
         except Exception as error:
@@ -248,6 +274,11 @@ def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any) -> Non
         following = submit(job)
         if following is not None:
             waiting.add(following)
+
+
+def _here(file: str | None, job: Job, folder: Path) -> str | None:
+    """Return where a file of a job is that a worker has named."""
+    return None if file is None else str(job.folder(folder) / Path(file).name)
 
 
 def next_part(job: Job, folder: Path) -> Job | None:

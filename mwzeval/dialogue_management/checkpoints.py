@@ -10,7 +10,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -161,9 +161,19 @@ def _arrays(raw: bytes) -> Arrays:
 
 
 @contextmanager
-def fitting(path: str | Path) -> Iterator[None]:
+def fitting(path: str | Path, advice: str) -> Iterator[None]:
     """Refuse a checkpoint with `InputError` if what is done with its arrays shows that they do not
-    fit."""
+    fit. All that is wrong with it is told with an `advice` what to do about it."""
+    try:
+        with _converted(path):
+            yield
+    except InputError as error:
+        problems = (replace(p, message=f"{p.message}. {advice}") for p in error.problems)
+        raise InputError(problems) from None
+
+
+@contextmanager
+def _converted(path: str | Path) -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:

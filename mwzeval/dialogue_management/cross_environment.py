@@ -111,8 +111,8 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
         with one_thread(job.preset):
             stage = stage_of(replace(job, task=tested))
             policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
-            with fitting(model):
-                policy.remember(read_checkpoint(model, job.origin).memory)
+            with fitting(model, "Without the file, the others are tested"):
+                policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
             write_episodes(place, (stage.test(policy, job.seed, index) for index in range(tests)))
     settings = Settings(tests, job.legacy)
     episodes = read_episodes(place, tested, job.seed, settings=settings)

@@ -110,7 +110,9 @@ def seated(
             f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
             "the checkpoint of one that has learned: runs/CR-3/dqn/seed-0/model-004000.npz)"
         )
-    checkpoint = read_checkpoint(name)
+    advice = "Take another file, or train the policy again (`mwzeval pydial run`)"
+    with fitting(name, advice):
+        checkpoint = read_checkpoint(name)
     origin = checkpoint.origin
     if task_named(origin.task).domain != task.domain:
         message = (
@@ -119,7 +121,7 @@ def seated(
         raise InputError([Problem("other-checkpoint", message, file=name)])
     preset = preset_named(origin.policy)
     stage = Stage(domain, task, preset.view, legacy=legacy, confusion_seed=confusion_seed)
-    with fitting(name):
+    with fitting(name, advice):
         learner = preset.learner(stage.size, stage.actions, seed=origin.seed, legacy=origin.legacy)
-        learner.remember(checkpoint.memory)
+        learner.remember(checkpoint.memory, whole=False)
     return ChoosingSystem(stage, learner)

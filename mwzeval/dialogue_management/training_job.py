@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mwzeval.dialogue_management.checkpoints import (
@@ -29,6 +28,7 @@ from mwzeval.dialogue_management.domain_files import load_domain
 from mwzeval.dialogue_management.episodes import Episode
 from mwzeval.dialogue_management.policies.dqn import DQN
 from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
+from mwzeval.dialogue_management.policies.layouts import Layout, check
 from mwzeval.dialogue_management.policies.learner import Learner, Memory
 from mwzeval.dialogue_management.policies.presets import RANDOM, Preset, preset_named
 from mwzeval.dialogue_management.policies.random import RandomPolicy
@@ -220,7 +220,16 @@ def _resumed(
 ) -> tuple[int, list[tuple[bool, int, float]]]:
     if not progress.exists():
         return 0, []
-    checkpoint = read_checkpoint(progress, job.origin)
+    advice = "Without the file the same call trains this policy from the start, to the same result"
+    with fitting(progress, advice):
+        checkpoint = read_checkpoint(progress, job.origin)
+        arrays = dict(checkpoint.memory.arrays)
+        history = arrays.pop(HISTORY, None)
+        if not checkpoint.whole or history is None:
+            raise ValueError("it is not enough to go on learning")
+        check({HISTORY: history}, {HISTORY: Layout(np.float64, (checkpoint.dialogues, 3))})
+        policy.remember(Memory(arrays, checkpoint.memory.about))
+        stage.carry_over(dict(checkpoint.more))
     missed = [
         at for at in job.checkpoints if at < checkpoint.dialogues and not _tested(job, progress, at)
     ]
@@ -235,13 +244,6 @@ def _resumed(
                 )
             ]
         )
-    arrays = dict(checkpoint.memory.arrays)
-    with fitting(progress):
-        history: NDArray[np.float64] = arrays.pop(HISTORY)
-        if not checkpoint.whole or history.shape != (checkpoint.dialogues, 3):
-            raise ValueError("it is not enough to go on learning")
-        policy.remember(Memory(arrays, checkpoint.memory.about))
-        stage.carry_over(dict(checkpoint.more))
     rows = [(bool(success), int(length), reward) for success, length, reward in history.tolist()]
     return checkpoint.dialogues, rows
 

@@ -108,7 +108,7 @@ def test_the_memory_of_tests_is_enough_to_predict() -> None:
     learned = GPSarsa(SIZE, ACTIONS)
     learn(learned, dialogues(10, seed=4))
     acting = GPSarsa(SIZE, ACTIONS)
-    acting.remember(learned.memory(whole=False))
+    acting.remember(learned.memory(whole=False), whole=False)
     belief = np.ones(SIZE)
     for action in range(ACTIONS):
         assert acting.process.predict(belief, action) == learned.process.predict(belief, action)

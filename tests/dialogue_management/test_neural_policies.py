@@ -75,7 +75,7 @@ def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
 def test_the_memory_of_tests_acts_alike(name: str) -> None:
     learned, acting = MAKERS[name](), MAKERS[name]()
     train(learned, range(90))
-    acting.remember(learned.memory(whole=False))
+    acting.remember(learned.memory(whole=False), whole=False)
     assert mean_return(acting) == mean_return(learned)
 
 

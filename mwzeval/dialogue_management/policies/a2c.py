@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.dialogue_management.policies.layouts import Layout
 from mwzeval.dialogue_management.policies.learner import (
     Arrays,
     Exchange,
@@ -22,8 +23,10 @@ from mwzeval.dialogue_management.policies.learner import (
 from mwzeval.dialogue_management.policies.networks import (
     PROBABLE_AT_LEAST,
     SMALL,
+    dialogue_layouts,
     discounted,
     layers,
+    optimizer_layouts,
     packed,
     packed_dialogues,
     packed_optimizer,
@@ -153,6 +156,13 @@ class A2C(NeuralPolicy):
             **packed_optimizer(self.optimizer),
             **packed_dialogues([dialogue for dialogue, _ in self.replay], self.size),
             "values": np.concatenate([np.zeros(0), *values]),
+        }
+
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        return {
+            **optimizer_layouts(self.optimizer, arrays),
+            **dialogue_layouts(self.size, self.actions),
+            "values": Layout(np.float64, ("exchanges",)),
         }
 
     def _unpack(self, arrays: Arrays) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mwzeval.dialogue_management.policies.layouts import Layout, like
 from mwzeval.dialogue_management.policies.learner import (
     Arrays,
     Exchange,
@@ -21,6 +22,7 @@ from mwzeval.dialogue_management.policies.networks import (
     SMALL,
     allowed_logits,
     layers,
+    optimizer_layouts,
     packed,
     packed_optimizer,
     seeded,
@@ -110,8 +112,11 @@ class Transitions:
         return {**kept, "kept": np.array(self.added)}
 
     def unpack(self, arrays: Arrays) -> None:
-        """Put back what `pack` returned."""
+        """Put back what `pack` returned. Raises `ValueError`."""
         self.added, self.columns = int(arrays["kept"]), {}
+        kept = len(arrays.get("kept.state", ()))
+        if self.added < 0 or kept != self.number:
+            raise ValueError(f"{kept} transitions are kept of {self.added}")
         for key, array in arrays.items():
             if key.startswith("kept."):
                 column = np.zeros((self.capacity, *array.shape[1:]), array.dtype)
@@ -207,6 +212,23 @@ class DQN(NeuralPolicy):
             **packed_optimizer(self.optimizer),
             **self.transitions.pack(),
         }
+
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        layouts = {
+            **like(packed("target", self.target)),
+            **optimizer_layouts(self.optimizer, arrays),
+            "kept": Layout(np.int64, ()),
+        }
+        if any(name.startswith("kept.") for name in arrays):
+            layouts |= {
+                "kept.state": Layout(np.float32, ("kept", self.size)),
+                "kept.action": Layout(np.int64, ("kept",), below=self.actions),
+                "kept.reward": Layout(np.float32, ("kept",)),
+                "kept.next_state": Layout(np.float32, ("kept", self.size)),
+                "kept.next_mask": Layout(np.bool_, ("kept", self.actions)),
+                "kept.left": Layout(np.float32, ("kept",)),
+            }
+        return layouts
 
     def _unpack(self, arrays: Arrays) -> None:
         unpack("target", self.target, arrays)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.dialogue_management.policies.layouts import Layout
 from mwzeval.dialogue_management.policies.learner import (
     Arrays,
     Exchange,
@@ -28,8 +29,10 @@ from mwzeval.dialogue_management.policies.learner import (
 from mwzeval.dialogue_management.policies.networks import (
     PROBABLE_AT_LEAST,
     SMALL,
+    dialogue_layouts,
     discounted,
     layers,
+    optimizer_layouts,
     packed,
     packed_dialogues,
     packed_optimizer,
@@ -202,6 +205,13 @@ class ENAC(NeuralPolicy):
             **packed_optimizer(self.optimizer),
             **packed_dialogues([played.exchanges for played in self.replay], self.size),
             "chances": np.concatenate([np.zeros(0), *chances]),
+        }
+
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        return {
+            **optimizer_layouts(self.optimizer, arrays),
+            **dialogue_layouts(self.size, self.actions),
+            "chances": Layout(np.float64, ("exchanges",)),
         }
 
     def _unpack(self, arrays: Arrays) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from mwzeval.dialogue_management.draws import Draws
 from mwzeval.dialogue_management.masks import Mask
 from mwzeval.dialogue_management.policies.gp_temporal_difference import SparseTemporalDifference
+from mwzeval.dialogue_management.policies.layouts import Layout, check
 from mwzeval.dialogue_management.policies.learner import Memory, State, View
 
 
@@ -94,9 +95,19 @@ class GPSarsa:
             arrays["squares"] = self.process.squares()
         return Memory(arrays, {})
 
-    def remember(self, memory: Memory) -> None:
-        """Go on from a memory; one that is not whole is enough for tests only."""
+    def remember(self, memory: Memory, *, whole: bool = True) -> None:
+        """Go on from a memory; not `whole`: for tests only. Raises `ValueError`."""
         arrays = memory.arrays
+        layouts = {
+            "points": Layout(np.float64, ("points", self.process.size)),
+            "owners": Layout(np.intp, ("points",), below=self.process.actions),
+            "means": Layout(np.float64, ("points",)),
+        }
+        if whole or "covariance" in arrays:
+            layouts["covariance"] = Layout(np.float64, ("points", "points"))
+        else:
+            layouts["squares"] = Layout(np.float64, ("numbers",))
+        check(arrays, layouts, only=whole)
         self.process.restore(
             arrays["points"],
             arrays["owners"],

@@ -67,8 +67,11 @@ class Learner(Chooser, Protocol):
         """Return all that is needed to go on learning; not `whole`: only what acting needs."""
         ...
 
-    def remember(self, memory: Memory) -> None:
-        """Go on from a memory of the same kind of policy."""
+    def remember(self, memory: Memory, *, whole: bool = True) -> None:
+        """Go on from a memory of the same kind of policy; not `whole`: for acting only.
+
+        Raises `ValueError` or another error of what is read where it is no such memory.
+        """
         ...
 
 

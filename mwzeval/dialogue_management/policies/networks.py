@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.dialogue_management.policies.layouts import Layout
 from mwzeval.dialogue_management.policies.learner import Arrays, Exchange
 from mwzeval.libraries import required
 
@@ -109,6 +110,19 @@ def unpack_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
     optimizer.load_state_dict({**state, "state": states})
 
 
+def optimizer_layouts(optimizer: torch.optim.Optimizer, arrays: Arrays) -> dict[str, Layout]:
+    """Return what `packed_optimizer` returns: nothing before the first step, and after it this."""
+    if not any(name.startswith("optimizer.") for name in arrays):
+        return {}
+    layouts = {}
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    for index, parameter in enumerate(parameters):
+        layouts[f"optimizer.{index}.step"] = Layout(np.float32, ())
+        for name in ("exp_avg", "exp_avg_sq"):
+            layouts[f"optimizer.{index}.{name}"] = Layout(np.float32, tuple(parameter.shape))
+    return layouts
+
+
 def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], like: int) -> Arrays:
     """Return kept dialogues as arrays; `like` is the size of a state."""
     exchanges = [exchange for dialogue in dialogues for exchange in dialogue]
@@ -122,8 +136,22 @@ def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], like: int) -> Arra
     }
 
 
+def dialogue_layouts(size: int, actions: int) -> dict[str, Layout]:
+    """Return what `packed_dialogues` returns, given the sizes of a state and of a mask."""
+    return {
+        "kept.lengths": Layout(np.int64, ("dialogues",)),
+        "kept.states": Layout(np.float32, ("exchanges", size)),
+        "kept.masks": Layout(np.bool_, ("exchanges", actions)),
+        "kept.actions": Layout(np.int64, ("exchanges",), below=actions),
+        "kept.rewards": Layout(np.float64, ("exchanges",)),
+    }
+
+
 def unpacked_dialogues(arrays: Arrays) -> list[tuple[Exchange, ...]]:
-    """Return the dialogues that `packed_dialogues` made arrays of."""
+    """Return the dialogues that `packed_dialogues` made arrays of. Raises `ValueError`."""
+    lengths = arrays["kept.lengths"].tolist()
+    if min(lengths, default=1) < 0 or sum(lengths) != len(arrays["kept.states"]):
+        raise ValueError("the lengths of kept dialogues are not those of their exchanges")
     exchanges = [
         Exchange(state, mask, action, reward)
         for state, mask, action, reward in zip(
@@ -135,7 +163,7 @@ def unpacked_dialogues(arrays: Arrays) -> list[tuple[Exchange, ...]]:
         )
     ]
     dialogues, at = [], 0
-    for length in arrays["kept.lengths"].tolist():
+    for length in lengths:
         dialogues.append(tuple(exchanges[at : at + length]))
         at += length
     return dialogues

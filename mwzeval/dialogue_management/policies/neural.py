@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mwzeval.dialogue_management.draws import Draws
 from mwzeval.dialogue_management.masks import Mask
+from mwzeval.dialogue_management.policies.layouts import Layout, check, like
 from mwzeval.dialogue_management.policies.learner import (
     Arrays,
     Exchange,
@@ -31,7 +32,7 @@ class NeuralPolicy(ABC):
     """A policy that takes the allowed action of the highest score, or any with some probability.
 
     What differs is in `_scores` (one for each action), `_learn` (called after each dialogue) and
-    what is to be kept (`_pack`, `_unpack`).
+    what is to be kept (`_pack`, `_layouts`, `_unpack`).
     """
 
     view: ClassVar[View] = "neural"
@@ -108,10 +109,18 @@ class NeuralPolicy(ABC):
         about = {"dialogues": self.dialogues, "generator": generator_state(self.generator)}
         return Memory(arrays, about)
 
-    def remember(self, memory: Memory) -> None:
-        """Go on from a memory; one that is not whole is enough for tests only."""
-        self._restore_networks(memory.arrays)
-        if "generator" in memory.about:
+    def remember(self, memory: Memory, *, whole: bool = True) -> None:
+        """Go on from a memory; not `whole`: for tests only. Raises `ValueError` and others."""
+        networks = like(self._networks())
+        if not whole:
+            check(memory.arrays, networks)
+            self._restore_networks(memory.arrays)
+        else:
+            layouts = {**networks, **self._layouts(memory.arrays)}
+            check(memory.arrays, layouts, only=True)
+            if type(memory.about["dialogues"]) is not int or memory.about["dialogues"] < 0:
+                raise ValueError("it does not say after how many dialogues it is")
+            self._restore_networks(memory.arrays)
             self.dialogues = memory.about["dialogues"]
             self.generator.bit_generator.state = memory.about["generator"]
             self._unpack(memory.arrays)
@@ -128,6 +137,10 @@ class NeuralPolicy(ABC):
 
     @abstractmethod
     def _restore_networks(self, arrays: Arrays) -> None: ...
+
+    @abstractmethod
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        """Return what `_pack` returns, as far as it depends on what is in the `arrays`."""
 
     @abstractmethod
     def _pack(self) -> Arrays: ...

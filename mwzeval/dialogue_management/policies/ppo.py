@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mwzeval.dialogue_management.draws import Draws
 from mwzeval.dialogue_management.masks import Mask
+from mwzeval.dialogue_management.policies.layouts import Layout
 from mwzeval.dialogue_management.policies.learner import (
     Arrays,
     Exchange,
@@ -23,8 +24,10 @@ from mwzeval.dialogue_management.policies.learner import (
 )
 from mwzeval.dialogue_management.policies.networks import (
     allowed_logits,
+    dialogue_layouts,
     discounted,
     layers,
+    optimizer_layouts,
     packed,
     packed_dialogues,
     packed_optimizer,
@@ -160,6 +163,12 @@ class PPO(NeuralPolicy):
 
     def _pack(self) -> Arrays:
         return {**packed_optimizer(self.optimizer), **packed_dialogues(self.waiting, self.size)}
+
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        return {
+            **optimizer_layouts(self.optimizer, arrays),
+            **dialogue_layouts(self.size, self.actions),
+        }
 
     def _unpack(self, arrays: Arrays) -> None:
         unpack_optimizer(self.optimizer, arrays)

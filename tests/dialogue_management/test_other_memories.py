@@ -1,0 +1,149 @@
+"""Checkpoints whose arrays are not those of their policy are refused before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mwzeval.cli import main
+from mwzeval.dialogue_management.benchmark_run import run
+from mwzeval.dialogue_management.checkpoints import read_checkpoint, write_checkpoint
+from mwzeval.dialogue_management.cross_environment import cross
+from mwzeval.dialogue_management.domain_files import load_domain
+from mwzeval.dialogue_management.policies.learner import Learner, Memory
+from mwzeval.dialogue_management.policies.presets import PRESETS
+from mwzeval.dialogue_management.seated_systems import seated
+from mwzeval.dialogue_management.tasks import task_named
+from mwzeval.dialogue_management.training_job import PROGRESS, Job, do
+from mwzeval.errors import InputError
+
+Array = NDArray[Any]
+LEARNERS = [name for name, preset in PRESETS.items() if preset.learns]
+TASK, OTHER = "Demo-CR-1", "Demo-CR-3"
+SIZE, ACTIONS, EXCHANGES = 5, 3, 10
+
+
+def new(policy: str) -> Learner:
+    """Return a small policy that has learned nothing."""
+    if PRESETS[policy].view == "neural":
+        pytest.importorskip("torch").set_num_threads(1)
+    return PRESETS[policy].learner(SIZE, ACTIONS, seed=1)
+
+
+def let_learn(learner: Learner, dialogues: int) -> None:
+    generator = np.random.default_rng(0)
+    mask = np.ones(ACTIONS, dtype=np.bool_)
+    for _ in range(dialogues):
+        learner.begin()
+        for number in range(EXCHANGES):
+            learner.record(generator.random(SIZE, np.float32), mask, number % ACTIONS, -1.0)
+        learner.end()
+
+
+WAYS: dict[str, Callable[[Array], Array]] = {
+    "longer": lambda array: np.concatenate([array, array]) if array.ndim else np.stack([array] * 2),
+    "flatter": lambda array: array.reshape(-1) if array.ndim != 1 else array[:, np.newaxis],
+    "complex": lambda array: array.astype(np.complex128),
+    "of another type": lambda array: array.astype(
+        np.float16 if array.dtype != np.float16 else "f8"
+    ),
+    "text": lambda array: np.full(array.shape, "x"),
+}
+
+
+def altered(arrays: dict[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Yield arrays of which one is damaged, with what was done to it."""
+    for name, array in arrays.items():
+        yield f"{name} missing", {key: value for key, value in arrays.items() if key != name}
+        for how, change in WAYS.items():
+            yield f"{name} {how}", {**arrays, name: change(array)}
+        if array.dtype == np.int64:
+            yield f"{name} large", {**arrays, name: array + 10**9}
+            yield f"{name} negative", {**arrays, name: array - 10**9}
+    yield "one too many", {**arrays, "kept.other": np.zeros(3), "optimizer.1.2.3": np.zeros(3)}
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "for tests"])
+@pytest.mark.parametrize("policy", LEARNERS)
+def test_a_policy_takes_nothing_but_its_own_memory(policy: str, whole: bool) -> None:
+    learned = new(policy)
+    let_learn(learned, 74)  # so that each has updated its networks, and keeps some dialogues
+    arrays, about = learned.memory(whole=whole)
+    assert not whole or policy == "gp-sarsa" or any("optimizer" in name for name in arrays)
+    learner = new(policy)
+    for how, other in altered(arrays):
+        if whole or how != "one too many":
+            with pytest.raises(ValueError, match=r"missing|expected|kept|not a part|other shapes"):
+                learner.remember(Memory(other, about), whole=whole)
+    if whole and about:
+        wrongs: list[dict[str, Any]] = [{"dialogues": -1}, {"dialogues": "x"}, {"generator": []}]
+        for wrong in wrongs:
+            with pytest.raises((ValueError, TypeError)):
+                learner.remember(Memory(arrays, {**about, **wrong}))
+    learner.remember(Memory(arrays, about), whole=whole)
+    again, _ = learner.memory(whole=whole)
+    assert all(np.array_equal(again[name], array) for name, array in arrays.items())
+    if whole:
+        let_learn(learner, 2)
+
+
+@pytest.mark.parametrize("policy", LEARNERS)
+def test_other_checkpoints_are_told_with_what_to_do(policy: str, tmp_path: Path) -> None:
+    if PRESETS[policy].view == "neural":
+        pytest.importorskip("torch").set_num_threads(1)
+    job = Job(TASK, policy, 0, (2,), tests=1)
+    do(job, tmp_path)
+    progress = job.folder(tmp_path) / PROGRESS
+    model = job.model_file(tmp_path, 2)
+    domain = load_domain("Demo-CR")
+
+    uses: tuple[tuple[Path, str, Callable[[], object]], ...] = (
+        (progress, "same call trains", lambda: do(replace(job, checkpoints=(3,)), tmp_path)),
+        (model, "others are tested", lambda: cross(tmp_path, [job], environments=(1, 3))),
+        (model, "Take another file", lambda: seated(model, domain, task_named(OTHER))),
+    )
+
+    def refused(reason: str) -> None:
+        for file, advice, use in uses:
+            with pytest.raises(InputError, match=reason) as error:
+                use()
+            (problem,) = error.value.problems
+            assert problem.file == str(file)
+            assert advice in problem.message
+
+    for file in (progress, model):
+        whole = read_checkpoint(file)
+        name = min(whole.memory.arrays)
+        arrays = {**whole.memory.arrays, name: np.zeros((7, 7, 7))}
+        write_checkpoint(file, replace(whole, memory=Memory(arrays, whole.memory.about)))
+    refused(r"does not fit \(.* is float64 of shape \(7, 7, 7\), expected")
+    for file in (progress, model):
+        file.write_bytes(file.read_bytes()[:2000])
+    refused("no checkpoint of this program")
+    assert not list(tmp_path.glob("cross/*/*/*.jsonl"))
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_a_bad_checkpoint_does_not_stop_the_other_jobs(
+    processes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([TASK], ["gp-sarsa"], tmp_path, dialogues=[3], seeds=3, tests=2, processes=0)
+    jobs = [Job(TASK, "gp-sarsa", seed, (3, 5), tests=2) for seed in range(3)]
+    for job in jobs[:2]:
+        (job.folder(tmp_path) / PROGRESS).write_bytes(b"PK")
+    command = ["pydial", "run", "--tasks", TASK, "--policies", "gp-sarsa", "--dialogues", "3,5"]
+    command += ["--seeds", "3", "--tests", "2", "--processes", str(processes), "-o", str(tmp_path)]
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    for job in jobs[:2]:
+        assert str(job.folder(tmp_path) / PROGRESS) in told
+    assert [job.is_done(tmp_path) for job in jobs] == [False, False, True]
+    for job in jobs[:2]:
+        (job.folder(tmp_path) / PROGRESS).unlink()
+    assert main(command) == 0
