@@ -8,26 +8,25 @@ are used as they are; only the cache is filled, and only with files whose checks
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Literal
+from typing import Literal
 from urllib.parse import quote
 from uuid import uuid4
 
 from mwzeval.derived import cache_directory, checksums_of, remembered_checksums
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.output import tell
+from mwzeval.transfer import TIMEOUT_SECONDS, transfer
 
 DATA_VARIABLE = "MWZEVAL_DATA"
 OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"
 MIRROR_VARIABLE = "MWZEVAL_MIRROR"
 GITHUB = "https://raw.githubusercontent.com"
-TIMEOUT_SECONDS = 30
 ABANDONED_SECONDS = 600.0
 """A partial download that has not grown for so long belongs to a process that was killed."""
 
@@ -286,7 +285,8 @@ def download(file: PublicFile, folder: Path) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place)
         with partial.open("xb") as stream:
-            _transfer(file, stream)
+            tell(f"downloading {file.local} from {file.url}")
+            transfer(file.url, stream)
             stream.flush()
             os.fsync(stream.fileno())
         found = checksums_of(partial)
@@ -309,16 +309,6 @@ def download(file: PublicFile, folder: Path) -> Path:
         with suppress(OSError):
             partial.unlink()
     return place
-
-
-def _transfer(file: PublicFile, stream: BinaryIO) -> None:
-    from pooch import HTTPDownloader
-
-    tell(f"downloading {file.local} from {file.url}")
-    downloader = HTTPDownloader(
-        progressbar=sys.stderr.isatty(), chunk_size=1 << 16, timeout=TIMEOUT_SECONDS
-    )
-    downloader(url=file.url, output_file=stream, pooch=None)
 
 
 def _remove_abandoned(place: Path) -> None:

@@ -19,7 +19,7 @@ LAYERS = {
     **dict.fromkeys(
         ("files", "streams", "derived", "resources", "data_command", "explanation", "statistics"), 1
     ),
-    **dict.fromkeys(("processes", "reading", "temporary_files"), 0),
+    **dict.fromkeys(("processes", "reading", "temporary_files", "transfer"), 0),
     "tensor_files": 1,
     "benchmark_shapes": 1,
     **dict.fromkeys(

@@ -333,6 +333,8 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(
         ("empty", "not the published one"),
         ("truncated", "cannot download"),
         ("dripping", "cannot download"),
+        ("endless", "not come whole after 0.2 seconds"),
+        ("too large", "larger than 0 MB; MWZEVAL_MAX_SIZE raises the limit"),
         ("404", "the server answered 404"),
         ("503", "the server answered 503"),
         ("closed port", "refused"),
@@ -354,6 +356,12 @@ def test_what_cannot_be_downloaded_leaves_nothing_and_says_what_to_do(
             mirror.serve(file, cut=1)
         case "dripping":
             mirror.serve(file, cut=1 << 16, pause=0.02)
+        case "endless":
+            monkeypatch.setattr("mwzeval.transfer.DOWNLOAD_SECONDS", 0.2)
+            mirror.serve(file, pause=5.0)
+        case "too large":
+            monkeypatch.setenv("MWZEVAL_MAX_SIZE", str(len(CONTENT) - 1))
+            mirror.serve(file)
         case "503":
             mirror.serve(file, status=503)
         case "closed port":

@@ -22,6 +22,9 @@ TURN_KEYS = ("response", "state", "active_domains", "bookings")
 _TURN_KEYS = frozenset(TURN_KEYS)
 BOOKING_KEYS = ("domain", "slots")
 
+LONGEST_RESPONSE = 100_000
+"""Characters; people's longest has a few hundred. Scores take a hundred bytes for each."""
+
 
 class LineForm(NamedTuple):
     """What a line of JSON Lines is: the keys of its dialogue's id and content.
@@ -167,6 +170,8 @@ def _plain_turn(raw: Any) -> Turn | None:
     response, state, active = raw.get("response"), raw.get("state"), raw.get("active_domains")
     if type(response) is not str or ("state" in raw and not _is_plain_state(state)):
         return None
+    if len(response) > LONGEST_RESPONSE:
+        return None
     if "active_domains" in raw:
         if type(active) is not list or not all(type(domain) is str for domain in active):
             return None
@@ -205,6 +210,10 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
             place.error("missing-response", f"the turn has no response{close}", "response")
     elif not isinstance(response, str):
         place.error("shape", f"expected text, {found(response)}", "response")
+        response = None
+    elif len(response) > LONGEST_RESPONSE:
+        message = f"{len(response):,} characters, where a response has at most {LONGEST_RESPONSE:,}"
+        place.error("too-long", message, "response")
         response = None
     for key in raw:
         if key not in TURN_KEYS:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mwzeval.cli import main
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.predictions import read_predictions
+from mwzeval.multiwoz.predictions import Findings, check_dialogues, read_predictions
 from tests.places import ROOT, sample_predictions
 
 ID = "smp0021"  # of 3 turns
@@ -420,3 +420,10 @@ def test_an_unknown_choice_is_refused_with_those_there_are(
         Evaluator(success=True, **options)  # type: ignore[arg-type]
     assert str(caught.value).startswith(message)
     assert "(known: " in str(caught.value)
+
+
+def test_a_response_has_a_length_that_can_be_scored() -> None:
+    findings = Findings("a.json")
+    turns = [{"response": "x" * 100_000}, {"response": "x" * 100_001}]
+    check_dialogues({"sng0073": turns}, findings, need_responses=True)
+    assert [(p.kind, p.turn, p.key) for p in findings.errors] == [("too-long", 1, "response")]
