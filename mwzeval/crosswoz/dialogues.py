@@ -123,7 +123,7 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
     description = plain.get("task description", [])
     if not is_texts(description):
         raise ShapeError(f"task description: expected a list of texts, {found(description)}")
-    return Dialogue(
+    dialogue = Dialogue(
         name=name,
         goal_type=CODE_OF_GOAL_TYPE[kind],
         goal=_goal(plain, "goal"),
@@ -134,6 +134,19 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
             for first in range(0, len(messages), 2)
         ),
     )
+    _check_goals(dialogue)
+    return dialogue
+
+
+def _check_goals(dialogue: Dialogue) -> None:
+    """Check that the user's state and the final goal have the lines of the goal, in its order."""
+    lines = [line[:3] for line in dialogue.goal]
+    if [line[:3] for line in dialogue.final_goal] != lines:
+        raise ShapeError("final_goal: expected the lines of the goal, in its order")
+    for number, exchange in enumerate(dialogue.exchanges):
+        if [line[:3] for line in exchange.user.state] != lines:
+            place = f"turn {2 * number}, user_state"
+            raise ShapeError(f"{place}: expected the lines of the goal, in its order")
 
 
 def goal_from_json(plain: Any) -> Goal:

@@ -152,6 +152,8 @@ def test_logs_of_simulations_are_refused_or_can_be_used(
         ("hotel_db.json", (0, 1), [], 'venue "客栈": expected an object, found a list'),
         ("hotel_db.json", (0, 1, "酒店类型"), "\ud800", "1, 酒店类型: expected text, .*surrogate"),
         ("test.json", ("1", "goal", 0, 3), 5, '"1": goal: expected a line .* found '),
+        ("test.json", ("1", "final_goal", 0), GONE, "final_goal: expected the lines of the goal"),
+        ("test.json", ("1", "messages", 2, "user_state", 0), GONE, "turn 2, user_state: expected"),
         ("test.json", ("1", "goal", 0, 1), "x", 'goal: unknown domain "x"'),
         (
             "test.json",
