@@ -2,6 +2,11 @@
 
 Both are only remembered, never needed: whatever is stale, damaged or unwritable is worked out anew.
 `MWZEVAL_CACHE` names another folder than the user's cache directory.
+
+The seal of a file covers what it is for: the sources' checksums, the revision of the code that
+made it, the version of mwzeval. It proves that a file is whole, not who wrote it: anybody can make
+a seal. Who wrote it is told by the file system: only folders and files are read that belong to the
+user (or to root), and that nobody else can write to.
 """
 
 from __future__ import annotations
@@ -11,6 +16,8 @@ import json
 import logging
 import os
 import re
+import stat
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -186,11 +193,40 @@ _HEADER_BYTES = 4 + 4 + 32
 
 def _unsealed(path: Path, key: str) -> bytes | None:
     try:
-        content = path.read_bytes()
+        reason = _distrust(path.parent.stat())
+        if reason:
+            _tell_once(
+                path.parent,
+                f"the cache folder {path.parent} {reason}, so its files are worked out anew; "
+                f"{CACHE_VARIABLE} can name another folder",
+            )
+            return None
+        with path.open("rb") as stream:
+            reason = _distrust(os.fstat(stream.fileno()))
+            content = stream.read()
     except OSError:
         return None
     body = content[_HEADER_BYTES:]
-    return body if content == _sealed(body, key) else None
+    if not reason and content != _sealed(body, key):
+        reason = "is damaged"
+    if reason:
+        _tell_once(path.parent, f"the cache file {path} {reason}, so it is worked out anew")
+    return None if reason else body
+
+
+def _distrust(status: os.stat_result) -> str | None:
+    """Return why somebody else may have written this file or folder; None when nobody can have.
+
+    Windows has no such owners and modes; there, a user's cache is closed to others from the start.
+    """
+    if sys.platform == "win32":
+        return None
+    if status.st_uid not in (0, os.geteuid()):
+        return "belongs to another user"
+    return _OPEN if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
+
+
+_OPEN = "can be written by others"
 
 
 def _compressed(text: bytes) -> bytes:
@@ -206,29 +242,35 @@ def _decoded(body: bytes) -> Any:
 
 
 def _write(target: Path, content: bytes) -> bool:
+    folder = target.parent
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        reason = _distrust(folder.stat())
+        if reason == _OPEN:
+            folder.chmod(0o700)
+        elif reason:
+            return False  # told when it was to be read
+        # What others left here may be a link, and its mode would be kept.
+        target.unlink(missing_ok=True)
         write_atomically(target, content)
+        target.chmod(0o600)
     except (OSError, MwzevalError) as error:
-        _warn_once(cache_directory(), str(error))
+        _tell_once(
+            cache_directory(),
+            f"the cache folder {cache_directory()} cannot be written, so every start reads all "
+            f"data anew ({error}); {CACHE_VARIABLE} can name another folder",
+        )
         return False
     return True
 
 
-_warned: set[Path] = set()
+_told: set[Path] = set()
 
 
-def _warn_once(folder: Path, reason: str) -> None:
-    if folder in _warned:
-        return
-    _warned.add(folder)
-    logger.warning(
-        "the cache folder %s cannot be written, so every start reads all data anew (%s); "
-        "%s can name another folder",
-        folder,
-        reason,
-        CACHE_VARIABLE,
-    )
+def _tell_once(folder: Path, message: str) -> None:
+    if folder not in _told:
+        _told.add(folder)
+        logger.warning("%s", message)
 
 
 def _tidy(folder: Path, name: str, keep: Path) -> None:

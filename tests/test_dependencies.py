@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import marshal
+import os
 import subprocess
 import sys
 import zipfile
@@ -61,6 +63,17 @@ assert "pkg_resources" not in sys.modules
 @pytest.mark.parametrize("error", ["ModuleNotFoundError", "AttributeError"])
 def test_words_are_cut_without_setuptools_and_with_one_that_breaks(error: str) -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", BROKEN.format(error=error)])
+    assert done.returncode == 0
+
+
+def test_chinese_words_are_not_those_of_a_file_that_others_left(tmp_path: Path) -> None:
+    # jieba itself believes any file of this name in the folder for temporary files.
+    (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我想去": 10**9}, 10**9)))
+    program = (
+        "from mwzeval.crosswoz.word_tokens import words_of; assert len(words_of('我想去')) == 3"
+    )
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment)
     assert done.returncode == 0
 
 

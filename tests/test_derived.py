@@ -24,6 +24,7 @@ from mwzeval.derived import (
     remembered_checksums,
 )
 from mwzeval.errors import DataError
+from mwzeval.version import __version__
 from tests.waiting import HANGING
 
 VALUE = {"goals": [[1, 2.5, None, "é"], {"hotel": True}], "text": "cheap " * 20}
@@ -294,6 +295,119 @@ def test_a_whole_file_under_the_name_of_another_is_rebuilt(own_cache: Path, sour
     derive("test", [source], 2, Build("new"))
     derived_file(own_cache).write_bytes(old)
     assert derive("test", [source], 2, Build("new")) == "new"
+
+
+def resealed(own_cache: Path, source: Path) -> Path:
+    """Put another value into the derived file, with the seal that anybody can make."""
+    derive("test", [source], 1, Build())
+    path = derived_file(own_cache)
+    derive("lie", [source], 1, Build("a lie"))
+    body = derived_file(own_cache, "lie").read_bytes()[40:]
+    # As documented: sha256 over name, revision, version and the checksums of the sources.
+    key = hashlib.sha256(json.dumps(["test", 1, __version__, [sha256("content")]]).encode())
+    digest = hashlib.sha256(key.hexdigest().encode() + b"\0" + body).digest()
+    path.write_bytes(path.read_bytes()[:8] + digest + body)
+    return path
+
+
+def test_a_file_that_only_its_user_can_write_is_trusted(own_cache: Path, source: Path) -> None:
+    """Who can write as the user can do anything; this shows that the lies of below are whole."""
+    path = resealed(own_cache, source)
+    assert derive("test", [source], 1, Build()) == "a lie"
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def by_others(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def by_a_group(path: Path) -> None:
+    path.chmod(0o660)
+
+
+def in_an_open_folder(path: Path) -> None:
+    path.parent.chmod(0o777)
+
+
+def from_another_user(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(path, 12345, -1)
+
+
+def in_a_folder_of_another_user(path: Path) -> None:
+    from_another_user(path.parent)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such owners and modes")
+@pytest.mark.parametrize(
+    ("open_to", "notice", "kept"),
+    [
+        (by_others, "can be written by others", True),
+        (by_a_group, "can be written by others", True),
+        (in_an_open_folder, "derived can be written by others", True),
+        (from_another_user, "belongs to another user", True),
+        (in_a_folder_of_another_user, "derived belongs to another user", False),
+    ],
+)
+def test_what_others_may_have_written_is_worked_out_anew_and_told_once(
+    own_cache: Path,
+    source: Path,
+    caplog: pytest.LogCaptureFixture,
+    open_to: Callable[[Path], None],
+    notice: str,
+    kept: bool,
+) -> None:
+    path = resealed(own_cache, source)
+    open_to(path)
+    with caplog.at_level(logging.WARNING, logger="mwzeval"):
+        build = Build()
+        for _ in range(2):
+            assert derive("test", [source], 1, build) == VALUE
+    assert build.calls == (1 if kept else 2)
+    (record,) = caplog.records
+    assert notice in record.getMessage()
+    if kept:
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert path.stat().st_uid == os.geteuid()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such owners and modes")
+def test_a_memory_that_others_may_have_written_is_not_believed(
+    own_cache: Path, source: Path
+) -> None:
+    put_a_lie(own_cache, source)
+    (memory,) = (own_cache / "checksums").iterdir()
+    memory.chmod(0o622)
+    assert fingerprint(source) == sha256("content")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such owners and modes")
+def test_a_link_that_others_left_in_an_open_folder_is_not_written_through(
+    own_cache: Path, source: Path, tmp_path: Path
+) -> None:
+    path = resealed(own_cache, source)
+    precious = written(tmp_path / "precious", "mine")
+    path.unlink()
+    path.symlink_to(precious)
+    path.parent.chmod(0o777)
+    assert derive("test", [source], 1, Build()) == VALUE
+    assert precious.read_text() == "mine"
+    assert not path.is_symlink()
+
+
+def test_a_damaged_file_is_told(
+    own_cache: Path, source: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    derive("test", [source], 1, Build())
+    derived_file(own_cache).write_bytes(b"damaged")
+    with caplog.at_level(logging.WARNING, logger="mwzeval"):
+        assert derive("test", [source], 1, Build()) == VALUE
+        assert derive("test", [source], 1, Build()) == VALUE
+    (record,) = caplog.records
+    assert "is damaged, so it is worked out anew" in record.getMessage()
 
 
 def test_a_source_that_changes_while_it_is_read_is_not_kept(own_cache: Path, source: Path) -> None:

@@ -8,14 +8,15 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
+from mwzeval.derived import derive
 from mwzeval.libraries import import_without_setuptools, required
 
 REMEMBERED = 2**18
 BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
 """Where jieba divides a text before it looks for words: no word goes beyond such a block."""
-TOKENIZER = "jieba-0.42.1"
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -50,5 +51,14 @@ def _cut() -> Callable[[str], Iterable[str]]:
             import_without_setuptools("jieba._compat")
         jieba: Any = required("jieba", "crosswoz")
     jieba.setLogLevel(logging.WARNING)
-    cut: Callable[[str], Iterable[str]] = jieba.Tokenizer().cut
+    tokenizer = jieba.Tokenizer()
+    # jieba would read them from a file in the folder for temporary files, whoever wrote it.
+    tokenizer.FREQ, tokenizer.total = derive(
+        "jieba-words",
+        [Path(jieba.__file__).with_name(jieba.DEFAULT_DICT_NAME)],
+        jieba.__version__,
+        lambda: tokenizer.gen_pfdict(tokenizer.get_dict_file()),
+    )
+    tokenizer.initialized = True
+    cut: Callable[[str], Iterable[str]] = tokenizer.cut
     return cut
