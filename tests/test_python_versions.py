@@ -7,7 +7,12 @@ Here is what both let pass.
 from __future__ import annotations
 
 import ast
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +56,71 @@ def test_no_record_is_generic() -> None:
 def test_generic_records_are_told_from_others(bases: str, allowed: bool) -> None:
     source = f"def f():\n    class X({bases}):\n        a: int\n"
     assert list(generic_records(source)) == ([] if allowed else ["X"])
+
+
+def interpreter(version: str) -> str:
+    """Return a Python of this version, from the search path or among pyenv's."""
+    found = shutil.which(f"python{version}")
+    root = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    installed = sorted(root.glob(f"{version}.*/bin/python"), reverse=True)
+    usable = [p for p in (*installed, *([found] if found else ())) if _is(str(p), version)]
+    if not usable:
+        pytest.skip(f"there is no Python {version}")
+    return str(usable[0])
+
+
+def _is(program: str, version: str) -> bool:
+    code = "import sys, venv; print('%d.%d' % sys.version_info[:2])"
+    done = subprocess.run([program, "-c", code], capture_output=True, text=True)
+    return done.stdout.strip() == version
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys, mwzeval
+for module in pkgutil.walk_packages(mwzeval.__path__, "mwzeval."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+assert "pkg_resources" not in sys.modules
+"""
+BUILT = ("numpy", "scipy", "rapidfuzz", "levenshtein", "zstandard", "matplotlib", "scikit-learn")
+EXTRAS = "crosswoz,distributed,plot,retrieval,rl"
+CHEAP_TESTS = (
+    "metrics/test_dialogue_acts.py",
+    "golden/test_sample_scores.py",
+    "test_derived.py",
+    "crosswoz/test_rule_tracker.py",
+    "dstc7/test_worked_examples.py",
+    "dialogue_management/test_user.py",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("version", "resolution"),
+    [("3.10", "lowest-direct"), ("3.12", "lowest-direct"), ("3.13", "highest")],
+)
+def test_it_installs_and_runs_without_setuptools(
+    version: str, resolution: str, tmp_path: Path
+) -> None:
+    python = interpreter(version)
+
+    def run(*command: str | Path) -> None:
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            list(map(str, command)), cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+    run(sys.executable, "-m", "venv", tmp_path / "tools")
+    run(tmp_path / "tools/bin/pip", "install", "--quiet", "--disable-pip-version-check", "uv")
+    uv, target = tmp_path / "tools/bin/uv", tmp_path / "venv/bin/python"
+    run(uv, "venv", "--quiet", "--python", python, tmp_path / "venv")
+    install = (uv, "pip", "install", "--quiet", "--python", target)
+    # What has parts in C must come built: a floor that has to be compiled is too low.
+    built = [f"--only-binary={name}" for name in BUILT]
+    run(*install, "--resolution", resolution, *built, f"{ROOT}[{EXTRAS}]")
+    run(target, "-c", "import importlib.util as u; assert not u.find_spec('setuptools')")
+    run(target, "-W", "error::SyntaxWarning:mwzeval", "-c", IMPORT_ALL)
+    run(*install, "hypothesis", "ir-measures", "jsonschema", "pytest")
+    tests = [ROOT / "tests" / name for name in CHEAP_TESTS]
+    run(target, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests)
