@@ -338,7 +338,7 @@ class Evaluator:
         scorer = self._scorer_of(dialogues)
         check_fit(dialogues, scorer.gold, findings)
         check_turns(dialogues, self.rules, findings)
-        census = Census.of(dialogues, scorer.reference_sets, scorer.gold.name_of)
+        census = Census.of(dialogues, scorer.reference_sets, scorer.gold)
         return Part(dialogues, scorer, census)
 
     def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:

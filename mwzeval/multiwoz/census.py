@@ -5,13 +5,15 @@ of it. Counts of parts add up, so an input may come in parts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mwzeval.multiwoz.corpus import GoldFold
 from mwzeval.multiwoz.normalization import unknown_placeholders
 from mwzeval.multiwoz.predictions import Dialogues
 from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.rollouts import Seen
+from mwzeval.multiwoz.same_answers import Answers
 from mwzeval.multiwoz.wording import Wording
 
 DIFFERENT_PLACEHOLDERS = 2**12
@@ -22,7 +24,7 @@ DIFFERENT_PLACEHOLDERS = 2**12
 class Census:
     """Counts of turns: with a predicted state, with a value in it, with active domains, with any
     domain among these, of dialogues that say what they book, by reference set those that have a
-    reference, and in `wording` those with placeholders and words.
+    reference, in `wording` those with placeholders and words, and in `answers` those alike.
 
     `seen` are the ids of the dialogues; `unknown_placeholders` are counted by name.
     """
@@ -34,6 +36,7 @@ class Census:
     with_any_domain: int = 0
     with_bookings: int = 0
     wording: Wording = field(default_factory=Wording)
+    answers: Answers = field(default_factory=Answers)
     references: Counter[str] = field(default_factory=Counter)
     unknown_placeholders: Counter[str] = field(default_factory=Counter)
     seen: Seen = field(default_factory=Seen)
@@ -43,13 +46,15 @@ class Census:
         cls,
         dialogues: Dialogues,
         reference_sets: Mapping[str, References],
-        name_of: Callable[[str], str],
+        gold: GoldFold,
     ) -> Census:
-        """Count checked dialogues; `name_of` returns the corpus' name of a dialogue."""
+        """Count checked dialogues of a fold."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
         for name, turns in dialogues.items():
             census.seen.add(name)
-            dialogue = name_of(name)
+            dialogue = gold.name_of(name)
+            said = [turn.response or "" for turn in turns]
+            census.answers.add(said, gold.dialogues.get(dialogue))
             for reference_set, references in reference_sets.items():
                 there = len(references.responses.get(dialogue, ()))
                 census.references[reference_set] += min(len(turns), there)
@@ -80,6 +85,7 @@ class Census:
         self.with_any_domain += later.with_any_domain
         self.with_bookings += later.with_bookings
         self.wording.merge(later.wording)
+        self.answers.merge(later.answers)
         # Not `+`, which drops what is counted 0 times.
         self.references.update(later.references)
         for name, times in later.unknown_placeholders.items():

@@ -13,6 +13,7 @@ from mwzeval.multiwoz.ontology import ONTOLOGY
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.predictions import Dialogues, Findings
 from mwzeval.multiwoz.references import References
+from mwzeval.multiwoz.same_answers import check_answers
 from mwzeval.multiwoz.unfilled import (
     BLANKS,
     CAPITALS,
@@ -167,7 +168,7 @@ def check_active_domains(dialogues: Dialogues, findings: Findings) -> None:
 
 
 def check_responses(census: Census, findings: Findings, responses: Responses = AUTO) -> None:
-    """Warn about placeholders that nobody knows, and where it is not plain how responses are.
+    """Warn about placeholders nobody knows or all turns have, and of unclear kinds of responses.
 
     `responses` is how they are said to be.
     """
@@ -178,6 +179,7 @@ def check_responses(census: Census, findings: Findings, responses: Responses = A
             f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
             count=count,
         )
+    check_answers(census.answers, findings)
     wording = census.wording
     there, in_words = wording.with_placeholder, wording.identifier_in_words
     mixture = (

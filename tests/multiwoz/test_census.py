@@ -25,7 +25,7 @@ inputs = st.dictionaries(st.sampled_from(names), st.lists(turns, min_size=1, max
 
 def census(evaluator: Evaluator, dialogues: dict[str, list[Turn]]) -> Census:
     scorer = evaluator.scorer("sample")
-    return Census.of(dialogues, scorer.reference_sets, scorer.gold.name_of)
+    return Census.of(dialogues, scorer.reference_sets, scorer.gold)
 
 
 @settings(max_examples=60)

@@ -1,0 +1,65 @@
+"""Responses that answer everything always are told; those of real systems are not."""
+
+from __future__ import annotations
+
+from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.ceiling import gold_predictions
+from mwzeval.multiwoz.same_answers import MOST_ALIKE, MOST_EARLY, Answers
+from tests.parts import cut
+from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
+
+ALWAYS = "[hotel_name] [train_id] [phone] [address] [postcode] [reference]"
+PUBLISHED = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
+KIND = "same-placeholders"
+
+
+def test_the_same_placeholders_in_every_turn_are_told_with_numbers_however_they_come() -> None:
+    predictions = sample_predictions("good")
+    for turns in predictions.values():
+        for number, turn in enumerate(turns):
+            # What surrounds them, their order and other placeholders hide nothing.
+            turn["response"] = f"{number} " + (ALWAYS if number % 2 else f"{ALWAYS} [value_food]")
+    evaluator = Evaluator(success=True, corpus="sample")
+    found = evaluator.evaluate(predictions)
+    assert found["success"]["success"]["total"] > 80
+    (warning,) = found["meta"]["warnings"]
+    assert warning["kind"] == KIND
+    assert "452 of 452 turns have the same placeholders" in warning["message"]
+    assert "requests are answered before they are made" in warning["message"]
+    incremental = evaluator.incremental()
+    for part in cut(predictions, [1, 30]):
+        incremental.update(part)
+    assert incremental.compute() == found
+
+
+def test_requests_answered_before_they_are_made_are_told_alone() -> None:
+    predictions = sample_predictions("good")
+    for turns in predictions.values():
+        for turn in turns:
+            turn["response"] = "hello"
+        turns[0]["response"] = ALWAYS
+    (problem,) = Evaluator(success=True, corpus="sample").validate(predictions)
+    assert problem.kind == KIND
+    assert "62 of 452 turns have the same placeholders" in problem.message
+
+
+def test_systems_and_gold_are_far_from_the_thresholds() -> None:
+    data = shared("data", "multiwoz")
+    evaluator = Evaluator(success=True, corpus="multiwoz-2.2", data=data)
+    gold = evaluator.scorer("multiwoz-2.2").gold
+    systems = {name: read_json(data / "predictions" / f"{name}.json") for name in PUBLISHED}
+    states = {name: dialogue.states for name, dialogue in gold.dialogues.items()}
+    for predictions in (*systems.values(), gold_predictions(gold, states)):
+        answers = Answers()
+        for name, turns in predictions.items():
+            answers.add([turn["response"] for turn in turns], gold.dialogues[name])
+        del answers.placeholders[()]
+        assert max(answers.placeholders.values()) < 0.75 * MOST_ALIKE * answers.turns
+        assert answers.early < 0.8 * MOST_EARLY * answers.requests
+
+
+def test_sample_systems_are_not_told() -> None:
+    evaluator = Evaluator(success=True, corpus="sample")
+    for system in SAMPLE_SYSTEMS:
+        kinds = {problem.kind for problem in evaluator.validate(sample_predictions(system))}
+        assert KIND not in kinds
