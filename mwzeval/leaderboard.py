@@ -29,11 +29,15 @@ COVERAGE = ("n", "turns")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One system of a table; `figures` has those that were published, and the combined score."""
+    """One system of a table; `figures` has those that were published, and the combined score.
+
+    `note` says what is known to be wrong with the published figures.
+    """
 
     system: str
     figures: Mapping[str, float]
     paper: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,7 @@ def read_leaderboard(path: Path) -> Leaderboard:
 def _published(plain: Mapping[str, Any]) -> Published:
     figures = {name: plain[name] for name in (*RATES, "bleu", *RICHNESS) if name in plain}
     figures["combined"] = float(combined(*(figures[name] for name in (*RATES, "bleu"))))
-    return Published(plain["system"], figures, plain.get("paper"))
+    return Published(plain["system"], figures, plain.get("paper"), plain.get("note"))
 
 
 def _combined(published: Published) -> float:

@@ -34,6 +34,7 @@ LABELS = {
 PLACES = {"inform": 1, "success": 1, "combined": 1, "num_unigrams": 0, "num_trigrams": 0}
 SIMILAR = "≈"
 OURS = "» "
+NOTED = "†"
 
 
 def leaderboard_document(
@@ -46,7 +47,7 @@ def leaderboard_document(
     return Document(
         heading=(_conditions(board),),
         sheets=tuple(_sheet(standing, board, system) for standing in standings),
-        notes=tuple(_notes(board, system, cautions)),
+        notes=(*_notes(board, system, cautions), *_notes_of_systems(standings)),
         records=tuple(record for standing in standings for record in _records(standing, system)),
         plain={
             "schema": SCHEMA,
@@ -82,13 +83,22 @@ def _notes(board: Leaderboard, system: Candidate | None, cautions: Sequence[str]
     yield from cautions
 
 
+def _notes_of_systems(standings: Sequence[Standing]) -> Iterator[str]:
+    """Yield what is known to be wrong with published figures, under the mark of the system."""
+    for standing in standings:
+        for neighbour in standing.neighbours:
+            if neighbour.published.note:
+                yield f"{NOTED} {neighbour.published.system}: {neighbour.published.note}"
+
+
 def _sheet(standing: Standing, board: Leaderboard, system: Candidate | None) -> Sheet:
     columns = (*COMPARED, *RICHNESS)
     rows: list[list[Cell | str]] = []
     for place, neighbour in enumerate(standing.neighbours):
         if place == standing.above and system is not None:
             rows += _own_rows(system, columns)
-        name = neighbour.published.system
+        published = neighbour.published
+        name = published.system + (f" {NOTED}" if published.note else "")
         cells = [
             Cell(_shown(neighbour.published, column), mark=_mark(column in neighbour.similar))
             for column in columns
@@ -141,6 +151,7 @@ def _rows(standing: Standing, system: Candidate | None) -> Iterator[Mapping[str,
             "system": neighbour.published.system,
             "published": True,
             "paper": neighbour.published.paper,
+            "note": neighbour.published.note,
             "figures": {
                 name: {"value": value, "low": None, "high": None}
                 for name, value in neighbour.published.figures.items()
