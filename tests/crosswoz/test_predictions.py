@@ -326,7 +326,8 @@ def test_a_file_in_gbk_is_recognised(tmp_path: Path) -> None:
     assert "iconv" in problem.message
     path.write_bytes(b'{"1": "\xff\xfe\xff"}')
     (problem,) = validate(path, GOLD)
-    assert problem.kind == "not-json"
+    assert problem.kind == "not-utf8"
+    assert "GBK" not in problem.message
 
 
 @pytest.mark.parametrize(
