@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mwzeval.dialogue_management.database import UNAVAILABLE
-from mwzeval.dialogue_management.ontology import NAME, RESERVED, Ontology
+from mwzeval.dialogue_management.ontology import NAME, RESERVED, Ontology, has_controls
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files import RepeatedKeys, read_json
 from mwzeval.reading import check_size
@@ -53,8 +53,8 @@ def _sqlite_rows(file: Path, domain: str) -> list[Any]:
             cursor = connection.execute(f'SELECT * FROM "{quoted}" ORDER BY rowid')
             columns = [column[0] for column in cursor.description]
             return [dict(zip(columns, row, strict=True)) for row in cursor]
-    except sqlite3.Error as error:
-        raise wrong(f"cannot be read as SQLite: {error}") from None
+    except (sqlite3.Error, UnicodeError) as error:  # names of tables and columns are decoded, too
+        raise wrong(f"cannot be read as SQLite: {shorten(str(error), 200)}") from None
 
 
 def checked_rows(
@@ -113,6 +113,8 @@ def _row_problems(
             yield wrong(f"expected a text, got {shorten(repr(value))}", str(slot))
         elif not value.strip() and (slot == NAME or slot in valued):
             yield wrong('the value is empty; write "not available" where it is unknown', slot)
+        elif has_controls(value):
+            yield wrong(f'"{shorten(value)}" has control characters or half a character', slot)
         elif slot == NAME and value.lower() in RESERVED:
             yield wrong(f'"{value}" has a meaning of its own and cannot be a name', slot)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -68,6 +69,11 @@ class Ontology:
         return {slot: (*values, DONTCARE) for slot, values in self.informable.items()}
 
 
+def has_controls(text: str) -> bool:
+    """Tell whether a text has what cannot stand in an act, be shown or be written as UTF-8."""
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
 def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> Ontology:
     """Return the ontology of a public `…-rules.json`. Raises `InputError` with every problem."""
     problems: list[Problem] = []
@@ -79,6 +85,10 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         if repeated := ", ".join(shorten(text) for text in sorted(texts)):
             wrong(f"given more than once: {repeated}", key)
 
+    def tell_controls(texts: Iterable[str], key: str | None) -> None:
+        for text in filter(has_controls, texts):
+            wrong(f'"{shorten(text)}" has control characters or half a character', key)
+
     def texts(value: Any, key: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             wrong("expected a list of texts", key)
@@ -88,6 +98,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         tell_repeated((text for text, number in Counter(value).items() if number > 1), key)
         if any(not text.strip() for text in value):
             wrong("one of the texts is empty", key)
+        tell_controls(value, key)
         return tuple(value)
 
     if not isinstance(plain, Mapping):
@@ -104,6 +115,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     for each, key_of_it in ((plain, None), (slots, "informable")):
         if isinstance(each, RepeatedKeys):
             tell_repeated(each.repeated, key_of_it)
+    tell_controls(slots, "informable")
     informable = {slot: texts(values, f"informable.{slot}") for slot, values in slots.items()}
     for slot, values in informable.items():
         for value in values:
@@ -133,6 +145,8 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     entity_type = plain.get("type", "")
     if not isinstance(entity_type, str) or not entity_type:
         wrong("expected the word for an entity", "type")
+    else:
+        tell_controls([entity_type], "type")
     methods = texts(plain.get("method", list(METHODS)), "method")
     discourse_acts = texts(plain.get("discourseAct", list(DISCOURSE_ACTS)), "discourseAct")
     for key, known, given in (

@@ -235,3 +235,36 @@ def test_databases_may_have_any_name_that_files_have(tmp_path: Path) -> None:
         connection.execute(f"CREATE TABLE venues ({', '.join(COLUMNS)})")
     with pytest.raises(InputError, match="there are no entities"):
         read_domain(ontology_file, database)
+
+
+@pytest.mark.parametrize(
+    "broken", [b"venues", b"area", b"riverside"], ids=["table", "slot", "text"]
+)
+def test_broken_text_in_a_database_is_told(broken: bytes, tmp_path: Path) -> None:
+    ontology_file, _ = written(tmp_path, ONTOLOGY, ROWS)
+    database = tmp_path / "own.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE venues (name, area)")
+        connection.execute("INSERT INTO venues VALUES ('riverside', 'north')")
+    raw = database.read_bytes()
+    assert broken in raw
+    database.write_bytes(raw.replace(broken, b"\xff\xc3" + broken[2:]))
+    with pytest.raises(InputError, match=r"own\.db: cannot be read as SQLite: .*"):
+        read_domain(ontology_file, database, "Cafes")
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "a\x00b", "a\nb", "\x1b[2J"])
+def test_text_that_cannot_be_shown_is_told(odd: str, tmp_path: Path) -> None:
+    ontology: dict[str, Any] = changed(ONTOLOGY, type=odd)
+    ontology["informable"] |= {"area": ["north", odd], odd: ["x", "y"]}
+    with pytest.raises(InputError) as error:
+        read_domain(*written(tmp_path, ontology, [*ROWS[:-1], {**ROWS[-1], "name": odd}]))
+    told = [p for p in error.value.problems if "control characters" in p.message]
+    assert [p.key for p in told if p.kind == "ontology"] == [
+        "informable",
+        "informable.area",
+        "type",
+    ]
+    assert [p.key for p in told if p.kind == "entities"] == ["name"]
+    assert str(error.value).isprintable() or "\n" in str(error.value)
+    str(error.value).encode()
