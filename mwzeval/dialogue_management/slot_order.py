@@ -6,11 +6,10 @@ every run, so it is part of the benchmark: of equally probable slots it says whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 
 Slots = tuple[str, ...]
-SlotOrder = Callable[[Slots], Slots]
 _ALL_BITS = 2**64 - 1
 _SMALLEST = 8
 

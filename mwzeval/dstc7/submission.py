@@ -25,8 +25,6 @@ from mwzeval.reading import is_zip
 LONGEST_RANKING = 200_000
 """More than the largest pool has candidates; of these the first hundred count."""
 
-EXAMPLE_KEYS = ("example-id", "candidate-ranking")
-ENTRY_KEYS = ("candidate-id", "confidence")
 _NUMBERS = frozenset({float, int})
 
 

@@ -24,9 +24,6 @@ _INWARD = re.compile(r"[0-9][a-z]{2}")
 _TRAIN = re.compile(r"tr[0-9]{2,5}")
 _REFERENCE = re.compile(r"(?=[a-z]*[0-9])[a-z0-9]{8}")
 _LOOSE_REFERENCE = re.compile(r"[a-z0-9]{5,12}")
-_CUES = frozenset(
-    {"reference", "ref", "ref#", "confirmation", "number", "code", "refnum", "references"}
-)
 _BETWEEN = frozenset({"is", ":", "#", "number", "of", "code", "-", "are", ".", "now", "no"})
 REFERENCE_LENGTH = 8
 _IN_WORDS = re.compile(
