@@ -1,0 +1,75 @@
+"""Runs command lines one after the other, each in a process of its own with limits.
+
+Reads lines of JSON, `{"call": [...], "output": folder}`, and answers each with a line: exit code,
+what was said on standard error, and whether a limit was hit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+SECONDS = 20
+BYTES = 10**9
+"""Of data; what libraries map when they are imported is not counted."""
+
+
+def run(call: list[str]) -> int:
+    from mwzeval.cli import main
+
+    try:
+        return main(call)
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+        return 99
+
+
+def in_child(call: list[str], heard: Path) -> None:
+    """Never returns."""
+    os.setsid()
+    for number, name in ((1, heard.with_suffix(".out")), (2, heard)):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    signal.alarm(3 * SECONDS)  # for what waits: more, as others use the machine too
+    code = 98
+    try:
+        code = run(call)
+        sys.stderr.flush()
+        sys.stdout.flush()
+    finally:
+        os._exit(code)
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    for name in ("cli", "evaluator", "commands.evaluate", "multiwoz.predictions"):
+        import_module(f"mwzeval.{name}")
+    for line in sys.stdin:
+        asked: dict[str, Any] = json.loads(line)
+        heard = Path(asked["heard"])
+        child = os.fork()
+        if not child:
+            in_child(asked["call"], heard)
+        _, status, used = os.wait4(child, 0)
+        said = heard.read_text(encoding="utf-8", errors="replace")
+        answer = {
+            "code": os.waitstatus_to_exitcode(status),
+            "said": said,
+            "seconds": used.ru_utime + used.ru_stime,
+        }
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

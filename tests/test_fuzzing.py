@@ -1,0 +1,265 @@
+"""Every reader of every benchmark, fed with damaged files, in a process with limits.
+
+One rule: what cannot be read ends in an error that names its place, with exit code 2, within 20
+seconds of computing and 1 GB, and nothing is written. A new reader is a new row of `READERS`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+import zstandard
+
+from tests import fuzzing_child
+from tests.mutations import MUTATIONS, SPECIAL, special
+from tests.places import ROOT
+
+EACH = int(os.environ.get("MWZEVAL_FUZZING", "27"))
+"""Damaged files for each reader."""
+
+GOOD = "predictions/sample-good.json"
+SAMPLE = "evaluate -bsrd -q --corpus sample"
+CROSSWOZ = "evaluate --benchmark crosswoz -q"
+UBUNTU = "evaluate --benchmark dstc7-ubuntu-1 -q"
+OVERLAP = "predictions/dstc7-overlap/Ubuntu_subtask_1.json"
+TARGETS = "data/dstc7/ubuntu_responses_subtask_1.tsv"
+DIALOGUES = "data/dstc7/ubuntu_test_subtask_1.json"
+RANK = "dstc7 predict --baseline tfidf -o OUT/Ubuntu_subtask"
+SIMULATE = "crosswoz simulate -q --level text --per-type 1 --revision sample -o OUT/log.jsonl"
+
+
+class Reader(NamedTuple):
+    """A file of the repository, a command that reads it, and how it is changed before.
+
+    In the command FILE is the file, OUT a folder that is empty, and any other path that of a copy
+    of the repository's data. `place` is where the file goes in that copy; None: where it is.
+    """
+
+    file: str
+    command: str
+    prepare: Callable[[bytes], bytes] = bytes
+    place: str | None = None
+
+
+def as_lines(raw: bytes) -> bytes:
+    return "\n".join(
+        json.dumps({"dialogue": name, "turns": turns}) for name, turns in json.loads(raw).items()
+    ).encode()
+
+
+def zipped(name: str) -> Callable[[bytes], bytes]:
+    def pack(raw: bytes) -> bytes:
+        import io
+
+        archive = io.BytesIO()
+        with ZipFile(archive, "w", ZIP_DEFLATED) as members:
+            members.writestr(name, raw)
+        return archive.getvalue()
+
+    return pack
+
+
+def as_run(raw: bytes) -> bytes:
+    return b"1 Q0 A 1 0.5 x\n1 Q0 B 2 0.25 x\n2 Q0 C 1 0.1 x\n"
+
+
+def as_qrels(raw: bytes) -> bytes:
+    return b"1 0 A 1\n1 0 B 0\n2 0 NONE 1\n"
+
+
+EPISODE = b"""\
+{"task": "Demo-CR-1", "seed": 1, "dialogue": 0, "success": true, "exchanges": 4, "reward": 16.0}
+{"task": "Demo-CR-1", "seed": 1, "dialogue": 1, "success": false, "exchanges": 25, "reward": -25}
+"""
+
+
+def as_episodes(raw: bytes) -> bytes:
+    return EPISODE
+
+
+READERS: dict[str, Reader] = {
+    "predictions": Reader(GOOD, f"{SAMPLE} FILE -o OUT/o.json"),
+    "predictions in lines": Reader(GOOD, f"{SAMPLE} FILE -o OUT/o.json", as_lines, "p.jsonl"),
+    "packed predictions": Reader(
+        GOOD, f"{SAMPLE} FILE -o OUT/o.json", zstandard.compress, "p.json.zst"
+    ),
+    "a shard": Reader(GOOD, f"{SAMPLE} --shards FILE -o OUT/o.json", as_lines, "p.jsonl"),
+    "a baseline": Reader(
+        GOOD, f"{SAMPLE} predictions/sample-no-phone.json --fail-below FILE -o OUT/o.json"
+    ),
+    "responses in words": Reader(
+        "predictions/sample-lexicalized.json",
+        "delexicalize --corpus sample FILE -o OUT/o.json --mentions OUT/m.jsonl",
+    ),
+    "a report": Reader(
+        "predictions/README.md",
+        "leaderboard --report FILE",
+        lambda raw: b'{"inform": 90.0, "success": 80.0, "bleu": {"mwz22": 18.0}}',
+        "r.json",
+    ),
+    "a venue table": Reader(
+        "data/sample/db/hotel_db.json", f"{SAMPLE} {GOOD} --data data/sample -o OUT/o.json"
+    ),
+    "dialogues of 2.2": Reader(
+        "data/sample/data/MultiWOZ_2.2/test/dialogues_001.json",
+        f"{SAMPLE} {GOOD} --data data/sample -o OUT/o.json",
+    ),
+    "data.json": Reader(
+        "data/sample/data/MultiWOZ_2.1/data.json",
+        f"{SAMPLE} {GOOD} --data data/sample -o OUT/o.json",
+    ),
+    "data.json.zip": Reader(
+        "data/sample/data/MultiWOZ_2.1/data.json",
+        f"{SAMPLE} {GOOD} --data data/sample -o OUT/o.json",
+        zipped("data.json"),
+        "data/sample/data/MultiWOZ_2.1/data.json.zip",
+    ),
+    "CrossWOZ states": Reader("predictions/crosswoz-sample-dst.json", f"{CROSSWOZ} FILE -o OUT/o"),
+    "CrossWOZ acts": Reader("predictions/crosswoz-sample-nlu.json", f"{CROSSWOZ} FILE -o OUT/o"),
+    "CrossWOZ systems": Reader("predictions/crosswoz-sample-e2e.json", f"{CROSSWOZ} FILE -o OUT/o"),
+    "CrossWOZ simulations": Reader(
+        "predictions/crosswoz-sample-simulation.jsonl", f"{CROSSWOZ} FILE -o OUT/o"
+    ),
+    "CrossWOZ templates": Reader(
+        "data/crosswoz/templates/manual_user_template_nlg.json",
+        f"{SIMULATE} --templates data/crosswoz/templates",
+    ),
+    "CrossWOZ templates in a zip": Reader(
+        "data/crosswoz/templates/manual_user_template_nlg.json",
+        f"{SIMULATE} --templates FILE",
+        zipped("manual_user_template_nlg.json"),
+        "t.zip",
+    ),
+    "a CrossWOZ corpus": Reader(
+        "data/crosswoz/sample/test.json",
+        f"{CROSSWOZ} predictions/crosswoz-sample-dst.json --data data/crosswoz/sample -o OUT/o",
+    ),
+    "a CrossWOZ table": Reader(
+        "data/crosswoz/sample/database/hotel_db.json", f"{SIMULATE} --data data/crosswoz/sample"
+    ),
+    "a submission": Reader(OVERLAP, f"{UBUNTU} FILE --targets {TARGETS} -o OUT/o"),
+    "targets": Reader(TARGETS, f"{UBUNTU} {OVERLAP} --targets FILE -o OUT/o"),
+    "DSTC7 dialogues": Reader(
+        DIALOGUES, f"{UBUNTU} {OVERLAP} --targets {TARGETS} --dialogues FILE -o OUT/o"
+    ),
+    "DSTC7 dialogues to rank": Reader(DIALOGUES, f"{RANK}_1.json FILE"),
+    "a pool": Reader(
+        "data/dstc7/ubuntu_subtask_2_candidates.tsv",
+        f"{RANK}_2.json data/dstc7/ubuntu_test_subtask_2.json --pool FILE",
+    ),
+    "man pages": Reader(
+        "data/dstc7/man_pages.jsonl", f"{RANK}_5.json {DIALOGUES} --knowledge FILE"
+    ),
+    "courses": Reader(
+        "data/dstc7/course-info.json",
+        "dstc7 predict --baseline tfidf data/dstc7/advising_test_subtask_1.json "
+        "--knowledge FILE -o OUT/Advising_subtask_5_case1.json",
+    ),
+    "a run": Reader(TARGETS, "dstc7 convert FILE --to submission -o OUT/o", as_run, "run.txt"),
+    "qrels": Reader(TARGETS, "dstc7 convert FILE --to targets -o OUT/o", as_qrels, "qrels.txt"),
+    "episodes": Reader(
+        GOOD, "evaluate --benchmark pydial -q FILE -o OUT/o", as_episodes, "e.jsonl"
+    ),
+    "a policy": Reader(GOOD, "pydial play Demo-CR-1 --policy FILE", as_lines, "policy.npz"),
+    "a tagger": Reader(
+        "data/crosswoz/sample/test.json",
+        "crosswoz nlu predict FILE --revision sample -o OUT/o",
+        place="nlu.safetensors",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Callable[[list[str], Path], dict[str, Any]]]:
+    with subprocess.Popen(
+        [sys.executable, fuzzing_child.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked, answers = process.stdin, process.stdout
+
+        def ask(call: list[str], heard: Path) -> dict[str, Any]:
+            print(json.dumps({"call": call, "heard": str(heard)}), file=asked, flush=True)
+            answer: dict[str, Any] = json.loads(answers.readline())
+            return answer
+
+        yield ask
+        asked.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    for folder in ("data", "predictions"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    return tmp_path
+
+
+def call_of(reader: Reader, world: Path, out: Path) -> list[str]:
+    file = world / (reader.place or reader.file)
+    words = reader.command.replace("FILE", str(file)).split()
+    words = [str(world / w) if w.startswith(("data/", "predictions/")) else w for w in words]
+    return [word.replace("OUT", str(out)) for word in words]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits as Linux has them")
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_files_end_in_an_error_with_a_place(
+    name: str, child: Callable[[list[str], Path], dict[str, Any]], world: Path
+) -> None:
+    reader = READERS[name]
+    whole = reader.prepare((world / reader.file).read_bytes())
+    place = world / (reader.place or reader.file)
+    if reader.place is not None and reader.place.endswith("data.json.zip"):
+        (world / reader.file).unlink()
+    rng = Random(name)
+    out, heard = world / "out", world / "heard"
+    wrong: dict[str, str] = {}
+    for number in range(EACH + len(SPECIAL)):
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        elif place.is_dir():
+            place.rmdir()
+        if number < EACH:
+            mutate = MUTATIONS[number % len(MUTATIONS)]
+            what = f"{number} ({mutate.__name__})"
+            place.write_bytes(mutate(whole, rng))
+        else:
+            what = SPECIAL[number - EACH]
+            place.write_bytes(whole)
+            special(place, what)
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        answer = child(call_of(reader, world, out), heard)
+        if answer["code"] == 0:
+            continue  # no harm was done
+        # A prompt may have been printed before; the error comes last.
+        said: str = answer["said"]
+        faults = [
+            *([f"exit code {answer['code']}"] if answer["code"] != 2 else []),
+            *(["a traceback"] if "Traceback" in said else []),
+            *(["no error"] if "error: " not in said else []),
+            *(["no place"] if place.name not in said and place.parent.name not in said else []),
+            *(
+                [f"written: {sorted(path.name for path in out.iterdir())}"]
+                if any(out.iterdir())
+                else []
+            ),
+        ]
+        if faults:
+            wrong[what] = f"{', '.join(faults)}: {said.strip()[-400:]}"
+    assert not wrong, "\n\n".join(f"{what}: {fault}" for what, fault in wrong.items())
