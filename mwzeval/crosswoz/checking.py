@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mwzeval.collector import no_garbage_collection
 from mwzeval.crosswoz.coverage import check_all
+from mwzeval.crosswoz.dialogues import State
 from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.predictions import Predictions, check_predictions, read_predictions
@@ -98,9 +100,26 @@ def check(predictions: Any, gold: Gold, options: Options, findings: Findings) ->
         check_services(typed, gold, findings)
         if findings.errors:
             return None
+        _note_empty(typed, findings)
         note_spelling(typed, gold.fold, tracks, findings)
     scores = tuple(scores_of(track, typed, gold, conditioning) for track in tracks)
     return Checked(gold, typed, tracks, scores, conditioning, tuple(findings.warnings))
+
+
+def _note_empty(predictions: Predictions, findings: Findings) -> None:
+    """Warn about what is predicted for every exchange, and is empty in all of them."""
+    exchanges = [exchange for of in predictions.dialogues.values() for exchange in of]
+    states = [exchange.state for exchange in exchanges]
+    if states and not any(state is None or any(map(any, _values(state))) for state in states):
+        findings.warning("empty-states", f"the states of all {len(states)} exchanges are empty")
+    for key in ("user_acts", "system_acts", "system_acts_nlu"):
+        acts = [getattr(exchange, key) for exchange in exchanges]
+        if acts and not any(of is None or len(of) for of in acts):
+            findings.warning("empty-acts", f"{key} of all {len(acts)} exchanges are empty")
+
+
+def _values(state: State) -> Iterator[Iterable[str]]:
+    return (slots.values() for slots in state.values())
 
 
 def _tracks(predictions: Predictions, options: Options, findings: Findings) -> tuple[Track, ...]:
