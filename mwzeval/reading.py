@@ -117,7 +117,8 @@ def read_model(path: str | Path) -> bytes:
             raise unreadable(name, "it is not a file")
         if status.st_size > limit:
             raise too_large(name, limit=limit)
-        return stream.read(limit)
+        # Not `limit`, for which room would be made whatever the file has.
+        return stream.read(status.st_size)
 
 
 def check_size(path: str | Path) -> None:

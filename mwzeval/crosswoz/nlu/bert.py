@@ -82,7 +82,7 @@ def load_bert(folder: str | Path) -> JointNlu:
     arrays, about = read_arrays(file, KIND)
     try:
         settings = NluSettings(**about["settings"])
-        labels = Labels(tuple(about["tags"]), tuple(about["classes"]))
+        labels = Labels.checked(about["tags"], about["classes"])
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
         config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True)
         network = bert_network(

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mwzeval.crosswoz.acts import INFORM, RECOMMEND, SEPARATOR, Act, Acts, parse_act
 from mwzeval.crosswoz.dialogues import Dialogue
+from mwzeval.crosswoz.file_shapes import ShapeError, checked_acts, is_texts
 from mwzeval.crosswoz.names import NOTHING
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 
@@ -54,6 +56,13 @@ class Labels:
         tags = [OUTSIDE, *(mark + kind for kind in sorted(kinds) for mark in (BEGIN, INSIDE))]
         classes = {spelling for example in examples for spelling in example.classes}
         return cls(tuple(tags), tuple(sorted(classes)))
+
+    @classmethod
+    def checked(cls, tags: Any, classes: Any) -> Labels:
+        """Return the labels that a file has. Raises `ValueError` for what are none."""
+        if not is_texts(tags):
+            raise ShapeError("tags: expected a list of texts")
+        return cls(tuple(tags), checked_acts(classes))
 
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
         """Return the acts of an utterance by the numbers of its tags and classes, in order."""

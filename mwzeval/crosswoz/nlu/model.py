@@ -99,7 +99,7 @@ def load_tagger(path: str | Path) -> JointNlu:
     arrays, about = read_arrays(file, KIND)
     try:
         settings = NluSettings(**about["settings"])
-        labels = Labels(tuple(about["tags"]), tuple(about["classes"]))
+        labels = Labels.checked(about["tags"], about["classes"])
         network = character_network(about["characters"], labels, settings)
         set_weights(network, arrays)
     except (LookupError, TypeError, ValueError, RuntimeError, UsageError) as error:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mwzeval.crosswoz.dialogues import Dialogue
 from mwzeval.crosswoz.nlu.bert import load_bert, train_bert
 from mwzeval.crosswoz.nlu.examples import utterances
-from mwzeval.crosswoz.nlu.model import MODEL_FILE, JointNlu, load_tagger
+from mwzeval.crosswoz.nlu.model import KIND, MODEL_FILE, JointNlu, load_tagger
 from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.crosswoz.nlu.training import CHECKPOINT_FILE, Watch, train_tagger
 from mwzeval.crosswoz.normalization import comparable
 from mwzeval.errors import InputError, UsageError
+from mwzeval.tensor_files import read_arrays, write_arrays
 from tests.crosswoz.real_data import fold
 
 pytest.importorskip("torch")
@@ -143,6 +145,13 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(InputError):
         load_tagger(tmp_path / "model")
+    train_tagger(some(1), tmp_path / "other", SMALL)
+    arrays, about = read_arrays(tmp_path / "other" / MODEL_FILE, KIND)
+    damages: list[dict[str, Any]] = [{"classes": ["a"]}, {"tags": [[]]}, {"settings": 1}]
+    for odd in damages:
+        write_arrays(file, KIND, arrays, {**about, **odd})
+        with pytest.raises(InputError, match="damaged"):
+            load_tagger(file)
     file.write_bytes(b"PK\x03\x04 a pickle of PyTorch")
     with pytest.raises(InputError, match="not opened"):
         load_tagger(file)
