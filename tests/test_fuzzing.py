@@ -105,7 +105,7 @@ READERS: dict[str, Reader] = {
         "predictions/README.md",
         "leaderboard --report FILE",
         lambda raw: b'{"inform": 90.0, "success": 80.0, "bleu": {"mwz22": 18.0}}',
-        "r.json",
+        "report.json",
     ),
     "a venue table": Reader(
         "data/sample/db/hotel_db.json", f"{SAMPLE} {GOOD} --data data/sample -o OUT/o.json"
@@ -245,15 +245,15 @@ def test_damaged_files_end_in_an_error_with_a_place(
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
         answer = child(call_of(reader, world, out), heard)
-        if answer["code"] == 0:
-            continue  # no harm was done
+        if answer["code"] == 0 or (answer["code"] == 1 and answer["said"].startswith("failed: ")):
+            continue  # no harm was done, or only scores are lower
         # A prompt may have been printed before; the error comes last.
         said: str = answer["said"]
         faults = [
             *([f"exit code {answer['code']}"] if answer["code"] != 2 else []),
             *(["a traceback"] if "Traceback" in said else []),
             *(["no error"] if "error: " not in said else []),
-            *(["no place"] if place.name not in said and place.parent.name not in said else []),
+            *(["no place"] if place.stem not in said and place.parent.name not in said else []),
             *(
                 [f"written: {sorted(path.name for path in out.iterdir())}"]
                 if any(out.iterdir())
