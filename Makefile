@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: evaluate test nightly lint unit bench clean
+.PHONY: evaluate test test-all nightly lint unit bench clean
 
 .venv/installed: pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
@@ -17,14 +17,22 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# A file of tests stays in one process: what its tests share is computed once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The gate before every commit: each figure on one system, each property on some examples.
 unit: .venv/installed
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(PYTEST) -m "not slow and not exhaustive"
 
 test: lint unit
 
+# The same for every system, format and seed, with four times as many examples.
+test-all: lint
+	$(PYTEST) -m "not slow" --hypothesis-profile exhaustive
+
 # What takes minutes: figures over many seeds. Every night, and before a release.
 nightly: .venv/installed
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(PYTEST) -m slow --hypothesis-profile exhaustive
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks

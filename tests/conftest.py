@@ -1,23 +1,51 @@
-"""Every test run has a cache of its own, and no network."""
+"""Every run has a cache of its own and no network, and says in the end what it skipped."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from mwzeval.evaluator import Evaluator
+from tests.examples import QUICK, USUAL
 
-settings.register_profile(
-    "suite",
-    deadline=None,
-    derandomize=True,
-    max_examples=100,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-settings.load_profile("suite")
+for name, number in (("quick", QUICK), ("exhaustive", USUAL)):
+    settings.register_profile(
+        name,
+        deadline=None,
+        derandomize=True,
+        max_examples=number,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+settings.load_profile("quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Take the mark `exhaustive(but=N)` off the first N cases of a test: `make test` runs them."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("exhaustive")
+        if mark is not None and "but" in mark.kwargs:
+            test = item.nodeid.partition("[")[0]
+            seen[test] += 1
+            if seen[test] <= mark.kwargs["but"]:
+                item.own_markers = [each for each in item.own_markers if each != mark]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was skipped and why, one line a kind."""
+    why: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        # An expected failure has a reason of its own, which pytest prints.
+        if isinstance(report.longrepr, tuple):
+            why[report.longrepr[2].removeprefix("Skipped: ")] += 1
+    for reason, number in sorted(why.items()):
+        tests = "1 test" if number == 1 else f"{number} tests"
+        terminalreporter.write_line(f"{reason}: {tests} skipped", yellow=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

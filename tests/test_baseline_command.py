@@ -21,6 +21,7 @@ TEMPLATE = ("baseline", "template", "--corpus", "sample")
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
+@pytest.mark.exhaustive(but=1)
 def test_the_same_bytes_come_out_each_time(tmp_path: Path, seed: str) -> None:
     output = tmp_path / "predictions.json"
     command = [sys.executable, "-m", "mwzeval", *TEMPLATE, "-o", str(output)]

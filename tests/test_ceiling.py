@@ -56,6 +56,7 @@ def test_gold_gets_full_marks_where_there_are_any(evaluator: Evaluator, gold: Go
 
 
 @pytest.mark.parametrize("rules", ["2021", "2023"])
+@pytest.mark.exhaustive(but=1)
 def test_the_real_ceiling_is_as_known(capsys: pytest.CaptureFixture[str], rules: str) -> None:
     data = str(shared("data", "multiwoz"))
     assert main(["ceiling", "--data", data, "--rules", rules, "-f", "jsonl"]) == 0

@@ -77,6 +77,7 @@ def test_scores_go_to_the_terminal_and_the_report_into_a_file(
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+@pytest.mark.exhaustive(but=1)
 def test_every_example_scores_and_its_warnings_go_to_standard_error(
     elsewhere: Path, evaluator: Evaluator, system: str
 ) -> None:
@@ -97,6 +98,7 @@ def test_every_example_scores_and_its_warnings_go_to_standard_error(
     }
 
 
+@pytest.mark.exhaustive
 def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
     shown = [
         run(EVALUATE, "-bsrd", "-i", GOOD, "-o", f"{seed}.json", PYTHONHASHSEED=str(seed)).stdout
@@ -107,6 +109,7 @@ def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
 
 
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])
+@pytest.mark.exhaustive(but=1)
 def test_quiet_prints_nothing_but_errors(elsewhere: Path, quiet: str) -> None:
     lexicalized = str(ROOT / "predictions" / "sample-lexicalized.json")
     done = run(EVALUATE, "-s", quiet, "-i", lexicalized)
@@ -137,6 +140,7 @@ def test_quiet_prints_nothing_but_errors(elsewhere: Path, quiet: str) -> None:
         (["-b", "-i", ""], "cannot be read"),
     ],
 )
+@pytest.mark.exhaustive(but=4)
 def test_bad_use_exits_with_2_and_says_what_is_wrong(
     elsewhere: Path, arguments: list[str], message: str
 ) -> None:
@@ -148,6 +152,7 @@ def test_bad_use_exits_with_2_and_says_what_is_wrong(
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "validate", "add-slot-domains", "data", ""])
+@pytest.mark.exhaustive(but=2)
 def test_help_and_version_answer(verb: str) -> None:
     done = run(MWZEVAL, *([verb] if verb else []), "--help")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -160,6 +165,7 @@ def no_large_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
 
+@pytest.mark.exhaustive
 def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(elsewhere: Path) -> None:
     assert run(EVALUATE, "-s", "-q", "-i", GOOD).returncode == 0
     before = (elsewhere / DEFAULT_OUTPUT).read_bytes()
@@ -183,6 +189,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(elsewhere: Pat
         ("/dev/full", "No space left on device"),
     ],
 )
+@pytest.mark.exhaustive(but=2)
 def test_a_place_that_cannot_be_written_is_told(elsewhere: Path, output: str, reason: str) -> None:
     (elsewhere / "folder").mkdir()
     (elsewhere / "file").write_text("mine")

@@ -65,6 +65,7 @@ def test_metrics_can_be_chosen_and_domains_added(capsys: pytest.CaptureFixture[s
     assert set(RECORDED) < set(rows[0])
 
 
+@pytest.mark.exhaustive
 def test_several_processes_find_the_same(tmp_path: Path) -> None:
     files = [file_of(system) for system in ("good", "weak-tracker", "policy-only")]
     results = []

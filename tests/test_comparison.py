@@ -195,6 +195,7 @@ def test_the_combined_score_is_made_of_the_others_and_is_compared_like_them() ->
             )
 
 
+@pytest.mark.exhaustive
 def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs() -> None:
     comparison = of_all()
     names = comparison.systems

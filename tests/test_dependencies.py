@@ -34,6 +34,7 @@ sys.exit(run_verb("evaluate", "evaluate.py"))
         ("lexical_diversity", b"No module named 'lexical_diversity'): pip install lexical-div"),
     ],
 )
+@pytest.mark.exhaustive(but=1)
 def test_a_missing_library_is_refused_by_name(module: str, message: bytes, tmp_path: Path) -> None:
     output = tmp_path / "report.json"
     good = str(ROOT / "predictions" / "sample-good.json")

@@ -136,6 +136,7 @@ def long_run(folder: Path) -> tuple[list[str], Predictions]:
     return write_shards(folder, cut(predictions, range(124, len(predictions), 124))), predictions
 
 
+@pytest.mark.exhaustive
 def test_the_shards_of_a_killed_worker_are_done_again(
     client: Any, of_rollouts: Evaluator, tmp_path: Path
 ) -> None:
@@ -171,6 +172,7 @@ def _finished_shards(dask_scheduler: Any) -> int:
     )
 
 
+@pytest.mark.exhaustive
 def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
     with cluster("local", 1) as alone:
         alone.run_on_scheduler(_allow_no_death)
@@ -229,6 +231,7 @@ def unreachable(request: pytest.FixtureRequest) -> Iterator[str]:
         )
 
 
+@pytest.mark.exhaustive(but=1)
 def test_an_unreachable_scheduler_is_told(unreachable: str, tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     arguments = ["-bs", "--dask", unreachable, "-o", str(tmp_path / "report.json"), *paths]
@@ -271,6 +274,7 @@ sys.exit(main(sys.argv[1:]))
         (["memory://part-*"], "reading from URLs needs fsspec, which is not installed"),
     ],
 )
+@pytest.mark.exhaustive(but=1)
 def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], message: str) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     report = str(tmp_path / "report.json")

@@ -103,6 +103,7 @@ def test_reports_do_not_share_anything_that_can_be_changed(evaluator: Evaluator)
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
 @settings(max_examples=5)
 @given(st.data())
+@pytest.mark.exhaustive(but=1)
 def test_the_order_of_dialogues_changes_no_additive_score(
     evaluator: Evaluator, system: str, data: st.DataObject
 ) -> None:

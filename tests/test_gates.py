@@ -130,6 +130,7 @@ LEXICALIZED = str(ROOT / "predictions" / "sample-lexicalized.json")
     ],
     ids=["one", "shards", "runs", "crosswoz"],
 )
+@pytest.mark.exhaustive(but=2)
 def test_scores_that_are_better_when_lower_have_a_ceiling_everywhere(
     elsewhere: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:

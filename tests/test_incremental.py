@@ -48,6 +48,7 @@ def computed(incremental: IncrementalEvaluator) -> str:
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
 @settings(max_examples=8)
 @given(st.data())
+@pytest.mark.exhaustive(but=1)
 def test_any_updates_and_merges_in_order_are_one_evaluation(
     evaluator: Evaluator, system: str, data: st.DataObject
 ) -> None:
@@ -94,6 +95,7 @@ def misspell(predictions: Predictions, place: int) -> None:
     "change", [drop_state, drop_domains, drop_both, lexicalize_all_but_one, misspell]
 )
 @pytest.mark.parametrize("place", [0, 20, 61])
+@pytest.mark.exhaustive(but=4)
 def test_what_all_turns_decide_together_is_decided_at_the_end(
     evaluator: Evaluator, change: Change, place: int
 ) -> None:
@@ -319,6 +321,7 @@ def test_rollouts_must_be_asked_for(evaluator: Evaluator) -> None:
         Evaluator(success=True, rollouts=True, confidence=0.9)
 
 
+@pytest.mark.exhaustive
 def test_what_is_kept_does_not_grow_with_the_number_of_dialogues(of_rollouts: Evaluator) -> None:
     predictions = rollouts(sample_predictions("good"), 24)
     incremental = of_rollouts.incremental()
@@ -354,6 +357,7 @@ def score(system: str) -> str:
     return computed(first)
 
 
+@pytest.mark.exhaustive
 def test_two_threads_and_eight_processes_at_once_get_the_same_numbers() -> None:
     expected = {system: score(system) for system in SAMPLE_SYSTEMS}
     systems = [SAMPLE_SYSTEMS[number % len(SAMPLE_SYSTEMS)] for number in range(8)]

@@ -10,6 +10,8 @@ import venv
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from mwzeval.evaluator import Evaluator
 from mwzeval.version import __version__
 from tests.places import ROOT, sample_predictions
@@ -24,6 +26,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive
 def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     tmp_path: Path, evaluator: Evaluator
 ) -> None:

@@ -25,10 +25,10 @@ from mwzeval.resources import (
     public_files,
     state_of,
 )
+from tests.places import shared
 from tests.waiting import HANGING, wait_until
 
 CONTENT = bytes(range(256)) * 1000
-SHARED = Path(__file__).parents[2] / "shared" / "data" / "multiwoz"
 HEADER = "local\trepository\tcommit\tpath\tgit_blob\tsha256\n"
 
 
@@ -119,9 +119,10 @@ def test_the_list_has_one_place_per_file_and_only_pinned_checksums() -> None:
         assert file.sha256 is None or len(file.sha256) == 64
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data/multiwoz")
 def test_the_list_has_the_sha256_of_every_published_file_that_is_in_the_shared_folder() -> None:
-    root = DataRoot(SHARED, "--data", public_files(embedded("public_files.tsv")))
+    root = DataRoot(
+        shared("data", "multiwoz"), "--data", public_files(embedded("public_files.tsv"))
+    )
     states = {file.local: state_of(root, file) for file in root.published}
     published = {local for local, state in states.items() if state == "published"}
     assert published == {file.local for file in root.published if file.sha256}

@@ -119,6 +119,7 @@ def test_two_threads_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
     assert found == [expected, expected]
 
 
+@pytest.mark.exhaustive
 def test_eight_processes_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
     systems = [SAMPLE_SYSTEMS[number % len(SAMPLE_SYSTEMS)] for number in range(PROCESSES)]
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:

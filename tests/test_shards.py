@@ -180,6 +180,7 @@ def broken(predictions: Predictions, how: str) -> tuple[str, bytes]:
         ("another corpus", 'dialogue "mul0001": not in the test fold'),
     ],
 )
+@pytest.mark.exhaustive(but=3)
 def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     run: Callable[..., Result],
     evaluator: Evaluator,

@@ -268,6 +268,7 @@ def test_a_real_trainer_reports_what_evaluate_gives_for_its_generations(
     assert logged[1]["eval_bleu"] > 0
 
 
+@pytest.mark.exhaustive
 def test_the_example_keeps_the_best_epoch_and_both_ways_agree(tmp_path: Path) -> None:
     program = ROOT / "examples" / "train_with_transformers.py"
     options = ("--output", str(tmp_path), "--epochs", "4", "--dialogues", "8")

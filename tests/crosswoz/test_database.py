@@ -127,6 +127,7 @@ def slow_matches(slot: str, value: str, record: dict[str, Any]) -> bool:
     return held is not None and value in str(held)
 
 
+@pytest.mark.exhaustive
 def test_the_index_finds_what_a_scan_finds_for_all_states_of_the_test_fold() -> None:
     seen: set[tuple[object, ...]] = set()
     for dialogue in fold().dialogues.values():

@@ -47,6 +47,7 @@ def tracked(name: str, revision: str, conditioning: str) -> Evaluated:
         (GOLD_ACTS, "free", "dst.joint_full"),
     ],
 )
+@pytest.mark.exhaustive(but=2)
 def test_joint_accuracy_and_slot_counts_of_the_rule_tracker_are_the_golden_ones(
     name: str, revision: str, key: str, conditioning: str, variant: str, joint: str
 ) -> None:
@@ -178,6 +179,7 @@ def test_gold_as_prediction_understands_everything() -> None:
     assert sums["nlu.gold@General"] == 1079 + 543
 
 
+@pytest.mark.exhaustive
 def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
     plain = rule_tracker_file(gold().fold)
     (tmp_path / "a.json").write_text(json.dumps(plain, ensure_ascii=False), "utf-8")
@@ -190,6 +192,7 @@ def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
         assert values(evaluate(tmp_path / name, gold())) == expected
 
 
+@pytest.mark.exhaustive
 def test_success_of_the_corpus_itself() -> None:
     of = gold()
     by_acts = gold_file(of.fold, "e2e", ["response", "state", "selected", "system_acts"])

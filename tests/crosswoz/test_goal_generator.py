@@ -25,6 +25,7 @@ def goals() -> tuple[Goal, ...]:
     return tuple(generator.goal(RandomDraws(f"statistics/{number}")) for number in range(GOALS))
 
 
+@pytest.mark.exhaustive
 def test_types_and_sizes_come_as_often_as_in_the_golden_goals() -> None:
     golden = figures()["goal_generator_20000"]
     kinds = Counter(map(goal_type, goals()))

@@ -104,6 +104,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kills a group of processes")
+@pytest.mark.exhaustive
 def test_a_run_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     process = subprocess.Popen(

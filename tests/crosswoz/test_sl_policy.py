@@ -68,6 +68,7 @@ def scores(policy: SlPolicy, *, paper_compatible: bool) -> tuple[float, float]:
     return 200 * common / told, 200 * common_delexicalized / told
 
 
+@pytest.mark.exhaustive
 def test_trained_on_validation_it_reaches_the_golden_figures(trained: SlPolicy) -> None:
     f1, delexicalized_f1 = scores(trained, paper_compatible=False)
     assert f1 >= 48

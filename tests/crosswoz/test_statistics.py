@@ -29,6 +29,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", ["val", "test"])
+@pytest.mark.exhaustive(but=1)
 def test_statistics_are_the_golden_ones(name: str) -> None:
     golden = figures()["corpus_statistics"][name]
     found = corpus_statistics(fold(name).dialogues.values())

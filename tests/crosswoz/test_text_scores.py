@@ -14,6 +14,7 @@ from tests.crosswoz.small_world import small_gold
 FIELDS = ["response", "user_response"]
 
 
+@pytest.mark.exhaustive
 def test_gold_texts_of_the_test_fold_score_as_in_the_golden_runs() -> None:
     gold = Gold(fold())
     evaluated = evaluate(gold_file(gold.fold, "nlg", FIELDS), gold)

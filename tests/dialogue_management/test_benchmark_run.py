@@ -45,6 +45,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("legacy", [False, True], ids=["clean", "legacy"])
 @pytest.mark.parametrize("job", [GP, DQN, PPO], ids=lambda job: job.policy)
+@pytest.mark.exhaustive(but=2)
 def test_a_job_that_was_stopped_comes_to_the_same_files(
     job: Job, legacy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_job_that_was_stopped_comes_to_the_same_files(
     assert files(tmp_path / "stopped") == files(tmp_path / "straight")
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
     script = (
         "import sys; from mwzeval.dialogue_management.benchmark_run import run\n"
@@ -171,6 +173,7 @@ print(seen, sys.modules["torch"].get_num_threads())
 """
 
 
+@pytest.mark.exhaustive
 def test_the_first_job_of_a_process_computes_in_one_thread_too(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     environment = {**os.environ, "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}

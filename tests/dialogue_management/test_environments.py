@@ -63,6 +63,7 @@ def test_every_task_has_an_environment_with_and_without_quirks() -> None:
 
 
 @pytest.mark.parametrize("name", environment_ids())
+@pytest.mark.exhaustive(but=12)
 def test_an_environment_is_as_gymnasium_wants_it(name: str) -> None:
     from gymnasium.utils.env_checker import check_env
 

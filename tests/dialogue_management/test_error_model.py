@@ -66,6 +66,7 @@ def ours(task: str, text: str) -> Shares:
 
 
 @pytest.mark.parametrize("task", NOISY)
+@pytest.mark.exhaustive(but=1)
 def test_hypotheses_are_those_of_the_original_within_three_standard_errors(task: str) -> None:
     far: dict[tuple[str, str], float] = {}
     for text, theirs in statistics()[task]["confusion"].items():

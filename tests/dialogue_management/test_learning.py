@@ -28,6 +28,7 @@ from mwzeval.errors import UsageError
         ("ppo", 300, 80.0),
     ],
 )
+@pytest.mark.exhaustive(but=2)
 def test_a_policy_learns_the_smallest_embedded_task(
     policy: str, dialogues: int, success: float, tmp_path: Path
 ) -> None:

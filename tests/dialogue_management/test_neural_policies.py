@@ -51,6 +51,7 @@ def train(policy: Learner, episodes: range) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.exhaustive(but=2)
 def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
     policy = MAKERS[name]()
     train(policy, range(400))
@@ -58,6 +59,7 @@ def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.exhaustive(but=2)
 def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
     straight, resumed = MAKERS[name](), MAKERS[name]()
     train(straight, range(90))

@@ -99,6 +99,7 @@ def test_actions_are_masked_as_specified(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", DOMAINS)
+@pytest.mark.exhaustive(but=2)
 def test_acts_are_those_specified(code: str) -> None:
     domain = domain_named(code)
     actions = SummaryActions(domain, legacy=True)

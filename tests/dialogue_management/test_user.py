@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.dialogue_management.acts import DONTCARE, NULL, Act, Item, parse_act
@@ -20,6 +20,7 @@ from mwzeval.dialogue_management.user import User, UserSimulator
 from mwzeval.dialogue_management.user_parameters import UserParameters
 from tests.dialogue_management.outcomes import outcomes
 from tests.dialogue_management.small_domain import CAFES, COLUMNS, ONTOLOGY
+from tests.examples import examples
 
 HALF = UserParameters._make([0.5] * 24 + [0.0, 0.0])._replace(
     thank_ack_1=0.25,
@@ -271,7 +272,7 @@ def is_valid(user: User) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(SYSTEM_ACTS, max_size=25), st.integers(0, 2**32), st.booleans())
 def test_any_system_acts_leave_the_user_in_a_valid_state(
     acts: list[Act], seed: int, legacy: bool
@@ -292,7 +293,7 @@ def test_any_system_acts_leave_the_user_in_a_valid_state(
         assert any(h == NULL for h, _ in heard)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(SYSTEM_ACTS, st.integers(0, 2**32))
 def test_no_user_bears_the_same_act_for_ever(act: Act, seed: int) -> None:
     user = UserSimulator(CAFES).begin(Draws(seed))

@@ -160,6 +160,7 @@ def _sorted(used: dict[str, set[str]]) -> tuple[tuple[str, tuple[str, ...]], ...
 
 
 @pytest.mark.parametrize("code", DOMAINS)
+@pytest.mark.exhaustive(but=2)
 def test_every_answer_is_as_probable_as_specified(code: str) -> None:
     domain = domain_named(code)
     simulator = UserSimulator(domain, legacy=True)

@@ -151,6 +151,7 @@ def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert kinds(caught.value.problems) == ["too-large"]
 
 
+@pytest.mark.exhaustive
 def test_what_is_broken_at_its_end_is_located_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     path.write_text("[\n" + '{"a": [1, 2, 3, 4]},\n' * 200_000 + "oops]", encoding="utf-8")

@@ -58,6 +58,7 @@ def golden_outcomes() -> dict[str, dict[str, dict[str, bool]]]:
 
 @pytest.mark.parametrize("what", ["inform", "success"])
 @pytest.mark.parametrize("system", SYSTEMS[1:])
+@pytest.mark.exhaustive
 def test_exact_tests_are_those_of_the_golden_outcomes(system: str, what: str) -> None:
     outcomes = golden_outcomes()
     common = set.intersection(*(set(of) for of in outcomes.values()))

@@ -63,6 +63,7 @@ def span_scores() -> dict[str, SpanScore]:
         ("DAY", 0.85),
     ],
 )
+@pytest.mark.exhaustive
 def test_annotated_spans_are_found(slot: str, least: float) -> None:
     score = span_scores()[slot]
     assert score.annotated > 200

@@ -94,6 +94,7 @@ def test_people_say_what_is_so(
     assert booking == {"total": 93.8, "restaurant": 97.5, "hotel": 99.6, "train": 87.3}
 
 
+@pytest.mark.exhaustive
 def test_annotated_bookings_are_those_of_the_goals(
     with_bookings: Predictions, scores: Callable[[Predictions], dict[str, Any]]
 ) -> None:

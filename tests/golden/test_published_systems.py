@@ -37,6 +37,7 @@ def report_of(system: str, rules: str) -> Report:
 
 @pytest.mark.parametrize("rules", ["2021", "2023"])
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.exhaustive(but=4)
 def test_a_published_system_gets_its_published_numbers(system: str, rules: str) -> None:
     golden = read_json(shared("golden", "multiwoz", f"rules{rules}", f"{system}.json"))
     metrics = report_of(system, rules).metrics
@@ -108,6 +109,7 @@ def gold_of(fold: str) -> dict[str, list[dict[str, Any]]]:
     return dict(specification.annotated_turns(folder, fold))
 
 
+@pytest.mark.exhaustive
 def test_gold_responses_and_states_score_as_known() -> None:
     gold = gold_of("test")
     scores = evaluator_on_real_data("2021").evaluate(gold)
@@ -134,6 +136,7 @@ def test_references_are_the_gold_responses_normalised_and_tokenised() -> None:
 
 
 @pytest.mark.parametrize("fold", ["test", "dev"])
+@pytest.mark.exhaustive
 def test_references_out_of_data_json_equal_those_out_of_the_22_format(fold: Fold) -> None:
     # The 2.2-format files among the real data hold the 2.1 annotation, so both ways must agree.
     older, newer = references_of("multiwoz-2.1", fold), references_of("multiwoz-2.2", fold)

@@ -91,6 +91,7 @@ def sample_segments(system: str) -> dict[str, list[Segment]]:
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+@pytest.mark.exhaustive(but=1)
 def test_the_bleu_of_a_report_is_that_of_sacrebleu(system: str) -> None:
     evaluator = Evaluator(bleu=True, corpus="sample", responses="delexicalized")
     dialogues = sample_segments(system).values()

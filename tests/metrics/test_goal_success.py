@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.goal_success import DomainGoal, DomainTurn, GoalSuccess, NeedsOffer, judge
 from mwzeval.table import Table
+from tests.examples import examples
 
 DOMAINS = ("restaurant", "hotel", "train")
 VENUES = "abcd"
@@ -68,7 +69,7 @@ def twin(
     )
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(worlds())
 def test_any_dialogue_is_judged_by_the_definitions(world: Any) -> None:
     goal, turns = world
@@ -117,7 +118,7 @@ def test_success_is_not_asked_in_any_domain_when_inform_failed() -> None:
     assert not outcome.success
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(worlds(), max_size=6))
 def test_rates_are_percentages_of_the_dialogues_with_the_domain(worlds: list[Any]) -> None:
     metric = GoalSuccess(DOMAINS)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from mwzeval.multiwoz.active_domains import estimate_active_domains
+from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.multiwoz.specification import State
 
@@ -19,7 +20,7 @@ R, H, T = (
 TWO_SLOTS: State = {"hotel": {"area": "east", "stars": "4"}}
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(worlds.conversations())
 def test_the_estimate_is_that_of_the_rules(states: list[State]) -> None:
     before = deepcopy(states)

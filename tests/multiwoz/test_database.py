@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import Database
+from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import shared
 
@@ -41,14 +42,14 @@ def sample_database(rules: Rules) -> Database:
     return Database(worlds.sample_tables(), rules)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(worlds.queries(worlds.sample_tables()), rules_)
 def test_answers_on_the_sample_equal_a_scan(query: Query, rules: Rules) -> None:
     expected = specification.venues(worlds.sample_tables(), *query, rules)
     assert sample_database(rules).query(*query) == expected
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(worlds.queries(TOWN), rules_)
 def test_answers_on_a_table_with_gaps_equal_a_scan(query: Query, rules: Rules) -> None:
     expected = specification.venues(TOWN, *query, rules)
@@ -68,7 +69,7 @@ def real_database(rules: Rules) -> Database:
 def test_answers_on_the_real_database_equal_a_scan() -> None:
     tables = real_tables()
 
-    @settings(max_examples=300)
+    @examples(300)
     @given(worlds.queries(tables), rules_)
     def check(query: Query, rules: Rules) -> None:
         expected = specification.venues(tables, *query, rules)

@@ -425,6 +425,7 @@ def test_nothing_is_left_to_be_found_in_placeholders(
         ),
     ],
 )
+@pytest.mark.exhaustive(but=6)
 def test_work_grows_no_faster_than_the_text(unit: str) -> None:
     def work(size: int) -> int:
         text = unit * (size // len(unit))

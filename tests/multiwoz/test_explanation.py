@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.evaluator import Checked, Evaluator
@@ -22,6 +22,7 @@ from mwzeval.multiwoz.reasons import KINDS, SLOT_NAMES, Loss, losses, repaired
 from mwzeval.multiwoz.repairs import Case
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Sources
 from mwzeval.score import WHOLE
+from tests.examples import examples
 from tests.multiwoz.test_scoring import predicted
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 
@@ -87,7 +88,7 @@ def test_reasons_of_an_example_are_complete_and_true(system: str, rules: Rules) 
     assert sum(bool(assert_complete_and_true(case)) for case in cases(checked))
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(predicted(), st.sampled_from(RULES))
 def test_reasons_of_anything_predicted_are_complete_and_true(
     prediction: tuple[str, list[dict[str, Any]]], rules: Rules
@@ -123,7 +124,7 @@ def slips(draw: st.DrawFn) -> tuple[str, list[dict[str, Any]]]:
     return name, turns
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(slips())
 def test_reasons_of_spoilt_examples_are_complete_and_true(
     prediction: tuple[str, list[dict[str, Any]]],
@@ -134,6 +135,7 @@ def test_reasons_of_spoilt_examples_are_complete_and_true(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.exhaustive(but=2)
 def test_reasons_of_a_published_system_are_complete_and_true(system: str) -> None:
     data = shared("data", "multiwoz")
     evaluator = published_evaluator(str(data))

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.grounding import SAID_AS, Grounded
 from mwzeval.multiwoz.mentions import Mention
 from mwzeval.multiwoz.normalization import State
+from tests.examples import examples
 from tests.multiwoz import grounded_twin
 from tests.multiwoz.towns import TOWN, grounding_of, mention, named
 
@@ -451,7 +452,7 @@ goals_ = st.fixed_dictionaries(
 turns_ = st.lists(st.tuples(states_, st.lists(mentions_(), max_size=4)), min_size=1, max_size=5)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(turns_, goals_, st.integers(0, 5))
 def test_the_definitions_followed_step_by_step_say_the_same(
     turns: list[Turn], goal: dict[str, DomainGoal], booked_from: int

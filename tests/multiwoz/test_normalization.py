@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
@@ -14,6 +14,7 @@ from mwzeval.multiwoz.normalization import (
     normalize_value,
 )
 from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
@@ -38,7 +39,7 @@ def test_aliases_and_odd_times_come_out_by_the_rules(slot: str, rules: Rules) ->
             assert normalize_value(slot, spelled, rules) == expected, spelled
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(
     st.sampled_from(SLOTS),
     worlds.anything(st.sampled_from(["bed and breakfast", "curry garden", "17:45"])),
@@ -105,7 +106,7 @@ def test_slots_lose_case_and_blanks(slot: str) -> None:
     assert normalize_slot(slot) == specification.normal_slot(slot)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(worlds.responses)
 @example("[restaurant_name]s, [train_id]-es; [hotel_phone]es")
 @example("[name][phone]-s-ly[train id] [train_id] &#91;name&#93;")
@@ -116,7 +117,7 @@ def test_a_response_keeps_its_markers_through_moses(response: str) -> None:
     assert [m for m in MARKERS if m in before] == [m for m in MARKERS if m in after]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.one_of(worlds.responses, st.text()))
 def test_a_response_comes_out_by_the_rules(response: str) -> None:
     assert canonical_response(response) == specification.canonical_response(response)

@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.scoring import values_agree
+from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
@@ -154,14 +155,14 @@ def predicted(draw: st.DrawFn) -> tuple[str, Turns]:
     return name, turns[: draw(st.integers(1, len(turns)))]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(predicted(), rules_)
 def test_any_dialogue_ends_as_the_rules_say(prediction: tuple[str, Turns], rules: Rules) -> None:
     name, turns = prediction
     assert found_outcome(name, turns, rules) == expected_outcome(name, turns, rules)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(predicted(), min_size=1, max_size=3, unique_by=lambda p: p[0]), rules_)
 def test_any_states_are_compared_as_the_rules_say(predictions: list[Any], rules: Rules) -> None:
     pairs = [

@@ -51,6 +51,7 @@ def test_of_values_inside_each_other_the_longest_is_tagged(
     assert {act.value for act in labels.acts(text, numbers, [])} == found
 
 
+@pytest.mark.exhaustive
 def test_gold_labels_give_nearly_all_gold_acts_back() -> None:
     dialogues = list(fold("val").dialogues.values())
     examples = examples_of(dialogues)

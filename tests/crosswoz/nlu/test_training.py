@@ -79,6 +79,7 @@ def trainers(tmp_path: Path, kind: str) -> tuple[Train, Callable[[Path], JointNl
 
 
 @pytest.mark.parametrize("kind", ["characters", "bert"])
+@pytest.mark.exhaustive(but=1)
 def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path, kind: str) -> None:
     train, load = trainers(tmp_path, kind)
     losses: list[float] = []
@@ -108,6 +109,7 @@ def test_odd_utterances_are_understood_as_something(tmp_path: Path, kind: str) -
         assert isinstance(nlu.understand(text, ["", "好\n", "y" * 999, "再"], "system"), tuple)
 
 
+@pytest.mark.exhaustive
 def test_a_tagger_learns_what_it_is_shown(tmp_path: Path) -> None:
     settings = NluSettings(
         embedding=32, hidden=32, epochs=40, learning_rate=0.01, batch_size=8, dropout=0.0

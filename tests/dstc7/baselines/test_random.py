@@ -15,6 +15,7 @@ def queries(count: int) -> list[Query]:
     return [Query(str(number), ("hi",), IDS, IDS) for number in range(count)]
 
 
+@pytest.mark.exhaustive
 def test_random_rankings_have_the_expected_scores() -> None:
     """Recall@k = k/100 and MRR = H(100)/100 = 0.0519 for one right answer among 100."""
     count = 20_000

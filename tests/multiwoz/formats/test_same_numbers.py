@@ -57,6 +57,7 @@ def numbers(evaluator: Evaluator, predictions: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("written", FORMATS)
 @pytest.mark.parametrize("system", WITH_STATES)
+@pytest.mark.exhaustive(but=7)
 def test_an_example_system_gets_the_same_numbers_in_every_format(
     evaluator: Evaluator, system: str, written: str
 ) -> None:
@@ -119,6 +120,7 @@ def test_one_dialogue_is_judged_in_every_format(evaluator: Evaluator, written: s
 
 
 @pytest.mark.parametrize("written", ["unified", "sgd"])
+@pytest.mark.exhaustive(but=1)
 def test_a_published_system_gets_its_published_numbers_in_other_formats(written: str) -> None:
     golden = read_json(shared("golden", "multiwoz", "rules2021", "ubar.json"))
     predictions = read_json(shared("data", "multiwoz", "predictions", "ubar.json"))
@@ -129,6 +131,7 @@ def test_a_published_system_gets_its_published_numbers_in_other_formats(written:
         assert report[metric] == pytest.approx(golden[metric], rel=0, abs=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_the_files_of_the_corpus_are_predictions_without_fault_in_tracking() -> None:
     dialogues = corpus_dialogues()
     for dialogue in dialogues:
@@ -146,6 +149,7 @@ def test_the_files_of_the_corpus_are_predictions_without_fault_in_tracking() -> 
     assert report["dst"]["joint_accuracy"] == pytest.approx(100)
 
 
+@pytest.mark.exhaustive
 def test_gold_states_told_by_calls_are_gold_states() -> None:
     predictions: Predictions = {}
     for dialogue in corpus_dialogues():
