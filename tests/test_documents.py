@@ -1,0 +1,161 @@
+"""What README.md and docs/*.md show is what the current version does (see tests/documents.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shlex
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from tests.documents import (
+    Block,
+    blocks_of,
+    free_names,
+    imports_of,
+    shows,
+    without_versions,
+)
+from tests.places import ROOT, shared
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+VERBS = {"evaluate.py": "evaluate", "add_slot_domains.py": "add-slot-domains"}
+BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]
+
+
+def cases(blocks: list[Block]) -> list[Any]:
+    return [
+        pytest.param(
+            block,
+            id=f"{block.document.name}:{block.line}",
+            marks=[pytest.mark.exhaustive] if block.asked("exhaustive") else [],
+        )
+        for block in blocks
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Like a clone, as far as documents see it: the examples are there, and results may go in."""
+    (tmp_path / "predictions").symlink_to(ROOT / "predictions")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put beside a block what it needs; skip the test where that is missing."""
+    for reason in block.asked("not run"):
+        pytest.skip(f"blocks of documents that say why they are not run ({reason})")
+    for place in block.asked("needs"):
+        data = shared(*place.split("/"))
+        monkeypatch.setenv("MWZEVAL_DATA", str(data))
+        for system in data.glob("predictions/*.json"):
+            (folder / system.name).symlink_to(system)
+    for other in blocks_of(block.document):
+        for name in other.asked("saved as"):
+            (folder / name).write_text(other.text, encoding="utf-8")
+
+
+def words(command: str) -> list[str]:
+    """Return the arguments for `mwzeval`, `{a,b}` unfolded as a shell does."""
+    unfolded = []
+    for word in shlex.split(command, comments=True):
+        parts = re.split(r"\{([^{}]*,[^{}]*)\}", word)
+        choices = [part.split(",") if place % 2 else [part] for place, part in enumerate(parts)]
+        unfolded += ["".join(choice) for choice in product(*choices)]
+    program, *arguments = unfolded
+    if program == "python":
+        return [VERBS[arguments[0]], *arguments[1:]]
+    assert program == "mwzeval"
+    return arguments
+
+
+def run(command: str) -> str:
+    """Return what a command prints on standard output."""
+    printed, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+        try:
+            code = main(words(command))
+        except SystemExit as stopped:
+            code = stopped.code if isinstance(stopped.code, int) else 2
+    assert code == 0, f"{command}\n{said.getvalue()}"
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.language == "json"]))
+def test_json_is_json(block: Block) -> None:
+    json.loads(block.text)
+
+
+@pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.language == "python"]))
+def test_python_runs_and_prints_what_is_shown(
+    block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = compile(block.text, str(block.document), "exec")
+    if block.asked("not run") or free_names(block.text):
+        # A part of a program that the reader has: at least what it imports is there.
+        program = compile(imports_of(block.text), str(block.document), "exec")
+    else:
+        prepare(block, folder, monkeypatch)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(program, {"__name__": "__main__"})
+    if block.printed is not None:
+        assert shows(block.printed, printed.getvalue()), printed.getvalue()
+
+
+@pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.commands]))
+def test_commands_print_what_is_shown(
+    block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(block, folder, monkeypatch)
+    for command, shown in block.commands:
+        printed = run(command)
+        if not shows(shown, printed):
+            # A comparison that pytest shows line by line.
+            assert without_versions(printed) == without_versions(shown), block.line
+
+
+@pytest.mark.parametrize(
+    "command", sorted({command for block in BLOCKS for command in block.mentioned})
+)
+def test_commands_that_are_named_have_these_options(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # With one option too many the command is parsed and not run; all others must be known.
+    with pytest.raises(SystemExit):
+        main([*words(command), "--one-too-many"])
+    assert capsys.readouterr().err.endswith("error: unrecognized arguments: --one-too-many\n")
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "right"),
+    [
+        ("a 1\nb 2", "head\na 1\nb 2\ntail", True),
+        ("a 1\nb 2", "a 1\nc\nb 2", False),
+        ("a 1\n…\nb 2", "a 1\nc\nd\nb 2\n", True),
+        ("a 1\n…", "a 1\nb", True),
+        ("a 1\n…\nb 2", "a 1\nc", False),
+        ("x|sacrebleu:2.6.0|rev:2", "x|sacrebleu:2.7.1.post1|rev:2", True),
+        ("x|levenshtein:0.27.5|rev:2", "x|levenshtein:0.28.0|rev:3", False),
+        ("x|fuzzy:90", "x|fuzzy:95", False),
+    ],
+)
+def test_versions_and_ellipses_are_all_that_may_differ(
+    shown: str, printed: str, right: bool
+) -> None:
+    assert shows(shown, printed) is right
+
+
+def test_every_document_has_its_blocks_read() -> None:
+    for document in DOCUMENTS:
+        fences = re.findall(r"^```", document.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(fences) == 2 * len([b for b in BLOCKS if b.document == document]), document
