@@ -202,6 +202,7 @@ def test_a_place_that_cannot_be_written_is_told(elsewhere: Path, output: str, re
     assert (elsewhere / "file").read_text() == "mine"
 
 
+@pytest.mark.exhaustive
 def test_a_link_as_output_keeps_pointing_where_it_does(elsewhere: Path) -> None:
     (elsewhere / "kept").mkdir()
     target, link = elsewhere / "kept" / "real.json", elsewhere / "link.json"
@@ -213,6 +214,7 @@ def test_a_link_as_output_keeps_pointing_where_it_does(elsewhere: Path) -> None:
     assert names(elsewhere / "kept") == ["real.json"]
 
 
+@pytest.mark.exhaustive
 def test_a_pipe_as_output_is_written(elsewhere: Path) -> None:
     done = run(EVALUATE, "-s", "-q", "-i", GOOD, "-o", "/dev/stdout")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -315,6 +317,7 @@ def test_a_file_in_place_of_a_percentage_is_told(elsewhere: Path) -> None:
     assert b"before --ci" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_active_domains_that_are_there_are_overwritten_only_on_request(elsewhere: Path) -> None:
     done = run(ADD_SLOT_DOMAINS, "-i", GOOD, "-o", "out.json")
     assert (done.returncode, done.stdout) == (2, b"")
@@ -326,6 +329,7 @@ def test_active_domains_that_are_there_are_overwritten_only_on_request(elsewhere
     assert (done.returncode, names(elsewhere)) == (2, ["out.json"])
 
 
+@pytest.mark.exhaustive
 def test_added_domains_are_scored(elsewhere: Path) -> None:
     weak = str(ROOT / "predictions" / "sample-weak-tracker.json")  # predicts no active domains
     assert run(ADD_SLOT_DOMAINS, "-i", weak, "-o", "out.json").returncode == 0
@@ -334,6 +338,7 @@ def test_added_domains_are_scored(elsewhere: Path) -> None:
     assert "domains:predicted" in signature
 
 
+@pytest.mark.exhaustive
 def test_data_status_tells_which_files_are_there(elsewhere: Path) -> None:
     done = run(MWZEVAL, "data", "status", "--offline")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -349,6 +354,7 @@ def test_data_status_tells_which_files_are_there(elsewhere: Path) -> None:
     assert b"expected git blob" in done.stdout
 
 
+@pytest.mark.exhaustive
 def test_examples_are_copied_and_score(elsewhere: Path) -> None:
     done = run(MWZEVAL, "data", "examples", "here")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -359,6 +365,7 @@ def test_examples_are_copied_and_score(elsewhere: Path) -> None:
     assert run(MWZEVAL, "evaluate", "-s", "-i", "here/sample-good.json").returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_the_page_of_one_system_goes_to_standard_output(elsewhere: Path) -> None:
     done = run(EVALUATE, "-s", "-f", "html", "-i", GOOD, "-o", "report.json")
     assert done.returncode == 0

@@ -284,6 +284,7 @@ def test_bad_use_is_told(
     assert message in printed.err
 
 
+@pytest.mark.exhaustive
 def test_a_published_system_finds_itself_on_real_data(capsys: pytest.CaptureFixture[str]) -> None:
     data = shared("data", "multiwoz")
     arguments = ["leaderboard", "-i", str(data / "predictions" / "ubar.json"), "--data", str(data)]

@@ -150,6 +150,7 @@ def _zeros(path: Path, gigabytes: int) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="devices and limits as Linux has them")
 @pytest.mark.parametrize("what", ["bomb.json.zst", "/dev/zero", "/dev/urandom", "a pipe"])
+@pytest.mark.exhaustive(but=1)
 def test_endless_input_ends_in_little_memory(what: str, tmp_path: Path) -> None:
     """Counted as processor seconds and bytes that the system grants, not by the clock."""
     place, source = what, subprocess.DEVNULL

@@ -14,16 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import (
-    DataCollatorForSeq2Seq,
-    PreTrainedTokenizerFast,
-    Seq2SeqTrainer,
-    Seq2SeqTrainingArguments,
-    T5Config,
-    T5ForConditionalGeneration,
-)
-from transformers.trainer_utils import EvalPrediction
 
 from mwzeval.errors import InputError, UsageError
 from mwzeval.evaluator import Evaluator
@@ -56,7 +48,7 @@ def tokenizer() -> Any:
     vocabulary = {word: number for number, word in enumerate(["<pad>", "</s>", "<unk>", *words])}
     of_words = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     of_words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    fast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    fast = transformers.PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=of_words, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
     )
     placeholders = [word for word in words if word.startswith("[")]
@@ -112,7 +104,7 @@ def test_known_predictions_get_the_scores_of_evaluate(
             predictions = np.pad(predictions, ((0, 0), (1, 1)), constant_values=7)
         predictions = (as_logits(predictions, len(tokenizer)), np.zeros((len(rows), 2, 3)))
     metrics = compute_metrics(scorer, tokenizer, EXAMPLES, shift_labels=form == "causal")
-    found = metrics(EvalPrediction(predictions=predictions, label_ids=labels))
+    found = metrics(transformers.EvalPrediction(predictions=predictions, label_ids=labels))
     assert found == flat_scores(scorer.evaluate(regrouped(RESPONSES)))
     assert found["bleu"] > 5
     # Placeholders have come through: a system that says nothing informs less.
@@ -220,15 +212,15 @@ def test_a_real_trainer_reports_what_evaluate_gives_for_its_generations(
     torch.manual_seed(1)
     sizes: Any = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4}
     tokens: Any = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
-    config = T5Config(vocab_size=len(tokenizer), dropout_rate=0.0, **sizes, **tokens)
-    model = T5ForConditionalGeneration(config)
+    config = transformers.T5Config(vocab_size=len(tokenizer), dropout_rate=0.0, **sizes, **tokens)
+    model = transformers.T5ForConditionalGeneration(config)
     # A reading task that even this model learns a little of: to repeat the response.
     encoded = [ids_of(tokenizer, text) for text in RESPONSES]
     rows: Any = [{"input_ids": ids, "labels": ids} for ids in encoded]
     metrics = Remembering(compute_metrics(scorer, tokenizer, EXAMPLES))
-    trainer = Seq2SeqTrainer(
+    trainer = transformers.Seq2SeqTrainer(
         model=model,
-        args=Seq2SeqTrainingArguments(
+        args=transformers.Seq2SeqTrainingArguments(
             output_dir=str(tmp_path),
             max_steps=40,
             per_device_train_batch_size=len(rows),
@@ -246,7 +238,7 @@ def test_a_real_trainer_reports_what_evaluate_gives_for_its_generations(
         ),
         train_dataset=rows,
         eval_dataset=rows,
-        data_collator=DataCollatorForSeq2Seq(tokenizer, model=model),
+        data_collator=transformers.DataCollatorForSeq2Seq(tokenizer, model=model),
         processing_class=tokenizer,
         compute_metrics=metrics,
     )

@@ -133,6 +133,7 @@ def test_values_of_a_slot_are_numbered_in_their_order() -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_a_mined_vocabulary_knows_all_acts_and_is_sorted() -> None:
     dialogues = list(fold("val").dialogues.values())
     mined = Vocabulary.mined(dialogues)

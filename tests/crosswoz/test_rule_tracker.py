@@ -53,6 +53,7 @@ def accuracies(revision: str, name: str, *, reset: bool, source_in_turn: bool) -
 @pytest.mark.parametrize("name", ["test", "val"])
 @pytest.mark.parametrize(("revision", "key"), [("release", "src"), ("convlab2", "clab2")])
 @pytest.mark.parametrize(("reset", "variant"), [(True, "paper"), (False, "free")])
+@pytest.mark.exhaustive(but=1)
 def test_the_figures_are_the_golden_ones(
     revision: str, key: str, name: str, reset: bool, variant: str
 ) -> None:

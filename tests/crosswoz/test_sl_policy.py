@@ -78,6 +78,7 @@ def test_trained_on_validation_it_reaches_the_golden_figures(trained: SlPolicy) 
     assert delexicalized_f1 == pytest.approx(100 * golden["delex_f1"], abs=1.5)
 
 
+@pytest.mark.exhaustive
 def test_the_flag_of_the_paper_costs_it_points(trained: SlPolicy) -> None:
     corrected = scores(trained, paper_compatible=False)
     as_in_the_paper = scores(trained, paper_compatible=True)

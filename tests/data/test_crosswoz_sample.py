@@ -125,6 +125,7 @@ def test_policies_know_every_act_of_the_sample() -> None:
 
 
 @pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.exhaustive(but=2)
 def test_example_predictions_are_scored_without_a_warning(track: str) -> None:
     path = ROOT / "predictions" / f"crosswoz-sample-{track}.json"
     evaluated = evaluate(str(path), load_gold(SAMPLE))

@@ -137,6 +137,7 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
             process.wait()
 
 
+@pytest.mark.exhaustive
 def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, scheduler: str) -> None:
     def result(name: str, **how: object) -> dict[str, bytes]:
         jobs = run(

@@ -81,6 +81,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.exhaustive(but=36)
 def test_damaged_tests_are_refused_everywhere(
     damage: str, reader: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,6 +104,7 @@ MADE = (
         "import sys, mwzeval.dialogue_management.environment; import gymnasium",
     ],
 )
+@pytest.mark.exhaustive(but=2)
 def test_environments_are_registered_in_whatever_order_is_imported(imports: str) -> None:
     python(f"{imports}; {MADE}")
 

@@ -147,6 +147,7 @@ def test_what_is_confused(act: str, legacy: bool, share: float) -> None:
     assert share - 0.03 < kept < share + 0.1
 
 
+@pytest.mark.exhaustive
 def test_wrong_lists_look_confident_in_legacy_only() -> None:
     act, means = parse_act('inform(area="north")'), {}
     for legacy in (True, False):

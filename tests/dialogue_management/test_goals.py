@@ -49,6 +49,7 @@ def counts_of_ours(code: str) -> dict[str, Counter[str]]:
 
 
 @pytest.mark.parametrize("code", CODES)
+@pytest.mark.exhaustive(but=1)
 def test_goals_are_those_of_the_original_within_three_standard_errors(code: str) -> None:
     theirs, ours = counts_of_original(code), counts_of_ours(code)
     n = statistics()[f"env1-{code}"]["goals"]["n"]

@@ -74,6 +74,7 @@ def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.exhaustive(but=2)
 def test_the_memory_of_tests_acts_alike(name: str) -> None:
     learned, acting = MAKERS[name](), MAKERS[name]()
     train(learned, range(90))

@@ -64,6 +64,7 @@ def random_exchanges(
 
 
 @pytest.mark.parametrize("code", DOMAINS)
+@pytest.mark.exhaustive(but=2)
 def test_beliefs_are_those_specified(code: str) -> None:
     for _, _, specified, belief in random_exchanges(domain_named(code), f"beliefs of {code}"):
         for slot, goal in specified.goals.items():

@@ -57,6 +57,7 @@ values = st.recursive(
 @pytest.mark.parametrize("name", READERS)
 @QUIET
 @given(data=st.data())
+@pytest.mark.exhaustive(but=3)
 def test_damaged_bytes_are_read_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
     read, file = READERS[name]
     content = bytearray((FIXTURES / file).read_bytes()[:20_000])

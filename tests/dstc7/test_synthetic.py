@@ -133,6 +133,7 @@ def test_subtask_5_names_what_can_be_looked_up(world: World, tmp_path: Path) -> 
         assert known & set(example.context.split())
 
 
+@pytest.mark.exhaustive
 def test_full_scale_texts_are_as_long_and_as_rare_as_real_ones(tmp_path: Path) -> None:
     files = write_track(tmp_path, Track("ubuntu", 1), Sizes(0, 0, 150))
     examples = read_examples(files["test"])

@@ -62,6 +62,7 @@ def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
     "value",
     ["none", "", "not mentioned", "None", "NULL", "unknown", "not given", f" none{ZERO_WIDTH}"],
 )
+@pytest.mark.exhaustive(but=3)
 def test_a_value_for_slots_that_are_not_filled_is_told_and_can_be_read_as_one(value: str) -> None:
     predictions, as_it_is = changed(all_slots(value)), scored(sample_predictions("good"))
     plain = scored(predictions)
@@ -182,6 +183,7 @@ def test_a_reward_reads_values_alike() -> None:
         ["delexicalize", "-f", "json", "-o", "/dev/null"],
     ],
 )
+@pytest.mark.exhaustive(but=2)
 def test_every_verb_that_reads_predictions_takes_the_option(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
 ) -> None:
@@ -218,6 +220,7 @@ def test_what_is_well_written_is_not_warned_about(system: str) -> None:
     assert kinds <= {"lexicalized"}
 
 
+@pytest.mark.exhaustive
 def test_gold_states_are_not_warned_about() -> None:
     data = shared("data", "multiwoz")
     for corpus in ("multiwoz-2.1", "multiwoz-2.2"):
@@ -239,6 +242,7 @@ ODD = ("unfilled-value", "upper-case-value", "blanks-around-value", "invisible-c
 
 
 @pytest.mark.parametrize("system", PUBLISHED)
+@pytest.mark.exhaustive(but=1)
 def test_of_published_systems_only_one_has_odd_values(system: str) -> None:
     data = shared("data", "multiwoz")
     predictions = read_json(data / "predictions" / f"{system}.json")

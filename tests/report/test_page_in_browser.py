@@ -168,6 +168,7 @@ def test_only_rows_in_sight_are_in_the_document(opened: Opener) -> None:
     ],
     ids=lambda v: "+".join(v) if isinstance(v, dict) else "",
 )
+@pytest.mark.exhaustive(but=2)
 def test_a_filter_keeps_what_it_says(
     opened: Opener, controls: dict[str, Any], passes: Callable[[Any, Any], bool]
 ) -> None:

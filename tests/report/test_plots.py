@@ -134,6 +134,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
 
 
 @pytest.mark.parametrize("kind", ["scores", "domains", "reasons"])
+@pytest.mark.exhaustive(but=1)
 def test_the_command_draws_the_sample(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

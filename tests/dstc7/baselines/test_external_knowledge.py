@@ -101,6 +101,7 @@ def test_knowledge_joins_the_context_as_its_oldest_message_and_each_candidate() 
 
 @pytest.mark.parametrize(("dataset", "key"), [("ubuntu", "man_pages"), ("advising", "courses")])
 @pytest.mark.parametrize("name", ["tfidf", "bm25"])
+@pytest.mark.exhaustive(but=1)
 def test_knowledge_finds_what_shared_words_do_not(
     dataset: str, key: str, name: str, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def entries(path: Path) -> list[list[dict[str, Any]]]:
 @pytest.mark.parametrize("name", BASELINES)
 @pytest.mark.parametrize("track", TRACKS, ids=lambda track: track.name)
 @pytest.mark.parametrize("source", ["repository", "generated"])
+@pytest.mark.exhaustive(but=12)
 def test_what_a_baseline_writes_is_valid(
     source: str,
     name: str,
@@ -178,6 +179,7 @@ def test_the_same_files_give_the_same_bytes(name: str, model: Path, tmp_path: Pa
     assert written[0] == written[1]
 
 
+@pytest.mark.exhaustive
 def test_the_threshold_of_none_keeps_its_promise_on_dev(model: Path, tmp_path: Path) -> None:
     track, output = Track("ubuntu", 4), tmp_path / "dev.json"
     data = write_track(tmp_path, track, Sizes(0, 60, 0), Recipe(pool=3000, vocabulary=4000))

@@ -34,6 +34,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return trained(tmp_path_factory.mktemp("model") / "whole")
 
 
+@pytest.mark.exhaustive
 def test_training_finds_what_no_shared_word_tells(tmp_path: Path) -> None:
     settings = replace(SMALL, epochs=20, learning_rate=0.02)
     model, curve = train_dual_encoder(TRAINING, DEV, tmp_path, settings)
