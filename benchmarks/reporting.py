@@ -14,10 +14,12 @@ from benchmarks import browsing
 from benchmarks.measure import REPETITIONS, Row, run_process, seconds
 from mwzeval import Evaluator
 from mwzeval.measure import Resampling
+from mwzeval.multiwoz.benchmark import BENCHMARK
 from mwzeval.multiwoz.explanation import explain
-from mwzeval.multiwoz.page import WORDS, page_system
+from mwzeval.multiwoz.scored_files import ScoredPredictions
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.report.html import to_html
+from mwzeval.report.page_model import page_system
 
 SYSTEM = "augpt"
 
@@ -52,8 +54,9 @@ def rows(folder: Path, yardstick: Callable[[], object]) -> Iterator[Row]:
     report = evaluator.report(predictions)
 
     def page() -> None:
-        system = page_system(SYSTEM, report, checked.dialogues, checked.scorer)
-        pages.append(to_html([system, system], title="benchmark", words=WORDS).encode())
+        explained = ScoredPredictions(evaluator, evaluated).explain_all()
+        system = page_system(SYSTEM, report, explained)
+        pages.append(to_html([system, system], title="benchmark", words=BENCHMARK.words).encode())
 
     pages: list[bytes] = []
     took = seconds(page)

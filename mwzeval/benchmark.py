@@ -1,29 +1,48 @@
-"""What the verbs ask of a benchmark, so that each verb is written once for all of them.
+"""What a benchmark is, and which there are: verbs are written once, for all of them.
 
-MultiWOZ, which has options of its own for every verb, is scored by `mwzeval.evaluator`; every other
-benchmark is a `Benchmark`, found by the name that `--benchmark` gives.
+A benchmark is a package of `REGISTRY`. Its `__init__` says cheaply how it is called (`NAME`,
+`TITLE`), which verbs it has of its own (`VERBS`), and what its files look like (`recognises`); its
+module `benchmark` has the `BENCHMARK`, which adds options and scores files.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.explanation import Explanation
-from mwzeval.measure import Resampling, Scored
-from mwzeval.report.model import Report
-from mwzeval.report.page_model import Words
-from mwzeval.report.sheet import Document
+from mwzeval.explanation import Explanation, Words
 
-FAMILIES = {
-    "dstc7": "mwzeval.dstc7.benchmark",
-    "crosswoz": "mwzeval.crosswoz.benchmark",
-    "pydial": "mwzeval.dialogue_management.benchmark",
-}
-"""What a benchmark's name begins with → the module with its `BENCHMARK`."""
+if TYPE_CHECKING:
+    from mwzeval.measure import Resampling, Scored
+    from mwzeval.report.boards import Entry
+    from mwzeval.report.model import Report
+    from mwzeval.report.sheet import Document
+    from mwzeval.resources import DataRoot
+
+REGISTRY = (
+    "mwzeval.multiwoz",
+    "mwzeval.crosswoz",
+    "mwzeval.dstc7",
+    "mwzeval.dialogue_management",
+)
+"""The package of each benchmark; the first is meant where none is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The public files of a benchmark: where they are, and which places each corpus reads.
+
+    `corpora` maps the name of a corpus to patterns of places in the root.
+    """
+
+    title: str
+    name: str
+    root: DataRoot
+    corpora: Mapping[str, tuple[str, ...]]
 
 
 class ScoredFile(Protocol):
@@ -50,46 +69,135 @@ class ScoredFile(Protocol):
         """Yield what became of every unit."""
 
 
+class FileScorer(Protocol):
+    """What scores files as the arguments of one command say; can be sent to other processes."""
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
+        """Return a file scored. Raises `InputError` with every problem, `DataError`, `UsageError`.
+
+        `progress` shows a bar on a terminal's standard error, where that takes long.
+        """
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of a file, errors first, instead of raising."""
+
+
 class Benchmark(Protocol):
-    """A benchmark: its options, and how its files are scored and checked."""
+    """A benchmark: its options, and how its files are scored, checked and shown."""
 
     names: Sequence[str]
-    """What `--benchmark` may say; the first stands for what the file's name says."""
+    """What `--benchmark` may say; the first stands for what a file says."""
     words: Words
-    reasons: Collection[str]
-    """The kinds of reason that explanations may have."""
-    aliases: Mapping[str, str]
-    """Short names of scores for gates → their names in reports."""
+    revision: int
+    """Raised when the meaning of a score changes; part of signatures."""
+    headline: Sequence[str]
+    """The scores that figures show when none is named; of those with a dot what is before it."""
+    gates: str
+    """An example of gates: `inform=85,success=70`."""
+    lacks: Mapping[str, str]
+    """What has no meaning here (`ceiling`, `leaderboard`, `shards`) → a sentence that says why."""
+
+    @property
+    def reasons(self) -> Collection[str]:
+        """The kinds of reason that explanations may have."""
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add the options of a verb that are this benchmark's alone."""
 
-    def score(self, name: str, file: str, arguments: Namespace) -> ScoredFile:
-        """Return a file scored. Raises `InputError` with every problem."""
+    def scorer(self, arguments: Namespace) -> FileScorer:
+        """Return what scores the files of a command. Raises `UsageError`."""
 
-    def validate(self, name: str, file: str, arguments: Namespace) -> list[Problem]:
-        """Return every problem of a file, errors first, instead of raising."""
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores for gates → their names in a report with this `meta`."""
 
-    def published(self, name: str, report: Report | None, system: str) -> Document:
+    def ceiling(
+        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
+    ) -> Report:
+        """Return the report of gold data: of the units of a scored file, or of a whole fold.
+
+        Raises `UsageError` where `lacks` says that it has no meaning.
+        """
+
+    def document(self, report: Report, arguments: Namespace) -> Document | None:
+        """Return what options of this benchmark show instead of the summary; mostly None."""
+
+    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the published results, with a system of one's own among them if there is one.
 
-        Raises `UsageError` when nothing is published.
+        Raises `UsageError` when nothing is published that could be compared with it.
         """
+
+    def shelf(self, data: str | None, *, offline: bool | None) -> Shelf | None:
+        """Return where the public files are; None where there are none to be fetched."""
+
+
+class Known(NamedTuple):
+    """A benchmark as people call it, and what `--benchmark` calls it."""
+
+    name: str
+    title: str
+
+    def advice(self, read_as: str) -> str:
+        """Return what to say where a file of this benchmark is read as one of another."""
+        return (
+            f"this looks like a file of {self.title}, and is read as predictions for {read_as} "
+            f"— did you mean --benchmark {self.name}?"
+        )
+
+
+class OwnVerb(NamedTuple):
+    """A verb that one benchmark has: what it is for, and the module that is run."""
+
+    summary: str
+    module: str
+
+
+def known_benchmarks() -> tuple[Known, ...]:
+    """Return the benchmarks of the registry, without loading what scores them."""
+    return tuple(Known(package.NAME, package.TITLE) for package in _packages())
+
+
+def default_benchmark() -> str:
+    """Return the name of the benchmark that is meant where none is named."""
+    return known_benchmarks()[0].name
+
+
+def own_verbs() -> dict[str, OwnVerb]:
+    """Return the verbs that only one benchmark has, by name."""
+    return {
+        verb: OwnVerb(*about) for package in _packages() for verb, about in package.VERBS.items()
+    }
+
+
+def recognised(raw: Any, *, but: str) -> Known | None:
+    """Return the benchmark that a JSON value, or a line of JSON Lines, is a file of.
+
+    None where nothing says that it is of another than `but`. Only the beginning is looked at.
+    """
+    for package in _packages():
+        if but != package.NAME and package.recognises(raw):
+            return Known(package.NAME, package.TITLE)
+    return None
 
 
 def benchmark_named(name: str) -> Benchmark:
     """Return the benchmark of a name such as `dstc7-ubuntu-1`. Raises `UsageError`."""
-    module = FAMILIES.get(name.partition("-")[0])
-    if module is None:
-        families = ("multiwoz", *FAMILIES)
-        raise UsageError(
-            f'unknown benchmark "{shorten(name)}"{did_you_mean(name, families)} '
-            f"(known: {', '.join(families)})"
-        )
-    benchmark = cast(Benchmark, import_module(module).BENCHMARK)
+    families = {import_module(package).NAME: package for package in REGISTRY}
+    package = families.get(name.partition("-")[0])
+    if package is None:
+        raise _unknown(name, tuple(families))
+    benchmark = cast(Benchmark, import_module(f"{package}.benchmark").BENCHMARK)
     if name not in benchmark.names:
-        raise UsageError(
-            f'unknown benchmark "{shorten(name)}"{did_you_mean(name, benchmark.names)} '
-            f"(known: {', '.join(benchmark.names)})"
-        )
+        raise _unknown(name, benchmark.names)
     return benchmark
+
+
+def _packages() -> Iterator[Any]:
+    return map(import_module, REGISTRY)
+
+
+def _unknown(name: str, known: Sequence[str]) -> UsageError:
+    return UsageError(
+        f'unknown benchmark "{shorten(name)}"{did_you_mean(name, known)} '
+        f"(known: {', '.join(known)})"
+    )

@@ -14,42 +14,29 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from mwzeval.benchmark import benchmark_named, default_benchmark, known_benchmarks, own_verbs
 from mwzeval.commands.overwriting import refuse_overwriting
 from mwzeval.errors import MwzevalError, printable
 from mwzeval.output import prepare_streams
 from mwzeval.version import __version__
 
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
-
-MULTIWOZ = "multiwoz"
-"""The benchmark that is meant when none is named."""
-
 VERBS = {
-    "evaluate": "score a predictions file",
-    "validate": "list every problem of a predictions file, as JSON",
-    "explain": "tell why dialogues lost Inform or Success",
-    "report": "write a page about systems: scores, reasons, dialogues side by side",
-    "plot": "draw scores with intervals, domains or reasons for a paper",
+    "evaluate": "score the file of a system",
+    "validate": "list every problem of a file, as JSON",
+    "explain": "tell why units (dialogues, examples) lost",
+    "report": "write a page about systems: scores, reasons, units side by side",
+    "plot": "draw scores with intervals, parts or reasons for a paper",
     "compare": "compare systems with a baseline: differences, p values, ranks",
-    "ceiling": "score the gold responses and states: how high scores can be",
-    "leaderboard": "print the published tables, with your system in its place",
-    "add-slot-domains": "fill active_domains from the domains of placeholders",
-    "delexicalize": "put placeholders for what responses say in words, by the database",
-    "tools-schema": "print the JSON tool schema for systems that call tools",
-    "baseline": "run a baseline system over a fold and write its predictions",
-    "dstc7": "baselines, synthetic data and conversions for DSTC7 sentence selection",
-    "crosswoz": "statistics, simulation, templates, policy and NLU of CrossWOZ",
-    "pydial": "reinforcement learning on PyDial's tasks: run, tables, plots, play",
-    "data": "show, download or verify corpus files; copy example predictions",
+    "ceiling": "score gold data as a system's: how high scores can be",
+    "leaderboard": "print the published results, with your system in its place",
 }
-"""Each verb is a module of `mwzeval.commands` with `add_arguments(parser)` and `run(arguments)`."""
+"""Verbs of every benchmark: each is a module of `mwzeval.commands`, whose `add_arguments(parser,
+benchmark)` and `run(arguments, benchmark)` are given the benchmark."""
 
-OF_BENCHMARK = ("evaluate", "validate", "explain", "report", "compare", "leaderboard")
-"""Verbs that all benchmarks have; the modules of `mwzeval.commands.of_benchmark` take one more
-argument, the benchmark."""
+VERBS_OF_NONE = {"data": "show, download or verify public files; copy example predictions"}
+"""Verbs that are about no benchmark, or about all: modules of `mwzeval.commands`."""
 
 BAD_USE = 2
 INTERRUPTED = 130
@@ -74,61 +61,62 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    given = sys.argv[1:] if arguments is None else arguments
-    benchmark = _asked_benchmark(given)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _Parser(
         prog="mwzeval", description="The standard numbers for task-oriented dialogue systems."
     )
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, summary in VERBS.items():
-        _add_arguments(verbs.add_parser(verb, help=summary), verb, benchmark)
+    own = {verb: about.summary for verb, about in own_verbs().items()}
+    asked = next((word for word in given if not word.startswith("-")), None)
+    for verb, summary in {**VERBS, **own, **VERBS_OF_NONE}.items():
+        of_verb = verbs.add_parser(verb, help=summary)
+        if verb == asked:  # only this one is needed, and modules take their time
+            _add_arguments(of_verb, verb, given)
     return parser.parse_args(given)
 
 
 def _parsed_for(verb: str, program: str) -> argparse.Namespace:
     parser = _Parser(prog=program)
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    _add_arguments(parser, verb, _asked_benchmark(sys.argv[1:]))
+    _add_arguments(parser, verb, sys.argv[1:])
     return parser.parse_args()
 
 
-def _asked_benchmark(arguments: Sequence[str]) -> Benchmark | None:
-    """Return the benchmark that `--benchmark` names, None for MultiWOZ.
+def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[str]) -> None:
+    """Add the arguments of a verb, those of the benchmark that is asked for among them."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    if verb in VERBS:
+        command = import_module(f"mwzeval.commands.{verb}")
+        benchmark = benchmark_named(_asked_benchmark(given))
+        names = ", ".join(known.name for known in known_benchmarks())
+        parser.add_argument(
+            "--benchmark",
+            default=default_benchmark(),
+            metavar="NAME",
+            help=f"{names} or one of their parts (default: %(default)s); each has options of its "
+            f"own: {verb} --benchmark NAME --help",
+        )
+        run = partial(command.run, benchmark=benchmark)
+        command.add_arguments(parser, benchmark)
+    else:
+        own = own_verbs()
+        module = own[verb].module if verb in own else f"mwzeval.commands.{verb}"
+        command = import_module(module)
+        run = command.run
+        command.add_arguments(parser)
+    parser.set_defaults(run=run, parser=parser, verb=verb)
+    parser.description = command.__doc__
+
+
+def _asked_benchmark(given: Sequence[str]) -> str:
+    """Return what `--benchmark` names, or the default.
 
     It is looked for before anything else, because each benchmark has options of its own.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--benchmark", nargs="?", default=MULTIWOZ)
-    name = parser.parse_known_args(arguments)[0].benchmark
-    if name in (None, MULTIWOZ):
-        return None
-    from mwzeval.benchmark import benchmark_named
-
-    return benchmark_named(name)
-
-
-def _add_arguments(parser: argparse.ArgumentParser, verb: str, benchmark: Benchmark | None) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    module = verb.replace("-", "_")
-    if verb in OF_BENCHMARK:
-        parser.add_argument(
-            "--benchmark",
-            default=MULTIWOZ,
-            metavar="NAME",
-            help="multiwoz (default), or another benchmark, which has options of its own: "
-            f"{verb} --benchmark dstc7-ubuntu-1 --help",
-        )
-    if verb in OF_BENCHMARK and benchmark is not None:
-        command = import_module(f"mwzeval.commands.of_benchmark.{module}")
-        run = partial(command.run, benchmark=benchmark)
-        parser.set_defaults(run=run, parser=parser)
-        command.add_arguments(parser, benchmark)
-    else:
-        command = import_module(f"mwzeval.commands.{module}")
-        parser.set_defaults(run=command.run, parser=parser)
-        command.add_arguments(parser)
-    parser.description = command.__doc__
+    parser.add_argument("--benchmark", nargs="?", default=default_benchmark())
+    return parser.parse_known_args(given)[0].benchmark or default_benchmark()
 
 
 def _run(parse: Callable[[], argparse.Namespace]) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from mwzeval.benchmark import Shelf
 from mwzeval.derived import checksums_of, remembered_checksums
 from mwzeval.errors import DataError, UsageError, did_you_mean, printable, shorten
 from mwzeval.resources import (
@@ -24,16 +25,6 @@ from mwzeval.resources import (
 )
 
 Corpora = Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """The public files of a benchmark: where they are, and which places each corpus reads."""
-
-    title: str
-    name: str
-    root: DataRoot
-    corpora: Corpora
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,6 @@ DEPENDENCIES = (
     *("lexical-diversity", "numpy"),
 )
 
-
 Turns = Sequence[Mapping[str, Any]]
 SAMPLE_NOTE = "The sample corpus is an invented town: these are not MultiWOZ scores."
 
@@ -201,12 +200,12 @@ class Evaluator:
         with no_garbage_collection():
             return self.report_of(self.score(predictions, file=file, progress=progress))
 
-    def report_of(self, evaluated: Evaluated) -> Report:
-        """Return the report of what `score` has returned."""
+    def report_of(self, evaluated: Evaluated, resampling: Resampling | None = None) -> Report:
+        """Return the report of what `score` has returned, with intervals if asked for."""
         checked, scorer = evaluated.checked, evaluated.checked.scorer
         return Report(
             metrics=evaluated.evaluation.plain(),
-            scores=evaluated.scored.scores(self.resampling),
+            scores=evaluated.scored.scores(resampling or self.resampling),
             table=evaluated.scored.table,
             warnings=checked.warnings,
             meta={

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.benchmark_shapes import benchmark_of
+from mwzeval.benchmark import recognised
 from mwzeval.cli import main
 from mwzeval.errors import InputError
 from mwzeval.evaluator import Evaluator
@@ -115,13 +115,13 @@ def test_values_are_recognised_as_files_are() -> None:
     ],
 )
 def test_a_shape_tells_the_benchmark_or_nothing(raw: Any, option: str | None) -> None:
-    shaped = benchmark_of(raw)
-    assert (shaped.option if shaped else None) == option
+    known = recognised(raw, but="multiwoz")
+    assert (known.name if known else None) == option
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
 def test_predictions_for_multiwoz_are_never_taken_for_others(system: str) -> None:
     predictions = sample_predictions(system)
-    assert benchmark_of(predictions) is None
+    assert recognised(predictions, but="multiwoz") is None
     for dialogue, turns in predictions.items():
-        assert benchmark_of({"dialogue": dialogue, "turns": turns}) is None
+        assert recognised({"dialogue": dialogue, "turns": turns}, but="multiwoz") is None

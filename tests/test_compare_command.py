@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.commands.compare import system_names
+from mwzeval.commands.systems import names_of
 from tests.places import ROOT, sample_predictions
 from tests.waiting import HANGING
 
@@ -150,17 +150,17 @@ def test_one_system_is_not_a_comparison(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as exit_:
         run(capsys, file_of("good"))
     assert exit_.value.code == 2
-    assert "at least two" in capsys.readouterr().err
+    assert "at least 2 files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
         (("runs/a.json", "runs/b.jsonl.gz"), ["a", "b"]),
-        (("one/test.json", "two/test.json"), ["one/test.json", "two/test.json"]),
-        (("a.json", "a.json", "a.json"), ["a.json", "a.json (2)", "a.json (3)"]),
-        (("-", "a.v2.json.zst"), ["-", "a.v2"]),
+        (("one/test.json", "two/test.json"), ["one/test", "two/test"]),
+        (("a.json", "a.json", "a.json"), ["a", "a #2", "a #3"]),
+        (("-", "a.v2.json.zst"), ["standard input", "a.v2"]),
     ],
 )
 def test_systems_are_called_like_their_files(files: tuple[str, ...], expected: list[str]) -> None:
-    assert system_names(files) == expected
+    assert names_of(files) == expected

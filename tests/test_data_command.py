@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mwzeval.benchmark import Shelf
 from mwzeval.cli import main
 from mwzeval.data_command import (
-    Shelf,
     chosen,
     download,
     examples,

@@ -131,7 +131,7 @@ def test_what_is_not_there_is_named(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "PREDICTIONS"),
+        ([], "INPUT"),
         ([WEAK, "--worst", "0"], "1 or more"),
         ([WEAK, "--worst", "many"], "1 or more"),
         ([WEAK, "smp0001", "--worst", "3"], "leave out DIALOGUE"),

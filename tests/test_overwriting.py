@@ -8,17 +8,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from mwzeval.benchmark import benchmark_named
-from mwzeval.cli import OF_BENCHMARK, VERBS, main
+from mwzeval.benchmark import benchmark_named, known_benchmarks, own_verbs
+from mwzeval.cli import VERBS, VERBS_OF_NONE, main
 from mwzeval.commands.overwriting import READ, WRITTEN
 
 NOT_READ = frozenset(
     {
-        *("corpus", "dask", "dialogue", "dst_rule", "fail_over", "fail_under", "fold", "name"),
+        *("corpus", "dask", "dst_rule", "fail_over", "fail_under", "fold", "name"),
         *("nlu", "policies", "reason", "references", "rules", "scores", "system", "table"),
         *("task", "tasks", "title", "track", "unfilled", "unit"),
         # A folder of which files are read as they are needed: beside them there is room for others.
@@ -74,15 +75,16 @@ def free_texts(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def test_every_argument_is_known_as_read_written_or_neither() -> None:
     known: set[str] = set()
-    for verb in VERBS:
+    modules = [about.module for about in own_verbs().values()]
+    for module in (*modules, *(f"mwzeval.commands.{verb}" for verb in VERBS_OF_NONE)):
         parser = argparse.ArgumentParser()
-        import_module(f"mwzeval.commands.{verb.replace('-', '_')}").add_arguments(parser)
+        import_module(module).add_arguments(parser)
         known.update(free_texts(parser))
-        for name in ("dstc7-ubuntu-1", "crosswoz", "pydial") if verb in OF_BENCHMARK else ():
-            of_benchmark = argparse.ArgumentParser()
-            module = import_module(f"mwzeval.commands.of_benchmark.{verb.replace('-', '_')}")
-            module.add_arguments(of_benchmark, benchmark_named(name))
-            known.update(free_texts(of_benchmark))
+    for verb, benchmark in product(VERBS, known_benchmarks()):
+        parser = argparse.ArgumentParser()
+        command = import_module(f"mwzeval.commands.{verb}")
+        command.add_arguments(parser, benchmark_named(benchmark.name))
+        known.update(free_texts(parser))
     assert known - {"help"} == {*WRITTEN, *READ, *NOT_READ}
 
 

@@ -126,7 +126,7 @@ def test_gates_are_about_the_mean(files: list[str], capsys: pytest.CaptureFixtur
         (["0.json", "1.json"], ["--runs", "mwzeval compare"]),
         (["-i", "0.json", "-i", "1.json"], ["--runs", "mwzeval compare"]),
         (["0.json", "0.json", "--runs"], ["given twice"]),
-        (["0.json", "--runs"], ["at least two"]),
+        (["0.json", "--runs"], ["two or more"]),
         (["0.json", "1.json", "--runs", "--ceiling"], ["--ceiling"]),
         (["0.json", "1.json", "--runs", "--per-dialogue"], ["--per-dialogue"]),
         (["0.json", "1.json", "--runs", "--ci"], ["--ci"]),

@@ -9,14 +9,15 @@ import argparse
 import json
 import sys
 
-from mwzeval.commands.arguments import add_input, add_input_format, input_of
+from mwzeval.arguments import add_files, files_of
 from mwzeval.errors import UsageError
+from mwzeval.multiwoz.arguments import add_input_format
 from mwzeval.output import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    add_input(parser)
+    add_files(parser, "predictions")
     add_input_format(parser)
     parser.add_argument(
         "-o",
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.slot_domains import add_slot_domains, has_active_domains
     from mwzeval.reading import STANDARD_INPUT
 
-    file = input_of(arguments)
+    (file,) = files_of(arguments, at_most=1)
     findings = Findings(file)
     predictions = adapt(read_predictions(file), arguments.input_format, findings)
     findings.check()

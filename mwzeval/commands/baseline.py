@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mwzeval.commands.arguments import add_corpus
 from mwzeval.errors import UsageError
+from mwzeval.multiwoz.arguments import add_corpus
 from mwzeval.output import tell
 
 SYSTEMS = ("template",)

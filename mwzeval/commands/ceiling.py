@@ -1,20 +1,21 @@
-"""Score the gold responses and states of a fold: how high the scores of a system can be.
-
-The gold annotation is scored as a system's predictions are, with all metrics.
-"""
+"""Score the gold data of a fold as a system's: how high the scores of a system can be."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from mwzeval.commands.arguments import add_corpus, add_format, add_intervals, add_references
+from mwzeval.arguments import add_format, add_intervals
+from mwzeval.commands.systems import refuse
 from mwzeval.output import write_result
 
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+
+def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    add_corpus(parser)
-    add_references(parser)
+    benchmark.add_arguments(parser, "ceiling")
     add_intervals(parser)
     add_format(parser)
     parser.add_argument(
@@ -22,37 +23,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and print; write a report if asked to."""
-    from mwzeval.evaluator import Evaluator
     from mwzeval.files import write_atomically
-    from mwzeval.multiwoz.ceiling import gold_predictions
-    from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
-    from mwzeval.multiwoz.corpus import corpus_root, load_fold
+    from mwzeval.measure import Resampling
     from mwzeval.report.ceiling import ceiling_report, ceiling_summary
     from mwzeval.report.formats import render
     from mwzeval.report.json import to_json, to_plain
 
-    evaluator = Evaluator(
-        bleu=True,
-        success=True,
-        richness=True,
-        dst=True,
-        corpus=DEFAULT_CORPUS if arguments.corpus == AUTO else arguments.corpus,
-        fold=arguments.fold,
-        rules=arguments.rules,
-        data=arguments.data,
-        offline=arguments.offline,
-        references=arguments.references,
-        confidence=arguments.ci,
-        samples=arguments.samples,
-        seed=arguments.seed,
+    refuse(benchmark, "ceiling")
+    resampling = (
+        Resampling(arguments.ci, arguments.samples, arguments.seed) if arguments.ci else None
     )
-    root = corpus_root(evaluator.corpus, evaluator.data, offline=evaluator.offline)
-    gold = load_fold(evaluator.corpus, evaluator.fold, root)
-    report = ceiling_report(evaluator.report(gold_predictions(gold), progress=True))
+    report = ceiling_report(benchmark.ceiling(arguments, None, resampling))
     if arguments.output:
         write_atomically(arguments.output, to_json(to_plain(report)))
-    document = ceiling_summary(report, places=arguments.places)
-    write_result(render(document, arguments.format), arguments.format)
+    write_result(
+        render(ceiling_summary(report, places=arguments.places), arguments.format), arguments.format
+    )
     return 0

@@ -5,9 +5,8 @@ download  fetch files into the user's cache
 verify    read all files and compare their checksums with the published ones
 examples  copy the example predictions into a folder
 
-The first three are about all benchmarks, or about one benchmark or corpus, such as
-  mwzeval data download crosswoz
-The data of DSTC7 are not public files that could be fetched; docs/dstc7.md says how they are named.
+The first three are about all benchmarks with public files, or about one benchmark or corpus:
+  mwzeval data download NAME
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mwzeval.commands.arguments import add_data
+from mwzeval.arguments import add_data
 from mwzeval.errors import printable
-from mwzeval.multiwoz.choices import SAMPLE
 
 if TYPE_CHECKING:
-    from mwzeval.data_command import Shelf
+    from mwzeval.benchmark import Shelf
 
 ACTIONS = {
     "status": "which files are there",
@@ -70,32 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _shelves(arguments: argparse.Namespace) -> list[Shelf]:
     """Return the files of every benchmark that has a table of public files."""
-    from mwzeval.crosswoz import places as crosswoz
-    from mwzeval.data_command import Shelf
-    from mwzeval.dialogue_management import domain_files as pydial
-    from mwzeval.multiwoz import corpus as multiwoz
+    from mwzeval.benchmark import benchmark_named, known_benchmarks
 
-    data, offline = arguments.data, arguments.offline
-    of_multiwoz = {
-        name: multiwoz.places(layout) for name, layout in multiwoz.CORPORA.items() if name != SAMPLE
-    }
-    return [
-        Shelf(
-            "MultiWOZ",
-            "multiwoz",
-            multiwoz.corpus_root("multiwoz-2.2", data, offline=offline),
-            of_multiwoz,
-        ),
-        Shelf(
-            "CrossWOZ",
-            crosswoz.NAME,
-            crosswoz.corpus_root(data=data, offline=offline),
-            crosswoz.corpus_places(),
-        ),
-        Shelf(
-            "PyDial",
-            pydial.FOLDER,
-            pydial.data_root(data, offline=offline),
-            {pydial.FOLDER: pydial.DOWNLOADED},
-        ),
-    ]
+    shelves = (
+        benchmark_named(known.name).shelf(arguments.data, offline=arguments.offline)
+        for known in known_benchmarks()
+    )
+    return [shelf for shelf in shelves if shelf is not None]

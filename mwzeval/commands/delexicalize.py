@@ -12,8 +12,9 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import add_corpus, add_format, add_input_format, add_unfilled
+from mwzeval.arguments import add_format
 from mwzeval.errors import InputError
+from mwzeval.multiwoz.arguments import add_corpus, add_input_format, add_unfilled
 from mwzeval.output import write_result
 
 if TYPE_CHECKING:

@@ -1,42 +1,33 @@
-"""Tell why dialogues lost Inform or Success.
+"""Tell why units lost: one in full, the worst, those with a reason, or how often each occurs.
 
-With DIALOGUE: its goal, what the scorer made of each turn, and the turn and reason of each loss.
-Without: how often which reason occurs in the file, by domain. Reasons: docs/reasons.md.
+With the id of a unit: its goal, what the scorer made of each turn, and the turn and reason of each
+loss. Without: how often which reason occurs in the file, by scope. Reasons: docs/reasons.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.arguments import add_reading, reading
+from mwzeval.commands.systems import print_warnings
 from mwzeval.errors import UsageError, did_you_mean, shorten
 
 if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
     from mwzeval.explanation import Explanation
 
 SHOWN_IDS = 5
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
+    unit, units = benchmark.words.unit, benchmark.words.units
+    parser.add_argument("file", metavar="INPUT", help="the file of a system")
     parser.add_argument(
-        "predictions",
-        metavar="PREDICTIONS",
-        help="predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
+        "unit", nargs="?", metavar=unit.upper(), help=f"id of the {unit} to explain"
     )
-    parser.add_argument(
-        "dialogue", nargs="?", metavar="DIALOGUE", help="id of the dialogue to explain"
-    )
-    add_choice(parser)
-    add_reading(parser)
-
-
-def add_choice(parser: argparse.ArgumentParser, units: str = "dialogues") -> None:
-    """Add which units are listed instead of the histogram, and the format."""
     parser.add_argument(
         "--worst",
         type=_positive,
@@ -52,6 +43,7 @@ def add_choice(parser: argparse.ArgumentParser, units: str = "dialogues") -> Non
     parser.add_argument(
         "-f", "--format", choices=("text", "json"), default="text", help="default: %(default)s"
     )
+    benchmark.add_arguments(parser, "explain")
 
 
 def _positive(text: str) -> int:
@@ -64,44 +56,43 @@ def _positive(text: str) -> int:
     return number
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the explanation, the list or the histogram."""
-    if arguments.dialogue is not None and (arguments.worst or arguments.reason):
-        arguments.parser.error("--worst and --reason choose dialogues: leave out DIALOGUE")
-    from mwzeval.evaluator import Evaluator
-    from mwzeval.multiwoz.explanation import explain, explain_all
-    from mwzeval.multiwoz.grounding_reasons import GROUNDED_KINDS
-    from mwzeval.multiwoz.predictions import read_predictions
-    from mwzeval.multiwoz.reasons import KINDS
-    from mwzeval.multiwoz.scoring import Sources
     from mwzeval.report.explanation_text import explanation_text
     from mwzeval.report.json import to_json
-    from mwzeval.report.text import warnings_text
 
-    evaluator = Evaluator(
-        success=True,
-        **reading(arguments),
-    )
-    checked = evaluator.checked(read_predictions(arguments.predictions), file=arguments.predictions)
-    sys.stderr.write(warnings_text(checked.warnings))
-    scorer, dialogues = checked.scorer, checked.dialogues
-    sources = Sources.of(dialogues.values())
-    if arguments.dialogue is not None:
-        name = _known_dialogue(arguments.dialogue, tuple(dialogues))
-        explanation = explain(scorer, scorer.normalize(name, dialogues[name], sources))
-        as_json = arguments.format == "json"
-        print(to_json(asdict(explanation)) if as_json else explanation_text(explanation), end="")
+    words = benchmark.words
+    if arguments.unit is not None and (arguments.worst or arguments.reason):
+        arguments.parser.error(
+            f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
+        )
+    system = benchmark.scorer(arguments).score(arguments.file)
+    print_warnings([system.warnings])
+    if arguments.unit is None:
+        explanations = list(system.explain_all())
+        print(_listed(explanations, arguments, benchmark.reasons, words.units), end="")
         return 0
-    explanations = list(explain_all(scorer, dialogues, sources))
-    print(listed(explanations, arguments, {**KINDS, **GROUNDED_KINDS}), end="")
+    _check_unit(arguments.unit, system.units(), words.unit)
+    explanation = system.explain(arguments.unit)
+    if arguments.format == "json":
+        print(to_json(asdict(explanation)), end="")
+    else:
+        print(explanation_text(explanation, goal=words.goal.capitalize()), end="")
     return 0
 
 
-def listed(
+def _check_unit(name: str, known: Sequence[str], unit: str) -> None:
+    if name not in known:
+        close = did_you_mean(name.partition(".")[0].lower(), known)
+        some = ", ".join(known[:SHOWN_IDS]) + (", …" if len(known) > SHOWN_IDS else "")
+        raise UsageError(f'there is no {unit} "{shorten(name)}" in the file{close} (it has {some})')
+
+
+def _listed(
     explanations: Sequence[Explanation],
     arguments: argparse.Namespace,
     kinds: Collection[str],
-    units: str = "dialogues",
+    units: str,
 ) -> str:
     """Return the units that `--worst` and `--reason` choose, or how often which reason occurs.
 
@@ -121,17 +112,7 @@ def listed(
         return histogram_text(explanations)
     if arguments.worst:
         chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
-    return to_json([_listed(each) for each in chosen]) if as_json else listing_text(chosen)
-
-
-def _known_dialogue(name: str, known: Sequence[str]) -> str:
-    if name in known:
-        return name
-    close = did_you_mean(name.partition(".")[0].lower(), known)
-    some = ", ".join(known[:SHOWN_IDS]) + (", …" if len(known) > SHOWN_IDS else "")
-    raise UsageError(
-        f'there is no dialogue "{shorten(name)}" in the predictions{close} (they have {some})'
-    )
+    return to_json([_plain(each) for each in chosen]) if as_json else listing_text(chosen)
 
 
 def _having(
@@ -156,7 +137,7 @@ def _badness(explanation: Explanation) -> tuple[int, int]:
     return len(domains), len(explanation.reasons)
 
 
-def _listed(explanation: Explanation) -> dict[str, Any]:
+def _plain(explanation: Explanation) -> dict[str, Any]:
     plain = asdict(explanation)
     return {key: plain[key] for key in ("unit", "outcomes", "reasons")}
 

@@ -18,8 +18,18 @@ WRITTEN = ("output", "mentions")
 
 READ = frozenset(
     {
-        *("bert", "dev", "dialogues", "fail_below", "file", "folder", "input", "knowledge"),
-        *("model", "more", "policy", "pool", "predictions", "report", "systems", "targets"),
+        *(
+            "bert",
+            "dev",
+            "dialogues",
+            "fail_below",
+            "file",
+            "files",
+            "folder",
+            "input",
+            "knowledge",
+        ),
+        *("model", "policy", "pool", "predictions", "report", "targets"),
         *("templates", "training"),
     }
 )

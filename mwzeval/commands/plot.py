@@ -1,7 +1,7 @@
 """Draw a figure for a paper: PNG, SVG or PDF, one column wide, by the ending of its file.
 
-Kinds: scores (with 95 % intervals), domains (a heat map of Inform and Success), reasons (how many
-dialogues each lost). Needs matplotlib: pip install 'mwzeval[plot]'
+Kinds: scores (with 95 % intervals), scopes (a heat map of the scores of each part, such as a
+domain), reasons (how many units each lost). Needs matplotlib: pip install 'mwzeval[plot]'
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from mwzeval.commands.arguments import add_resampling
-from mwzeval.commands.report import add_files, read_systems
+from mwzeval.arguments import add_files, add_resampling, files_of
+from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all
 from mwzeval.errors import UsageError
 from mwzeval.output import tell
+from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
     from mwzeval.report.page_model import PageSystem
 
-KINDS = ("scores", "domains", "reasons")
-TRACKING = ("dst.joint_accuracy", "dst.slot_f1")
+KINDS = ("scores", "scopes", "reasons")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    add_files(parser)
+    add_files(parser, "one file per system")
     parser.add_argument(
         "-o",
         "--output",
@@ -33,16 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIGURE.pdf",
         help="where the figure goes: .pdf, .png or .svg",
     )
-    parser.add_argument("--kind", choices=KINDS, default="scores", help="default: %(default)s")
+    parser.add_argument(
+        "--kind",
+        choices=(*KINDS, f"{benchmark.words.scope}s"),
+        default="scores",
+        help=f"default: %(default)s; {benchmark.words.scope}s is scopes",
+    )
     parser.add_argument(
         "--scores",
         metavar="NAMES",
-        help="which scores, with commas between, such as inform,dst.slot_f1 (default: Inform, "
-        "Success, BLEU and Combined)",
+        help="which scores, with commas between (default: "
+        f"{', '.join(benchmark.headline)}, those that there are)",
     )
     parser.add_argument(
         "--width", type=_width, default=3.3, metavar="INCHES", help="default: %(default)s"
     )
+    benchmark.add_arguments(parser, "plot")
     add_resampling(parser)
 
 
@@ -53,7 +60,7 @@ def _width(text: str) -> float:
     return width
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and draw; return the exit code."""
     if arguments.scores and arguments.kind != "scores":
         arguments.parser.error("--scores chooses what --kind scores draws")
@@ -65,37 +72,46 @@ def run(arguments: argparse.Namespace) -> int:
         endings = ", ".join(f".{name}" for name in FORMATS)
         raise UsageError(f"{arguments.output}: a figure's file ends in one of {endings}")
     require_matplotlib()
-    figure = _draw(arguments, format_name)
+    figure = _draw(arguments, benchmark, format_name)
     write_atomically(arguments.output, figure)
     tell(f"wrote {arguments.output} ({len(figure) / 1e3:.0f} kB)")
     return 0
 
 
-def _draw(arguments: argparse.Namespace, format_name: str) -> bytes:
-    from mwzeval.multiwoz.page import WORDS, explanations
-    from mwzeval.report.page_model import PageSystem
+def _draw(arguments: argparse.Namespace, benchmark: Benchmark, format_name: str) -> bytes:
+    from mwzeval.measure import Resampling
+    from mwzeval.report.page_model import page_system
     from mwzeval.report.plots import plot_parts, plot_reasons, plot_scores
 
-    systems = []
-    for system in read_systems(arguments):
-        report, checked = system.report(), system.checked
-        explained = (
-            explanations(checked.dialogues, checked.scorer) if arguments.kind == "reasons" else ()
-        )
-        systems.append(
-            PageSystem(system.name, report.scores, explained, report.warnings, report.meta)
-        )
-    if arguments.kind == "domains":
-        return plot_parts(systems, format_name=format_name, words=WORDS, width=arguments.width)
-    if arguments.kind == "reasons":
-        return plot_reasons(systems, format_name=format_name, words=WORDS, width=arguments.width)
-    names = (arguments.scores or ",".join(_main_scores(systems))).split(",")
-    return plot_scores(systems, names, format_name=format_name, width=arguments.width)
+    files = files_of(arguments)
+    systems = score_all(benchmark.scorer(arguments), files, progress=True)
+    resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
+    by_reason = arguments.kind == "reasons"
+    reports = [system.report(resampling) for system in systems.values()]
+    check_one_corpus(dict(zip(files, reports, strict=True)))
+    print_warnings([system.warnings for system in systems.values()])
+    shown = [
+        page_system(name, report, system.explain_all() if by_reason else ())
+        for (name, system), report in zip(systems.items(), reports, strict=True)
+    ]
+    words, width = benchmark.words, arguments.width
+    if by_reason:
+        return plot_reasons(shown, format_name=format_name, words=words, width=width)
+    if arguments.kind != "scores":
+        return plot_parts(shown, format_name=format_name, words=words, width=width)
+    names = arguments.scores.split(",") if arguments.scores else _main_scores(shown, benchmark)
+    return plot_scores(shown, names, format_name=format_name, width=width)
 
 
-def _main_scores(systems: Sequence[PageSystem]) -> Sequence[str]:
-    """Return Inform, Success, BLEU and Combined; without responses what state tracking has."""
-    names = dict.fromkeys(score.name for system in systems for score in system.scores)
-    bleu = next((name for name in names if name.startswith("bleu.")), "")
-    main = [name for name in ("inform", "success", bleu, "combined") if name in names]
-    return main or TRACKING
+def _main_scores(systems: Sequence[PageSystem], benchmark: Benchmark) -> Sequence[str]:
+    """Return the scores of the benchmark's headline that any system has, in its order.
+
+    Of a group with a dot in its names, such as `bleu.`, it is the first; all scores where there is
+    none of the headline.
+    """
+    names = list(dict.fromkeys(score.name for system in systems for score in system.scores))
+    found = (
+        next((name for name in names if name == asked or name.startswith(f"{asked}.")), None)
+        for asked in benchmark.headline
+    )
+    return [name for name in found if name is not None] or names

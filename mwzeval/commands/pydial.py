@@ -19,7 +19,7 @@ from io import TextIOWrapper
 from pathlib import PurePath
 from typing import Any
 
-from mwzeval.commands.arguments import add_format
+from mwzeval.arguments import add_format
 from mwzeval.output import tell, write_result
 
 SEEDS = 2**20

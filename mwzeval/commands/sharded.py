@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mwzeval.reading import STANDARD_INPUT, is_url
 from mwzeval.streams import is_pattern
 
 if TYPE_CHECKING:
-    from mwzeval.evaluator import Evaluator
     from mwzeval.report.model import Report
 
-OF_ROWS = ("ci", "per_dialogue", "ceiling", "fail_below")
+OF_ROWS = ("ci", "per_unit", "ceiling", "fail_below")
 """Options that need the numbers of each dialogue; of shards there are sums."""
 
 
@@ -43,11 +42,6 @@ def add_sharding(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out shards that cannot be read or scored, and list them in the report",
     )
-    shards.add_argument(
-        "--rollouts",
-        action="store_true",
-        help="ids may be numbered to predict a dialogue more than once: sng0073#12",
-    )
 
 
 def _workers(text: str) -> int:
@@ -73,18 +67,18 @@ def is_sharded(arguments: argparse.Namespace, files: Sequence[str]) -> bool:
     for option in OF_ROWS:
         if getattr(arguments, option):
             parser.error(
-                f"--{option.replace('_', '-')} needs the numbers of each dialogue, and of shards "
-                "only sums are kept: leave it out, or evaluate one file"
+                f"--{option.replace('_unit', '-dialogue').replace('_', '-')} needs the numbers of "
+                "each dialogue, and of shards only sums are kept: leave it out, or evaluate one "
+                "file"
             )
     if STANDARD_INPUT in files:
         parser.error("standard input is no shard: evaluate it alone")
     return True
 
 
-def report_of_shards(
-    arguments: argparse.Namespace, evaluator: Evaluator, files: Sequence[str]
-) -> Report:
+def report_of_shards(arguments: argparse.Namespace, scorer: Any, files: Sequence[str]) -> Report:
     """Return the report of all files together."""
+    evaluator = scorer.evaluator(*scorer.metrics)
     from mwzeval.shards import evaluate_shards, one_after_the_other
     from mwzeval.streams import expand
 

@@ -1,4 +1,4 @@
-"""List every problem of a predictions file as JSON, without scoring it.
+"""List every problem of a file as JSON, without scoring it.
 
 Exit code 0 when it can be scored (warnings may be listed), 2 when it cannot.
 """
@@ -6,35 +6,29 @@ Exit code 0 when it can be scored (warnings may be listed), 2 when it cannot.
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from mwzeval.commands.arguments import add_input, add_reading, input_of, reading
+from mwzeval.arguments import add_files, files_of
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    add_input(parser)
-    add_reading(parser)
-    parser.add_argument(
-        "-d", "--dst", action="store_true", help="check for state tracking alone: without responses"
-    )
+    add_files(parser, "what is checked")
+    benchmark.add_arguments(parser, "validate")
     parser.add_argument("--strict", action="store_true", help="let warnings fail as well")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the problems; return 2 when there is an error among them."""
+def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
+    """Print the problems; return 2 when the file cannot be scored."""
     from mwzeval.errors import InputError
-    from mwzeval.evaluator import Evaluator
-    from mwzeval.multiwoz.predictions import read_predictions
     from mwzeval.report.json import plain_problem, to_json
 
-    file = input_of(arguments)
-    evaluator = Evaluator(
-        dst=arguments.dst,
-        **reading(arguments),
-    )
+    (file,) = files_of(arguments, at_most=1)
     try:
-        predictions = read_predictions(file)
-        problems = evaluator.validate(predictions, file=file)
+        problems = benchmark.scorer(arguments).validate(file)
     except InputError as error:
         problems = list(error.problems)
     failed = any(problem.severity == "error" or arguments.strict for problem in problems)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from mwzeval.benchmark import ScoredFile
+from mwzeval.benchmark import ScoredFile, Shelf
+from mwzeval.crosswoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.crosswoz.checking import Options
 from mwzeval.crosswoz.corpus import FOLDS, RELEASE, REVISIONS, SAMPLE
 from mwzeval.crosswoz.evaluation import evaluate, validate
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.places import load_gold
+from mwzeval.crosswoz.places import corpus_places, corpus_root, load_gold
 from mwzeval.crosswoz.predictions import said_revision
 from mwzeval.crosswoz.reason_codes import REASON_CODES
 from mwzeval.crosswoz.simulated_evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulated_input import is_simulation, revision_of
 from mwzeval.crosswoz.tracks import JOINT_NAMES, TRACKS
 from mwzeval.errors import Problem, UsageError
+from mwzeval.explanation import Words
+from mwzeval.measure import Resampling
+from mwzeval.report.boards import Entry
 from mwzeval.report.model import Report
-from mwzeval.report.page_model import Words
 from mwzeval.report.sheet import Document
 
-NAME = "crosswoz"
 WORDS = Words("dialogue", "dialogues", "domain")
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}
 """Short names of scores for gates."""
@@ -32,8 +36,16 @@ class CrossWoz:
 
     names: Sequence[str] = (NAME, *(f"{NAME}-{track}" for track in TRACKS))
     words = WORDS
-    reasons = REASON_CODES
-    aliases: Mapping[str, str] = ALIASES
+    revision = SCORING_REVISION
+    reasons: Collection[str] = REASON_CODES
+    headline: Sequence[str] = ("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish")
+    gates = "nlu=90,policy=50"
+    lacks: Mapping[str, str] = {
+        "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
+        "beside ours",
+        "ceiling": "gold and copy-previous stand beside every score of CrossWOZ already",
+        "shards": "predictions of CrossWOZ are scored as one file: a fold has 500 dialogues",
+    }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add which corpus it is, and what is free in scoring."""
@@ -66,33 +78,67 @@ class CrossWoz:
             help="intents, domains and slots that do not exist count as wrong instead of failing",
         )
 
-    def score(self, name: str, file: str, arguments: Namespace) -> ScoredFile:
-        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
-        options = _options(name, arguments)
-        gold = _gold(file, arguments)
-        if is_simulation(file):
-            return evaluate_simulation(file, gold, options)
-        return evaluate(file, gold, options)
-
-    def validate(self, name: str, file: str, arguments: Namespace) -> list[Problem]:
-        """Return every problem of a file."""
-        options = _options(name, arguments)
-        if is_simulation(file):
-            return validate_simulation(file, options)
-        return validate(file, _gold(file, arguments), options)
-
-    def published(self, name: str, report: Report | None, system: str) -> Document:
-        """Refuse: what the paper published stands in docs/crosswoz.md, beside what is had here."""
-        raise UsageError(
-            "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables beside ours"
+    def scorer(self, arguments: Namespace) -> CrossWozScorer:
+        """Return what scores predictions and simulations."""
+        return CrossWozScorer(
+            _options(arguments.benchmark, arguments),
+            arguments.revision,
+            arguments.fold,
+            arguments.data,
+            arguments.offline,
         )
 
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores for gates."""
+        return ALIASES
 
-def _gold(file: str, arguments: Namespace) -> Gold:
-    said = revision_of(file) if is_simulation(file) else said_revision(file)
-    revision = arguments.revision or (said if said in REVISIONS else RELEASE)
-    fold = FOLDS[0] if revision == SAMPLE else arguments.fold
-    return load_gold(revision, fold, arguments.data, offline=arguments.offline)
+    def ceiling(
+        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
+    ) -> Report:
+        """Refuse, as `lacks` says."""
+        raise UsageError(self.lacks["ceiling"])
+
+    def document(self, report: Report, arguments: Namespace) -> Document | None:
+        """Return None: there is no other view of a report."""
+        return None
+
+    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
+        """Refuse, as `lacks` says."""
+        raise UsageError(self.lacks["leaderboard"])
+
+    def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
+        """Return where the public files are."""
+        return Shelf(TITLE, NAME, corpus_root(data=data, offline=offline), corpus_places())
+
+
+@dataclass(frozen=True, slots=True)
+class CrossWozScorer:
+    """Scores files of one revision and fold, or of the revision that each file says."""
+
+    options: Options
+    revision: str | None
+    fold: str
+    data: str | None
+    offline: bool | None
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
+        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        gold = self._gold(file)
+        if is_simulation(file):
+            return evaluate_simulation(file, gold, self.options)
+        return evaluate(file, gold, self.options)
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of a file."""
+        if is_simulation(file):
+            return validate_simulation(file, self.options)
+        return validate(file, self._gold(file), self.options)
+
+    def _gold(self, file: str) -> Gold:
+        said = revision_of(file) if is_simulation(file) else said_revision(file)
+        revision = self.revision or (said if said in REVISIONS else RELEASE)
+        fold = FOLDS[0] if revision == SAMPLE else self.fold
+        return load_gold(revision, fold, self.data, offline=self.offline)
 
 
 def _options(name: str, arguments: Namespace) -> Options:

@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.dialogue_management import SCORING_REVISION
+from mwzeval.benchmark import ScoredFile, Shelf
+from mwzeval.dialogue_management import NAME, SCORING_REVISION, TITLE
+from mwzeval.dialogue_management.domain_files import DOWNLOADED, FOLDER, data_root
 from mwzeval.dialogue_management.episode_explanation import REASON_CODES, explain
 from mwzeval.dialogue_management.episode_files import (
     ENVIRONMENTS,
@@ -24,15 +26,14 @@ from mwzeval.dialogue_management.published_boards import published_document
 from mwzeval.dialogue_management.run_folder import Chosen
 from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.explanation import Explanation
+from mwzeval.explanation import Explanation, Words
 from mwzeval.measure import Measure, Resampling, Scored
+from mwzeval.report.boards import Entry
 from mwzeval.report.model import Report
-from mwzeval.report.page_model import Words
 from mwzeval.report.sheet import Document
 from mwzeval.score import Score, Signature
 from mwzeval.version import __version__, library_version
 
-NAME = "pydial"
 ALIASES = {"success": "success", "reward": "reward"}
 """Short names of scores for gates."""
 FEW_SEEDS = 20
@@ -164,8 +165,14 @@ class PyDial:
 
     names: Sequence[str] = (NAME, *(f"{NAME}-{task}" for task in TASKS))
     words = Words("dialogue", "dialogues", "task")
+    revision = SCORING_REVISION
     reasons: Collection[str] = REASON_CODES
-    aliases: Mapping[str, str] = ALIASES
+    headline: Sequence[str] = ("success", "reward")
+    gates = "success=90,reward=10"
+    lacks: Mapping[str, str] = {
+        "ceiling": "dialogue management has no gold data: there is a user, and nobody who answered",
+        "shards": "the episodes of a run are scored together already: name its folder",
+    }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add which tests of a run are meant, and how they are resampled."""
@@ -186,19 +193,52 @@ class PyDial:
             help="resample dialogues, not seeds, even if there are several seeds",
         )
 
-    def score(self, name: str, file: str, arguments: Namespace) -> ScoredEpisodes:
-        """Return episodes scored. Raises `InputError`, `UsageError`."""
-        strict = getattr(arguments, "strict", False)
-        independent = arguments.independent
-        return evaluate(file, _chosen(name, arguments), strict=strict, independent=independent)
+    def scorer(self, arguments: Namespace) -> EpisodesScorer:
+        """Return what scores episodes."""
+        return EpisodesScorer(
+            _chosen(arguments.benchmark, arguments),
+            getattr(arguments, "strict", False),
+            arguments.independent,
+        )
 
-    def validate(self, name: str, file: str, arguments: Namespace) -> list[Problem]:
-        """Return every problem of episodes."""
-        return validate(file, _chosen(name, arguments), strict=getattr(arguments, "strict", False))
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores for gates."""
+        return ALIASES
 
-    def published(self, name: str, report: Report | None, system: str) -> Document:
+    def ceiling(
+        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
+    ) -> Report:
+        """Refuse, as `lacks` says."""
+        raise UsageError(self.lacks["ceiling"])
+
+    def document(self, report: Report, arguments: Namespace) -> Document | None:
+        """Return None: there is no other view of a report."""
+        return None
+
+    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the paper's tables, with a system among them."""
-        return published_document(_task(name), report, system)
+        return published_document(_task(arguments.benchmark), entry)
+
+    def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
+        """Return where the public files are."""
+        return Shelf(TITLE, NAME, data_root(data, offline=offline), {FOLDER: DOWNLOADED})
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodesScorer:
+    """Scores files of episodes, and folders of runs."""
+
+    chosen: Chosen
+    strict: bool
+    independent: bool
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredEpisodes:
+        """Return episodes scored. Raises `InputError`, `UsageError`."""
+        return evaluate(file, self.chosen, strict=self.strict, independent=self.independent)
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of episodes."""
+        return validate(file, self.chosen, strict=self.strict)
 
 
 def _task(name: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 from mwzeval.dialogue_management.published_results import published_results
 from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS
 from mwzeval.errors import UsageError
-from mwzeval.report.model import Report
+from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
 from mwzeval.score import WHOLE
 
@@ -26,12 +26,13 @@ NOTE = (
 )
 
 
-def published_document(task: str | None, report: Report | None, system: str) -> Document:
-    """Return the published figures of a task, or of all that a report has (of all without one).
+def published_document(task: str | None, entry: Entry | None) -> Document:
+    """Return the published figures of a task, or of all that an entry has (of all without one).
 
     Raises `UsageError` for embedded domains, of which nothing is published.
     """
-    own = _own(report)
+    own = _own(entry)
+    system = entry.name if entry else ""
     asked = [task] if task is not None else [name for name in own if name != MEAN]
     tasks = [name for name in PUBLISHED_TASKS if name in asked or not asked]
     if not tasks or any(name not in tasks for name in asked):
@@ -48,18 +49,18 @@ def published_document(task: str | None, report: Report | None, system: str) -> 
     )
 
 
-def _own(report: Report | None) -> dict[str, dict[str, float]]:
+def _own(entry: Entry | None) -> dict[str, dict[str, float]]:
     """Return one's own figures by row and figure."""
     own: dict[str, dict[str, float]] = {}
-    if report is None:
+    if entry is None:
         return own
-    scopes = {score.scope for score in report.scores}
-    for score in report.scores:
-        if score.name in FIGURES:
-            row = MEAN if score.scope == WHOLE else score.scope
+    scopes = {record["scope"] for record in entry.records}
+    for record in entry.records:
+        if record["score"] in FIGURES:
+            row = MEAN if record["scope"] == WHOLE else record["scope"]
             if scopes == {WHOLE}:
-                row = str(report.meta["tasks"])
-            own.setdefault(row, {})[score.name] = score.value
+                row = str(entry.meta["tasks"])
+            own.setdefault(row, {})[record["score"]] = record["value"]
     return own
 
 

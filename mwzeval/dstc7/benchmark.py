@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from mwzeval.benchmark import ScoredFile
+from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.evaluation import Evaluated, evaluate, validate
 from mwzeval.dstc7.explanation import KINDS, explain, explain_all
 from mwzeval.dstc7.inputs import Gold
@@ -16,10 +19,10 @@ from mwzeval.dstc7.places import FOLDER, SPLITS, gold_in, sample_gold
 from mwzeval.dstc7.published import boards_of, published_document, read_published
 from mwzeval.dstc7.tracks import CASES, PREFIX, TRACK_NAMES, Track, track_from, track_of
 from mwzeval.errors import Problem, UsageError
-from mwzeval.explanation import Explanation
+from mwzeval.explanation import Explanation, Words
 from mwzeval.measure import Resampling, Scored
+from mwzeval.report.boards import Entry
 from mwzeval.report.model import Report
-from mwzeval.report.page_model import Words
 from mwzeval.report.sheet import Document
 from mwzeval.resources import DATA_VARIABLE
 
@@ -63,14 +66,20 @@ class ScoredSubmission:
 class SentenceSelection:
     """All tracks of DSTC7 sentence selection."""
 
-    names = (
+    names: Sequence[str] = (
         PREFIX,
         *TRACK_NAMES,
         *(f"{name}-{case}" for name in TRACK_NAMES if "advising" in name for case in CASES),
     )
     words = WORDS
-    reasons = KINDS
-    aliases = ALIASES
+    revision = SCORING_REVISION
+    reasons: Collection[str] = KINDS
+    headline: Sequence[str] = ("recall@1", "recall@10", "mrr", "final")
+    gates = "final=0.5,recall10=0.6"
+    lacks: Mapping[str, str] = {
+        "ceiling": "the right answers ranked first score 1 in every figure of DSTC7",
+        "shards": "a submission to DSTC7 is one file: a test set has 1,000 examples",
+    }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add where the right answers are, and what is free in scoring."""
@@ -117,32 +126,80 @@ class SentenceSelection:
             help="reproduce three faults of the organisers' script of 2018",
         )
 
-    def score(self, name: str, file: str, arguments: Namespace) -> ScoredSubmission:
-        """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""
-        track = self._track(name, file)
-        return ScoredSubmission(evaluate(file, _gold(arguments, track), track, _options(arguments)))
+    def scorer(self, arguments: Namespace) -> SubmissionScorer:
+        """Return what scores submissions."""
+        track = None if arguments.benchmark == PREFIX else arguments.benchmark
+        return SubmissionScorer(track, _Where.of(arguments), _options(arguments))
 
-    def validate(self, name: str, file: str, arguments: Namespace) -> list[Problem]:
-        """Return every problem of a submission and its gold data."""
-        track = self._track(name, file)
-        return validate(file, _gold(arguments, track), track, _options(arguments))
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores for gates."""
+        return ALIASES
 
-    def published(self, name: str, report: Report | None, system: str) -> Document:
+    def ceiling(
+        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
+    ) -> Report:
+        """Refuse, as `lacks` says."""
+        raise UsageError(self.lacks["ceiling"])
+
+    def document(self, report: Report, arguments: Namespace) -> Document | None:
+        """Return None: there is no other view of a report."""
+        return None
+
+    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the published results of a track, or of all that have any."""
-        if report is not None and report.meta["note"]:
-            raise UsageError(f"published results are on other data. {report.meta['note']}")
+        if entry is not None and entry.meta.get("note"):
+            raise UsageError(f"published results are on other data. {entry.meta['note']}")
         results = read_published()
-        if name != PREFIX:
-            boards = boards_of(results, track_of(name))
-        elif report is not None:
-            boards = boards_of(results, track_of(report.meta["corpus"], report.meta["case"]))
+        if arguments.benchmark != PREFIX:
+            boards = boards_of(results, track_of(arguments.benchmark))
+        elif entry is not None:
+            boards = boards_of(results, track_of(entry.meta["corpus"], entry.meta["case"]))
         else:
             boards = results.boards
-        return published_document(results, boards, report, system)
+        return published_document(results, boards, entry)
 
-    @staticmethod
-    def _track(name: str, file: str) -> Track:
-        return track_from(None if name == PREFIX else name, file)
+    def shelf(self, data: str | None, *, offline: bool | None) -> None:
+        """Return None: the data are not public files; docs/dstc7.md says how they are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where the right answers are, as arguments say."""
+
+    targets: str | None
+    dialogues: str | None
+    pool: str | None
+    data: str | None
+    split: str
+
+    @classmethod
+    def of(cls, arguments: Namespace) -> _Where:
+        return cls(
+            arguments.targets,
+            arguments.dialogues,
+            arguments.pool,
+            arguments.data,
+            arguments.split,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionScorer:
+    """Scores submissions to one track, or to the track that each file's name says."""
+
+    track: str | None
+    where: _Where
+    options: Options
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredSubmission:
+        """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""
+        track = track_from(self.track, file)
+        return ScoredSubmission(evaluate(file, _gold(self.where, track), track, self.options))
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of a submission and its gold data."""
+        track = track_from(self.track, file)
+        return validate(file, _gold(self.where, track), track, self.options)
 
 
 def _options(arguments: Namespace) -> Options:
@@ -155,7 +212,7 @@ def _options(arguments: Namespace) -> Options:
     )
 
 
-def _gold(arguments: Namespace, track: Track) -> Gold:
+def _gold(arguments: _Where, track: Track) -> Gold:
     if arguments.targets or arguments.dialogues:
         return Gold(arguments.targets, arguments.dialogues, arguments.pool)
     if arguments.pool:

@@ -10,10 +10,10 @@ from typing import Any
 
 from mwzeval.dstc7.tracks import RANKED, Track
 from mwzeval.errors import DataError, UsageError
-from mwzeval.report.model import Report
+from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
 from mwzeval.resources import embedded
-from mwzeval.score import WHOLE, Interval
+from mwzeval.score import WHOLE
 
 FILE = "dstc7_leaderboard.json"
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")
@@ -108,15 +108,16 @@ def boards_of(results: Results, track: Track, split: str | None = None) -> tuple
 
 
 def published_document(
-    results: Results, boards: Sequence[Board], report: Report | None = None, name: str = "yours"
+    results: Results, boards: Sequence[Board], entry: Entry | None = None
 ) -> Document:
     """Return boards as a document, with a submission in its place where it is of the same split.
 
     The submission's interval stands below it when its report has any. Raises `UsageError` when its
     scores are not the official ones (the F-score, or figures as of 2018).
     """
-    own = None if report is None else _own(report)
-    placed = {board.title: own for board in boards if report and _fits(board, report)}
+    name = entry.name if entry else ""
+    own = None if entry is None else _own(entry)
+    placed = {board.title: own for board in boards if entry and _fits(board, entry)}
     used = {row.source for board in boards for row in board.systems}
     records = [record for board in boards for record in _records(board, placed, name)]
     return Document(
@@ -131,18 +132,19 @@ def published_document(
     )
 
 
-Own = Mapping[str, tuple[float, Interval | None]]
+Own = Mapping[str, Mapping[str, Any]]
+"""The scores of one's own, by name, in long form."""
 
 
-def _own(report: Report) -> Own:
-    options = report.meta["options"]
+def _own(entry: Entry) -> Own:
+    options = entry.meta["options"]
     if options["metric"] != "ranking" or options["compat"] is not None:
         raise UsageError("published results are official scores: no F-score, and no compat")
-    return {s.name: (s.value, s.interval) for s in report.scores if s.scope == WHOLE}
+    return {of["score"]: of for of in entry.records if of["scope"] == WHOLE}
 
 
-def _fits(board: Board, report: Report) -> bool:
-    meta = report.meta
+def _fits(board: Board, entry: Entry) -> bool:
+    meta = entry.meta
     split = "dev" if meta["fold"] == "valid" else meta["fold"]
     known_case = meta["case"] is None or board.case in (None, meta["case"])
     return (board.track, board.split) == (meta["corpus"], split) and known_case
@@ -152,7 +154,7 @@ def _sheet(board: Board, own: Own | None, name: str) -> Sheet:
     rows: list[list[Cell | str]] = []
     waiting = own
     for row in (*board.systems, *_chance(board)):
-        if waiting is not None and row.figures.get(SORTED_BY, 0.0) < waiting[SORTED_BY][0]:
+        if waiting is not None and row.figures.get(SORTED_BY, 0.0) < waiting[SORTED_BY]["value"]:
             rows += _own_rows(waiting, name)
             waiting = None
         rows.append([row.system, *(_shown(row.figures.get(f)) for f in FIGURES), row.source])
@@ -171,12 +173,17 @@ def _chance(board: Board) -> Iterator[Published]:
 
 
 def _own_rows(own: Own, name: str) -> Iterator[list[Cell | str]]:
-    values = [_shown(own[f][0] if f in own else None) for f in FIGURES]
+    values = [_shown(own[f]["value"] if f in own else None) for f in FIGURES]
     yield [Cell(OURS + name, best=True), *(Cell(value, best=True) for value in values), ""]
-    intervals = [own[f][1] if f in own else None for f in FIGURES]
-    if any(intervals):
-        ends = [f"{i.low:.{PLACES}f}–{i.high:.{PLACES}f}" if i else "" for i in intervals]
+    ends = [_ends(own.get(f)) for f in FIGURES]
+    if any(ends):
         yield ["  interval", *ends, ""]
+
+
+def _ends(record: Mapping[str, Any] | None) -> str:
+    if record is None or record["low"] is None:
+        return ""
+    return f"{record['low']:.{PLACES}f}–{record['high']:.{PLACES}f}"
 
 
 def _shown(value: float | None) -> str:
@@ -200,14 +207,11 @@ def _records(board: Board, placed: Mapping[str, Own | None], name: str) -> Itera
     own = placed.get(board.title)
     for figure in FIGURES if own else ():
         assert own is not None
-        value, interval = own[figure]
         yield {
             **base,
             "system": name,
             "published": False,
             "figure": figure,
-            "value": value,
-            "low": interval.low if interval else None,
-            "high": interval.high if interval else None,
+            **{key: own[figure][key] for key in ("value", "low", "high")},
             "source": None,
         }

@@ -1,4 +1,38 @@
 """MultiWOZ: from predictions to Inform, Success, BLEU, richness and state tracking."""
 
+from typing import Any
+
+NAME = "multiwoz"
+TITLE = "MultiWOZ"
+
 SCORING_REVISION = 2
 """Raised whenever the same input gets another number; part of every signature of the benchmark."""
+
+VERBS = {
+    "add-slot-domains": (
+        "fill active_domains from the domains of placeholders",
+        "mwzeval.commands.add_slot_domains",
+    ),
+    "delexicalize": (
+        "put placeholders for what responses say in words, by the database",
+        "mwzeval.commands.delexicalize",
+    ),
+    "tools-schema": (
+        "print the JSON tool schema for systems that call tools",
+        "mwzeval.commands.tools_schema",
+    ),
+    "baseline": (
+        "run a baseline system over a fold and write its predictions",
+        "mwzeval.commands.baseline",
+    ),
+}
+"""Verbs that only this benchmark has: what each is for, and its module."""
+
+_FIELDS = frozenset({"response", "active_domains"})
+
+
+def recognises(raw: Any) -> bool:
+    """Tell whether a JSON value looks like predictions in the own format, by its first turn."""
+    turns = next(iter(raw.values()), None) if isinstance(raw, dict) else None
+    first = turns[0] if isinstance(turns, list) and turns else None
+    return isinstance(first, dict) and first.keys() >= _FIELDS

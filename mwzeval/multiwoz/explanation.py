@@ -11,7 +11,7 @@ from mwzeval.multiwoz.database import Row, id_column
 from mwzeval.multiwoz.gold import GoldDialogue
 from mwzeval.multiwoz.grounding_reasons import Words
 from mwzeval.multiwoz.moses import natural_spacing
-from mwzeval.multiwoz.predictions import Dialogues
+from mwzeval.multiwoz.predictions import Dialogues, Turn
 from mwzeval.multiwoz.reasons import losses, spelled
 from mwzeval.multiwoz.repairs import Case
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
@@ -64,6 +64,37 @@ def explain_all(scorer: Scorer, dialogues: Dialogues, sources: Sources) -> Itera
     """Yield the explanations of checked dialogues, in their order."""
     for name, turns in dialogues.items():
         yield explain(scorer, scorer.normalize(name, turns, sources))
+
+
+def explanation_as_written(
+    scorer: Scorer, name: str, turns: Sequence[Turn], sources: Sources
+) -> Explanation:
+    """Return the explanation of a dialogue, each response in the words of the predictions."""
+    return _as_written(explain(scorer, scorer.normalize(name, turns, sources)), turns)
+
+
+def _as_written(explanation: Explanation, turns: Sequence[Turn]) -> Explanation:
+    pairs = zip(explanation.turns, turns, strict=True)
+    return replace(
+        explanation, turns=tuple(_turn_as_written(view, turn.response) for view, turn in pairs)
+    )
+
+
+def _turn_as_written(view: TurnView, response: str | None) -> TurnView:
+    """Return the view with the response as it was predicted, and as it was scored as a fact."""
+    if response is None:
+        said = tuple(spoken for spoken in view.utterances if spoken.speaker != "system")
+        return replace(view, utterances=said)
+    scored = next(spoken.text for spoken in view.utterances if spoken.speaker == "system")
+    if scored == response:
+        return view
+    return TurnView(
+        utterances=tuple(
+            replace(spoken, text=response) if spoken.speaker == "system" else spoken
+            for spoken in view.utterances
+        ),
+        facts=(Fact("scored as", scored), *view.facts),
+    )
 
 
 def reasons(case: Case) -> tuple[Reason, ...]:

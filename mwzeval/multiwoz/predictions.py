@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mwzeval.benchmark_shapes import META, benchmark_of
+from mwzeval.benchmark import recognised
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files import RepeatedKeys, parse_json, parse_json_lines, read_text
+from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.findings import Findings as Findings
 from mwzeval.multiwoz.findings import Place, check_repeated, found, repeated
 from mwzeval.multiwoz.normalization import State
@@ -88,11 +89,11 @@ def _has_lines(text: str) -> bool:
 def is_line(text: str) -> bool:
     """Tell whether a text is one dialogue as a line of JSON Lines has it, of any benchmark."""
     text = text.strip()
-    if not (text.endswith("}") and ('"dialogue' in text or f'"{META}"' in text)):
+    if not (text.endswith("}") and ('"dialogue' in text or '"_meta"' in text)):
         return False
     try:
         line = json.loads(text)
-        return _form_of(line) is not None or benchmark_of(line) is not None
+        return _form_of(line) is not None or recognised(line, but=NAME) is not None
     except (ValueError, RecursionError):
         return False
 
@@ -111,8 +112,8 @@ def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
     findings = Findings(name)
     expected = " or ".join(f'{{"{form.name}": id, "{form.content}": […]}}' for form in LINE_FORMS)
     for number, line in lines:
-        if not (dialogues or whole) and (foreign := benchmark_of(line)) is not None:
-            findings.error("other-benchmark", foreign.advice)
+        if not (dialogues or whole) and (foreign := recognised(line, but=NAME)):
+            findings.error("other-benchmark", foreign.advice(TITLE))
             break
         form = _form_of(line)
         if form is None or not isinstance(line[form.name], str):

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Generic, TypeVar
 
-from mwzeval.explanation import Explanation, Fact
-from mwzeval.report.page_model import PageSystem, Words, labels_of, letter_of
+from mwzeval.explanation import Explanation, Fact, Words
+from mwzeval.report.page_model import PageSystem, labels_of, letter_of
 from mwzeval.report.page_reasons import Kind
 from mwzeval.score import WHOLE
 

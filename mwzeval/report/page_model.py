@@ -30,19 +30,20 @@ class PageSystem:
     meta: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What the page calls a scored unit, several of them, a part of one, and what it aims at."""
-
-    unit: str = "dialogue"
-    units: str = "dialogues"
-    scope: str = "domain"
-    goal: str = "goal"
-
-
 def page_system(name: str, report: Report, explanations: Iterable[Explanation]) -> PageSystem:
     """Return what the page shows of a system: its report, and its units explained."""
-    return PageSystem(name, report.scores, tuple(explanations), report.warnings, report.meta)
+    meta = {**report.meta, "coverage": _in_short(report.meta["coverage"])}
+    return PageSystem(name, report.scores, tuple(explanations), report.warnings, meta)
+
+
+def _in_short(coverage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a coverage without the parts of the input that are all there."""
+    return {what: count if "of" in count else _lacking(count) for what, count in coverage.items()}
+
+
+def _lacking(parts: Mapping[str, Any]) -> dict[str, Any] | None:
+    lacking = {name: count for name, count in parts.items() if count["scored"] < count["of"]}
+    return lacking or None
 
 
 def title_of(systems: Sequence[PageSystem]) -> str:

@@ -11,6 +11,7 @@ from mwzeval.dstc7.published import CHANCE, boards_of, published_document, read_
 from mwzeval.dstc7.tracks import TRACK_NAMES, track_of
 from mwzeval.errors import DataError, UsageError
 from mwzeval.measure import Resampling
+from mwzeval.report.boards import Entry
 from mwzeval.report.text import to_text
 from tests.dstc7.cases import UBUNTU, Folder, loaded, submission_of
 from tests.places import read_json, shared
@@ -61,7 +62,9 @@ def test_every_track_has_a_board(name: str) -> None:
 def test_a_submission_stands_in_its_place_with_its_interval() -> None:
     results = read_published()
     report = half_right().report(Resampling(samples=100))
-    document = published_document(results, boards_of(results, UBUNTU, "test"), report, "mine")
+    document = published_document(
+        results, boards_of(results, UBUNTU, "test"), Entry.of("mine", report)
+    )
     names = [row[0].text for row in document.sheets[0].rows]
     # Its Recall@10 is 1, above all others.
     assert names[:2] == ["» mine", "  interval"]
@@ -72,7 +75,7 @@ def test_a_submission_stands_in_its_place_with_its_interval() -> None:
 def test_a_submission_on_test_does_not_stand_among_results_on_dev() -> None:
     results = read_published()
     boards = boards_of(results, UBUNTU, "dev")
-    document = published_document(results, boards, half_right().report(), "mine")
+    document = published_document(results, boards, Entry.of("mine", half_right().report()))
     assert all(record["published"] for record in document.records)
 
 
@@ -80,7 +83,7 @@ def test_only_official_scores_are_placed() -> None:
     results = read_published()
     inputs = loaded(submission_of({"1": "A"}), "1\tA\n", options=Options(compat="2018"))
     with pytest.raises(UsageError, match="official"):
-        published_document(results, results.boards, score(inputs).report())
+        published_document(results, results.boards, Entry.of("mine", score(inputs).report()))
 
 
 def test_a_test_set_has_its_own_board() -> None:

@@ -10,7 +10,7 @@ from importlib import import_module
 from math import isnan
 from pathlib import Path
 
-from mwzeval.benchmark import FAMILIES
+from mwzeval.benchmark import REGISTRY
 from mwzeval.score import WHOLE, Score, Signature
 from tests.places import read_json
 
@@ -27,10 +27,7 @@ Groups = Mapping[str, Mapping[str, Number]]
 """Group (a signature, mostly) → name → number, or text."""
 Cases = Mapping[str, Groups]
 
-PACKAGES: Mapping[str, str] = {
-    "multiwoz": "mwzeval.multiwoz",
-    **{name: module.rpartition(".")[0] for name, module in FAMILIES.items()},
-}
+PACKAGES: Mapping[str, str] = {import_module(package).NAME: package for package in REGISTRY}
 """Benchmark → its package, which has `SCORING_REVISION`."""
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.commands.report import names_of
+from mwzeval.commands.systems import names_of
 from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.page import page_system
+from mwzeval.multiwoz.scored_files import ScoredPredictions
 from tests.places import ROOT, sample_predictions, shared
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
@@ -75,10 +75,9 @@ def test_a_page_is_the_same_whenever_it_is_made(tmp_path: Path) -> None:
 def test_responses_are_shown_as_written_and_as_scored() -> None:
     evaluator = Evaluator(success=True)
     predictions = sample_predictions("good")
-    checked = evaluator.checked(predictions)
-    system = page_system("good", evaluator.report(predictions), checked.dialogues, checked.scorer)
+    scored = ScoredPredictions(evaluator, evaluator.score(predictions))
     as_scored = 0
-    for explanation in system.explanations:
+    for explanation in scored.explain_all():
         for turn, view in zip(predictions[explanation.unit], explanation.turns, strict=True):
             said = {spoken.speaker: spoken.text for spoken in view.utterances}
             assert said["system"] == turn["response"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mwzeval.benchmark_shapes import benchmark_of
+from mwzeval.benchmark import recognised
+from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
 from mwzeval.multiwoz.findings import Findings
 from mwzeval.multiwoz.formats.adapted import Adapted
@@ -35,8 +36,8 @@ def adapt(raw: Any, input_format: str, findings: Findings) -> Any:
     `input_format` is one of `choices.INPUT_FORMATS`. Problems go to `findings`, which from then on
     places turns where they stand in the original. None when nothing is left that could be checked.
     """
-    if (foreign := benchmark_of(raw)) is not None:
-        findings.error("other-benchmark", foreign.advice)
+    if foreign := recognised(raw, but=NAME):
+        findings.error("other-benchmark", foreign.advice(TITLE))
         return None
     if input_format == AUTO:
         chosen = _detected(raw, findings)

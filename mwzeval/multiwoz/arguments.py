@@ -1,11 +1,11 @@
-"""Arguments that several verbs share."""
+"""The options of MultiWOZ: what verbs share about predictions, metrics and corpora."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
+from mwzeval.arguments import add_data
 from mwzeval.multiwoz.choices import (
     AUTO,
     CORPUS_NAMES,
@@ -15,29 +15,6 @@ from mwzeval.multiwoz.choices import (
     RULES,
 )
 from mwzeval.multiwoz.state_conventions import CHOICES, FUZZY95, PRESETS
-from mwzeval.statistics import CONFIDENCE, SAMPLES, SEED
-
-FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
-"""Formats of tables; some verbs have more."""
-
-
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add the predictions file, with `-i` or without; `input_of` returns it."""
-    parser.add_argument("file", nargs="?", metavar="INPUT.json", help="the same as -i")
-    parser.add_argument(
-        "-i",
-        "--input",
-        metavar="INPUT.json",
-        help="predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
-    )
-
-
-def input_of(arguments: argparse.Namespace) -> str:
-    """Return the one file that `add_input` was given."""
-    given = [file for file in (arguments.input, arguments.file) if file is not None]
-    if len(given) != 1:
-        arguments.parser.error("name one file: -i INPUT.json")
-    return str(given[0])
 
 
 def add_input_format(parser: argparse.ArgumentParser) -> None:
@@ -60,10 +37,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what `add_reading` adds, as arguments of an `Evaluator`."""
+    """Return what `add_reading` or `add_corpus` adds, as arguments of an `Evaluator`."""
     what = ("corpus", "fold", "rules", "data", "offline")
     names = (*what, "input_format", "responses", "unfilled")
-    return {name: getattr(arguments, name) for name in names}
+    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> None:
@@ -85,22 +62,6 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
         help=f"normalisation rules, {' or '.join(RULES)} (default: 2021, those of the leaderboard)",
     )
     add_data(parser)
-
-
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add where data come from."""
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        help="folder with the public files (default: MWZEVAL_DATA, else a cache that is filled "
-        "by download when needed)",
-    )
-    parser.add_argument(
-        "--offline",
-        action="store_true",
-        default=None,
-        help="never use the network (also MWZEVAL_OFFLINE=1)",
-    )
 
 
 def add_dst_rules(parser: argparse._ActionsContainer) -> None:
@@ -147,57 +108,3 @@ def add_references(parser: argparse.ArgumentParser) -> None:
         help="reference sets for BLEU, with commas between (default: the corpus' own and every "
         "references/*.json in the data folder)",
     )
-
-
-def add_intervals(parser: argparse.ArgumentParser) -> None:
-    """Add intervals: their confidence, and how resamples are drawn."""
-    parser.add_argument(
-        "--ci",
-        nargs="?",
-        type=_confidence,
-        const=CONFIDENCE,
-        metavar="PERCENT",
-        help="print an interval with every score (default: 95 %%)",
-    )
-    add_resampling(parser)
-
-
-def add_resampling(parser: argparse.ArgumentParser) -> None:
-    """Add how resamples are drawn."""
-    parser.add_argument(
-        "--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=SEED, metavar="N", help="seed of resampling (%(default)s)"
-    )
-
-
-def _confidence(text: str) -> float:
-    try:
-        value = float(text.rstrip("%"))
-    except ValueError:
-        message = f"a percentage, such as 95, not {text!r} (if this is a file: put it before --ci)"
-        raise argparse.ArgumentTypeError(message) from None
-    return value / 100 if value > 1 else value
-
-
-def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
-    """Add `-f`, the format of what is printed, and the number of decimals."""
-    choices = formats or FORMATS
-    parser.add_argument(
-        "-f",
-        "--format",
-        default="text",
-        choices=choices,
-        help=f"what is printed: {', '.join(choices)} (default: text)",
-    )
-    parser.add_argument(
-        "--places", type=_places, metavar="N", help="decimals (default: as is customary)"
-    )
-
-
-def _places(text: str) -> int:
-    places = int(text)
-    if not 0 <= places <= 12:
-        raise ValueError(text)
-    return places

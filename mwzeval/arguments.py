@@ -1,0 +1,115 @@
+"""Arguments that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from mwzeval.errors import UsageError
+from mwzeval.reading import STANDARD_INPUT
+from mwzeval.statistics import CONFIDENCE, SAMPLES, SEED
+
+FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
+"""Formats of tables; some verbs have more."""
+
+
+def add_files(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add files, with `-i` or without; `files_of` returns them."""
+    parser.add_argument("files", nargs="*", metavar="INPUT", help="the same as -i")
+    parser.add_argument(
+        "-i",
+        "--input",
+        action="append",
+        default=[],
+        metavar="INPUT",
+        help=f"{what}; may come again",
+    )
+
+
+def files_of(
+    arguments: argparse.Namespace, at_least: int = 1, at_most: int | None = None
+) -> list[str]:
+    """Return the files that `add_files` was given; too few, too many or a repeated one is bad use.
+
+    The baseline of a comparison is the first of them. Raises `UsageError`.
+    """
+    files: list[str] = [*arguments.input, *arguments.files]
+    if not files:
+        arguments.parser.error("the following arguments are required: -i/--input")
+    if len(files) < at_least:
+        arguments.parser.error(f"give at least {at_least} files, the baseline first")
+    if at_most is not None and len(files) > at_most:
+        arguments.parser.error(f"name one file: {len(files)} were given")
+    if files.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    return files
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add where data come from."""
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="folder with the public files (default: MWZEVAL_DATA, else a cache that is filled "
+        "by download when needed)",
+    )
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        default=None,
+        help="never use the network (also MWZEVAL_OFFLINE=1)",
+    )
+
+
+def add_intervals(parser: argparse.ArgumentParser) -> None:
+    """Add intervals: their confidence, and how resamples are drawn."""
+    parser.add_argument(
+        "--ci",
+        nargs="?",
+        type=_confidence,
+        const=CONFIDENCE,
+        metavar="PERCENT",
+        help="print an interval with every score (default: 95 %%)",
+    )
+    add_resampling(parser)
+
+
+def add_resampling(parser: argparse.ArgumentParser) -> None:
+    """Add how resamples are drawn."""
+    parser.add_argument(
+        "--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=SEED, metavar="N", help="seed of resampling (%(default)s)"
+    )
+
+
+def _confidence(text: str) -> float:
+    try:
+        value = float(text.rstrip("%"))
+    except ValueError:
+        message = f"a percentage, such as 95, not {text!r} (if this is a file: put it before --ci)"
+        raise argparse.ArgumentTypeError(message) from None
+    return value / 100 if value > 1 else value
+
+
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> None:
+    """Add `-f`, the format of what is printed, and the number of decimals."""
+    choices = formats or FORMATS
+    parser.add_argument(
+        "-f",
+        "--format",
+        default="text",
+        choices=choices,
+        help=f"what is printed: {', '.join(choices)} (default: text)",
+    )
+    parser.add_argument(
+        "--places", type=_places, metavar="N", help="decimals (default: as is customary)"
+    )
+
+
+def _places(text: str) -> int:
+    places = int(text)
+    if not 0 <= places <= 12:
+        raise ValueError(text)
+    return places

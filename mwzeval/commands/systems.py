@@ -1,0 +1,206 @@
+"""The files that verbs are about: scored together, compared, shown, and called by name."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError
+from mwzeval.reading import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
+    from mwzeval.explanation import Words
+    from mwzeval.measure import Scored
+    from mwzeval.report.model import Report
+
+ENDINGS = (".gz", ".zst", ".jsonl", ".json")
+
+
+def refuse(benchmark: Benchmark, what: str) -> None:
+    """Raise `UsageError` with the reason where something has no meaning for a benchmark."""
+    if what in benchmark.lacks:
+        raise UsageError(benchmark.lacks[what])
+
+
+def score_all(
+    scorer: FileScorer, files: Sequence[str], *, progress: bool = False
+) -> dict[str, ScoredFile]:
+    """Return all files scored, by the names of their systems; what all have said comes once.
+
+    Raises `InputError` with the problems of all files.
+    """
+    scored = _all_of(partial(scorer.score, file, progress=progress) for file in files)
+    return dict(zip(names_of(files), scored, strict=True))
+
+
+Made = TypeVar("Made")
+
+
+def _all_of(calls: Iterable[Callable[[], Made]]) -> list[Made]:
+    """Return what all calls return, or raise `InputError` with the problems of all."""
+    made = []
+    problems: list[Sequence[Problem]] = []
+    for call in calls:
+        with _collecting(problems):
+            made.append(call())
+    if problems:
+        raise InputError(_some_of_every_file(problems))
+    return made
+
+
+@contextmanager
+def _collecting(problems: list[Sequence[Problem]]) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        problems.append(error.problems)
+
+
+def print_warnings(of_files: Sequence[Sequence[Problem]]) -> None:
+    """Print the warnings of files to standard error; a line that several have said comes once."""
+    from mwzeval.report.text import warnings_text
+
+    texts = map(warnings_text, of_files)
+    lines = dict.fromkeys(line for text in texts for line in text.splitlines(keepends=True))
+    sys.stderr.write("".join(lines))
+
+
+def _some_of_every_file(problems: Sequence[Sequence[Problem]]) -> Iterator[Problem]:
+    """Yield all problems, so many of each file first that a message shows some of every file."""
+    share = max(1, SHOWN_PROBLEMS // len(problems))
+    for of_file in problems:
+        yield from of_file[:share]
+    for of_file in problems:
+        yield from of_file[share:]
+
+
+class Compared(NamedTuple):
+    """What a comparison needs of a scored file, fit to be sent by another process."""
+
+    scored: Scored
+    warnings: tuple[Problem, ...]
+
+
+def compared(scorer: FileScorer, file: str) -> Compared:
+    """Return what a comparison needs of a file, all of it counted. Raises `InputError`."""
+    system = scorer.score(file)
+    scored = system.scored
+    if scored.type_measures:
+        scored = replace(scored, count_types=partial(_same, scored.count_types()))
+    return Compared(scored, tuple(system.warnings))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_of_worker: list[FileScorer] = []
+"""The scorer of a worker process, which prepares its gold data once."""
+
+
+def _start_worker(scorer: FileScorer) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process tells when to stop
+    _of_worker.append(scorer)
+
+
+def _compared_in_worker(file: str) -> Compared:
+    return compared(_of_worker[0], file)
+
+
+def compared_all(
+    scorer: FileScorer, files: Sequence[str], executor: Executor | None
+) -> dict[str, Compared]:
+    """Return what a comparison needs of each file, by the name of its system.
+
+    Raises `InputError` with the problems of all files.
+    """
+    # Another process has another standard input.
+    running = [
+        executor.submit(_compared_in_worker, file) if executor and file != STANDARD_INPUT else None
+        for file in files
+    ]
+    systems = _all_of(
+        future.result if future else partial(compared, scorer, file)
+        for file, future in zip(files, running, strict=True)
+    )
+    return dict(zip(names_of(files), systems, strict=True))
+
+
+@contextmanager
+def workers(scorer: FileScorer, jobs: int | None) -> Iterator[Executor | None]:
+    """Yield processes to share the work; None when one is enough."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    from mwzeval.processes import pool, processors
+
+    count = jobs or processors()
+    if count == 1:
+        yield None
+        return
+    try:
+        with pool(count, initializer=_start_worker, initargs=(scorer,)) as executor:
+            yield executor
+    except BrokenProcessPool:
+        raise MwzevalError("a process was killed, maybe for lack of memory: try --jobs 1") from None
+
+
+def check_one_corpus(reports: Mapping[str, Report]) -> None:
+    """Raise `UsageError` when files, by their names, are of different corpora."""
+    corpora = {file: report.meta["corpus"] for file, report in reports.items()}
+    if len(set(corpora.values())) > 1:
+        of = ", ".join(f"{file} is of {corpus}" for file, corpus in corpora.items())
+        raise UsageError(f"systems of different corpora do not compare: {of}")
+
+
+def page(
+    reported: Mapping[str, tuple[Report, ScoredFile]], words: Words, title: str | None = None
+) -> str:
+    """Return the page of systems, name → its report and what was scored."""
+    from mwzeval.report.html import to_html
+    from mwzeval.report.page_model import page_system, title_of
+
+    shown = [
+        page_system(name, report, system.explain_all())
+        for name, (report, system) in reported.items()
+    ]
+    return to_html(shown, title=title or title_of(shown), words=words)
+
+
+def names_of(files: Sequence[str]) -> list[str]:
+    """Return a name for each file: its stem, with as much of its folders as tells it from others.
+
+    A file that comes again has a number.
+    """
+    paths = [PurePath(_stem(file)) for file in files]
+    longest = max(len(path.parts) for path in paths)
+    names: list[str] = []
+    for path in paths:
+        for length in range(1, longest + 1):
+            name = _end(path, length)
+            if all(_end(other, length) != name for other in paths if other != path):
+                break
+        again = sum(name == known.partition(" #")[0] for known in names)
+        names.append(f"{name} #{again + 1}" if again else name)
+    return names
+
+
+def _stem(file: str) -> str:
+    if file == STANDARD_INPUT:
+        return "standard input"
+    if PurePath(file).name in ("", ".."):  # a folder, such as the current one
+        return str(Path(file).resolve())
+    for ending in ENDINGS:
+        file = file.removesuffix(ending)
+    return file
+
+
+def _end(path: PurePath, length: int) -> str:
+    return str(PurePath(*path.parts[-length:]))

@@ -1,0 +1,170 @@
+"""MultiWOZ on the command line: its options, and what the verbs are told of it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.explanation import Words
+from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
+from mwzeval.multiwoz.arguments import (
+    add_corpus,
+    add_dst_rules,
+    add_reading,
+    add_references,
+    reading,
+)
+from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Shelf
+    from mwzeval.measure import Resampling
+    from mwzeval.multiwoz.scored_files import PredictionsScorer
+    from mwzeval.report.boards import Entry
+    from mwzeval.report.model import Report
+    from mwzeval.report.sheet import Document
+
+METRICS = (
+    ("-b", "bleu", "BLEU against every reference set that is there"),
+    ("-s", "success", "Inform and Success rates"),
+    ("-r", "richness", "lexical richness: distinct n-grams, entropies, lengths, MSTTR"),
+    ("-d", "dst", "dialogue state tracking: joint accuracy, slot precision, recall, F1"),
+    ("-g", "grounded", "words held against the database; bookings (docs/metrics.md)"),
+)
+WITH_CEILING = ("bleu", "success", "richness", "dst")
+"""Metrics under which gold data do not have 100 percent by definition."""
+
+
+class MultiWoz:
+    """MultiWOZ, and the embedded sample corpus."""
+
+    names: Sequence[str] = (NAME,)
+    words = Words("dialogue", "dialogues", "domain")
+    revision = SCORING_REVISION
+    headline: Sequence[str] = ("inform", "success", "bleu", "combined")
+    gates = "inform=85,success=70,inform.hotel=80"
+    lacks: Mapping[str, str] = {}
+
+    @property
+    def reasons(self) -> Collection[str]:
+        """The kinds of reason that explanations may have."""
+        from mwzeval.multiwoz.grounding_reasons import GROUNDED_KINDS
+        from mwzeval.multiwoz.reasons import KINDS
+
+        return (*KINDS, *GROUNDED_KINDS)
+
+    def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
+        """Add metrics, how predictions are read, and what they are held against."""
+        if verb in ("evaluate", "compare", "report", "plot"):
+            metrics = parser.add_argument_group("metrics", "default: all that the input allows")
+            for short, name, what in METRICS:
+                metrics.add_argument(short, f"--{name}", action="store_true", help=what)
+            add_dst_rules(metrics)
+        if verb == "evaluate":
+            parser.add_argument(
+                "--dst-errors",
+                action="store_true",
+                help="print instead how often each slot was correct, missing, spurious or wrong "
+                "under each --dst-rule, and what it was taken for",
+            )
+            parser.add_argument(
+                "--rollouts",
+                action="store_true",
+                help="ids may be numbered to predict a dialogue more than once: sng0073#12",
+            )
+        if verb == "validate":
+            parser.add_argument(
+                "-d",
+                "--dst",
+                action="store_true",
+                help="check for state tracking alone: without responses",
+            )
+        if verb == "leaderboard":
+            parser.add_argument(
+                "--table",
+                metavar="NAME",
+                help="print only this table: end_to_end or policy_optimization (default: all, your "
+                "system in the one whose systems have states as it has, predicted or gold)",
+            )
+        if verb in ("evaluate", "compare", "report", "plot", "ceiling"):
+            add_references(parser)
+        if verb == "ceiling":
+            add_corpus(parser)
+        else:
+            add_reading(parser)
+
+    def scorer(self, arguments: Namespace) -> PredictionsScorer:
+        """Return what scores predictions. Raises `UsageError`."""
+        from mwzeval.multiwoz.scored_files import PredictionsScorer
+
+        asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
+        rules = getattr(arguments, "dst_rule", [])
+        _check_use(arguments, asked, rules)
+        of_verb = {
+            "validate": asked,
+            "explain": ("success",),
+            "leaderboard": ("bleu", "success", "richness"),
+            "ceiling": WITH_CEILING,
+        }
+        metrics = of_verb.get(arguments.verb, asked)
+        by_default = () if metrics or rules or arguments.verb in of_verb else _BY_DEFAULT
+        if arguments.verb == "compare":
+            by_default = tuple(name for name in by_default if name != "grounded")
+        given = reading(arguments) | {
+            "dst_rules": rules,
+            "references": getattr(arguments, "references", None),
+            "rollouts": getattr(arguments, "rollouts", False),
+        }
+        need_states = arguments.verb == "compare" and bool(rules or "dst" in asked)
+        return PredictionsScorer(given, metrics, by_default, need_states)
+
+    def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return short names of scores for gates."""
+        from mwzeval.multiwoz.scored_files import aliases_of
+
+        return aliases_of(meta["corpus"])
+
+    def ceiling(self, arguments: Namespace, of: Any, resampling: Resampling | None) -> Report:
+        """Return the report of the gold annotation: of predicted turns, or of a whole fold."""
+        from mwzeval.multiwoz.scored_files import ceiling_of
+
+        return ceiling_of(self.scorer(arguments), of, resampling)
+
+    def document(self, report: Report, arguments: Namespace) -> Document | None:
+        """Return the errors of state tracking where they are asked for."""
+        from mwzeval.report.state_errors import state_errors
+
+        return state_errors(report) if arguments.dst_errors else None
+
+    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
+        """Return the published tables of response generation."""
+        from mwzeval.multiwoz.board import published_document
+
+        return published_document(entry, arguments.table)
+
+    def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
+        """Return where the public files are."""
+        from mwzeval.benchmark import Shelf
+        from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
+
+        of = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
+        return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data, offline=offline), of)
+
+
+_BY_DEFAULT = tuple(name for _, name, _ in METRICS)
+
+
+def _check_use(arguments: Namespace, asked: Sequence[str], rules: Sequence[str]) -> None:
+    """Refuse what cannot be asked for together, as a parser does."""
+    error = arguments.parser.error
+    only_without = (asked or rules) and not set(asked) & set(WITH_CEILING)
+    if getattr(arguments, "ceiling", False) and only_without:
+        error("--ceiling is of --bleu --success --richness --dst; under a --dst-rule it is 100")
+    if getattr(arguments, "dst_errors", False) and not rules:
+        error("--dst-errors needs a --dst-rule, such as --dst-rule exact")
+    if getattr(arguments, "rollouts", False) and arguments.ci:
+        error("--ci takes dialogues to be independent, and rollouts of one dialogue are not")
+
+
+BENCHMARK = MultiWoz()

@@ -1,0 +1,185 @@
+"""Predictions files scored for the verbs, with the metrics that are asked for or allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mwzeval.collector import no_garbage_collection
+from mwzeval.errors import Problem, UsageError
+from mwzeval.evaluator import Evaluated, Evaluator
+from mwzeval.explanation import Explanation
+from mwzeval.measure import Resampling, Scored
+from mwzeval.multiwoz.ceiling import gold_predictions
+from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, OWN_FORMAT
+from mwzeval.multiwoz.corpus import CORPORA, corpus_root, load_fold
+from mwzeval.multiwoz.explanation import explanation_as_written
+from mwzeval.multiwoz.formats.adaptation import adapt
+from mwzeval.multiwoz.predictions import Findings, read_predictions
+from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.wording import Wording
+from mwzeval.report.model import Report
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredPredictions:
+    """Predictions as the verbs see them."""
+
+    evaluator: Evaluator
+    evaluated: Evaluated
+
+    @property
+    def scored(self) -> Scored:
+        """The rows and measures."""
+        return self.evaluated.scored
+
+    @property
+    def warnings(self) -> Sequence[Problem]:
+        """What was noticed and did not prevent scoring."""
+        return self.evaluated.checked.warnings
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the report."""
+        with no_garbage_collection():
+            return self.evaluator.report_of(self.evaluated, resampling)
+
+    def units(self) -> Sequence[str]:
+        """Return the ids of the dialogues."""
+        return tuple(self.evaluated.checked.dialogues)
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of a dialogue. Raises `KeyError` for an unknown one."""
+        checked = self.evaluated.checked
+        sources = Sources.of(checked.dialogues.values())
+        return explanation_as_written(checked.scorer, unit, checked.dialogues[unit], sources)
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every dialogue.
+
+        Predictions without any response can neither keep nor lose Inform and Success: their
+        explanations have no outcomes and no reasons, only what was said and the states.
+        """
+        dialogues = self.evaluated.checked.dialogues
+        with_responses = any(
+            turn.response is not None for turns in dialogues.values() for turn in turns
+        )
+        for unit in dialogues:
+            explanation = self.explain(unit)
+            yield explanation if with_responses else replace(explanation, outcomes={}, reasons=())
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionsScorer:
+    """Scores predictions files; each evaluator is made once.
+
+    `metrics` are those asked for; of those in `allowed` a file gets what it allows.
+    """
+
+    arguments: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    allowed: tuple[str, ...] = ()
+    need_states: bool = False
+    _evaluators: dict[tuple[str, ...], Evaluator] = field(default_factory=dict)
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredPredictions:
+        """Return predictions scored. Raises `InputError`, `DataError`, `UsageError`."""
+        predictions = read_predictions(file)
+        evaluator = self._evaluator_for(predictions)
+        evaluated = evaluator.score(predictions, file=file, progress=progress)
+        if self.need_states and not evaluated.evaluation.sources.predicted_states:
+            raise UsageError(
+                f"state tracking needs a state in every turn; not so in {file}: leave it out, or "
+                "leave out --dst"
+            )
+        return ScoredPredictions(evaluator, evaluated)
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of predictions."""
+        return self.evaluator(*self.metrics).validate(read_predictions(file), file=file)
+
+    def evaluator(self, *metrics: str) -> Evaluator:
+        """Return what scores predictions by these metrics."""
+        if metrics not in self._evaluators:
+            asked: dict[str, Any] = dict.fromkeys(metrics, True)
+            self._evaluators[metrics] = Evaluator(**asked, **self.arguments)
+        return self._evaluators[metrics]
+
+    def _evaluator_for(self, predictions: Any) -> Evaluator:
+        if not self.allowed:
+            return self.evaluator(*self.metrics)
+        adapted = adapt(predictions, self.arguments["input_format"], Findings())
+        return self.evaluator(*(m for m in _possible(adapted) if m in self.allowed))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the evaluators behind: another process reads the gold data itself."""
+        return {**self.__dict__, "_evaluators": {}}
+
+
+def _possible(predictions: Any) -> tuple[str, ...]:
+    """Return the metrics that predictions allow: of responses, states, responses in words.
+
+    Those of responses when there is neither, whose absence is an error then.
+    """
+    keys: set[str] = set()
+    wording = Wording()
+    for turn in _turns(predictions):
+        keys.update(turn)
+        wording.add(str(turn.get("response", "")))
+    responses = ("bleu", "success", "richness")
+    states = ("dst",) if "state" in keys else ()
+    words = ("grounded",) if "response" in keys and wording.lexicalized else ()
+    return (*(responses if "response" in keys or not states else ()), *states, *words)
+
+
+def _turns(predictions: Any) -> Iterator[Mapping[str, Any]]:
+    for turns in predictions.values() if isinstance(predictions, Mapping) else ():
+        if isinstance(turns, list):
+            yield from (turn for turn in turns if isinstance(turn, Mapping))
+
+
+def ceiling_of(
+    scorer: PredictionsScorer, of: ScoredPredictions | None, resampling: Resampling | None
+) -> Report:
+    """Return the report of the gold annotation: of predicted turns, or of a whole fold."""
+    if of is not None:
+        checked = of.evaluated.checked
+        gold, dialogues = checked.scorer.gold, checked.dialogues
+        evaluator = _for_gold(of.evaluator, gold.corpus)
+        predictions = gold_predictions(gold, dialogues)
+    else:
+        corpus = scorer.arguments["corpus"]
+        of_scorer = scorer.evaluator(*scorer.metrics)
+        evaluator = _for_gold(of_scorer, DEFAULT_CORPUS if corpus == AUTO else corpus)
+        root = corpus_root(evaluator.corpus, evaluator.data, offline=evaluator.offline)
+        predictions = gold_predictions(load_fold(evaluator.corpus, evaluator.fold, root))
+    return evaluator.report_of(evaluator.score(predictions, progress=of is None), resampling)
+
+
+def _for_gold(evaluator: Evaluator, corpus: str) -> Evaluator:
+    """Return what scores the gold data of a corpus by the same metrics.
+
+    Not by those in which gold data are right by definition: words held against the database, and
+    state tracking under further rules.
+    """
+    asked = evaluator.metrics
+    return Evaluator(
+        asked.bleu,
+        asked.success,
+        asked.richness,
+        asked.dst,
+        corpus=corpus,
+        fold=evaluator.fold,
+        rules=evaluator.rules,
+        data=evaluator.data,
+        offline=evaluator.offline,
+        references=evaluator.references,
+        input_format=OWN_FORMAT,
+        responses="delexicalized",
+        rollouts=evaluator.rollouts,
+    )
+
+
+def aliases_of(corpus: str) -> dict[str, str]:
+    """Return short names of scores for gates: `bleu` is against the corpus' own references."""
+    return {"bleu": f"bleu.{CORPORA[corpus].reference_set}"}
