@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,9 +17,11 @@ def calls(action: Callable[[], object]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.disable()  # what it throws away calls functions, too, which are of the tests before
     sys.setprofile(profile)
     try:
         action()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
