@@ -66,6 +66,7 @@ def test_a_failed_evaluation_leaves_nothing_behind(evaluator: Evaluator) -> None
     assert evaluator.evaluate(sample_predictions("good")) == expected
 
 
+@pytest.mark.exhaustive
 def test_many_threads_may_share_an_evaluator(evaluator: Evaluator) -> None:
     systems = [SAMPLE_SYSTEMS[index % len(SAMPLE_SYSTEMS)] for index in range(8)]
     inputs = [sample_predictions(system) for system in systems]

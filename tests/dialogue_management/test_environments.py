@@ -258,6 +258,7 @@ def test_environments_do_not_disturb_each_other() -> None:
     assert plain([one for one, _ in both]) == plain([other for _, other in both]) == alone
 
 
+@pytest.mark.exhaustive
 def test_maskable_ppo_learns_on_them() -> None:
     contrib = pytest.importorskip("sb3_contrib")
     import torch

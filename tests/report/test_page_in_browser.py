@@ -202,6 +202,7 @@ def test_the_search_looks_into_texts_and_marks_what_it_found(opened: Opener) -> 
     assert page.inner_text("mark") == said
 
 
+@pytest.mark.exhaustive
 def test_a_reason_in_the_histogram_leads_to_its_units(opened: Opener) -> None:
     page = opened("large")
     page.click(".reason >> text=nothing-offered")
@@ -294,6 +295,7 @@ def test_the_keyboard_is_enough(opened: Opener) -> None:
     assert heading(page) == "talk0500"
 
 
+@pytest.mark.exhaustive
 def test_of_three_systems_any_two_are_compared(opened: Opener) -> None:
     page = opened("three", "#talk0003")
     assert page.locator(".reasons-box h4").all_inner_texts() == ["A\na", "B\nb"]
@@ -304,6 +306,7 @@ def test_of_three_systems_any_two_are_compared(opened: Opener) -> None:
     assert page.is_hidden("#page-differs")
 
 
+@pytest.mark.exhaustive
 def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
     page = opened("uneven", "#talk0000")
     assert "missing" in page.inner_text(".row >> nth=0")
@@ -314,6 +317,7 @@ def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
     assert "talk0000" in page.inner_text(".row >> nth=0"), "to be missing is to differ"
 
 
+@pytest.mark.exhaustive
 def test_one_system_needs_no_letters(opened: Opener) -> None:
     page = opened("one", "#talk0003")
     assert page.locator("#page-dialogue .badge").count() == 0
@@ -366,6 +370,7 @@ def background(page: Page) -> str:
     return found
 
 
+@pytest.mark.exhaustive
 def test_light_and_dark_follow_the_viewer_and_the_button(opened: Opener) -> None:
     light = opened("one", color_scheme="light")
     dark = opened("one", color_scheme="dark")
@@ -380,6 +385,7 @@ def test_light_and_dark_follow_the_viewer_and_the_button(opened: Opener) -> None
 
 
 @pytest.mark.parametrize("name", ["large", "hostile"])
+@pytest.mark.exhaustive(but=1)
 def test_a_phone_shows_a_page_at_a_time_and_never_scrolls_sideways(
     opened: Opener, name: str
 ) -> None:
@@ -399,6 +405,7 @@ def test_a_phone_shows_a_page_at_a_time_and_never_scrolls_sideways(
     assert page.is_visible("#page-overview")
 
 
+@pytest.mark.exhaustive
 def test_paper_has_the_summary_and_the_open_unit(opened: Opener) -> None:
     page = opened("large", "#talk0001")
     assert page.is_hidden("#page-overview")

@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_others(
 
 
 @pytest.mark.parametrize("points", [1, 3, 7])
-@pytest.mark.exhaustive(but=1)
+@pytest.mark.exhaustive
 def test_killed_training_goes_on_to_the_same_bytes(
     points: int, tmp_path: Path, uninterrupted: bytes
 ) -> None:
