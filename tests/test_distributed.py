@@ -288,6 +288,7 @@ def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], mes
     assert "pip install 'mwzeval[distributed]'" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_workers_that_do_not_start_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def test_the_flag_of_the_paper_costs_it_points(trained: SlPolicy) -> None:
     assert as_in_the_paper[1] < corrected[1] - 6
 
 
+@pytest.mark.exhaustive
 def test_its_dialogues_finish_about_as_often_as_the_golden_ones(trained: SlPolicy) -> None:
     setting = Setting(database(), MakeSlSystem(trained))
     summary = simulate(setting, per_type=100, seed=1, progress=False)
