@@ -113,6 +113,7 @@ def test_python_runs_and_prints_what_is_shown(
 
 
 @pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.commands]))
+@pytest.mark.exhaustive(but=2)
 def test_commands_print_what_is_shown(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ def test_exceptions_of_a_system_do_not_reach_the_terminal() -> None:
     ],
 )
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.exhaustive(but=5)
 def test_json_is_json_in_every_encoding(
     elsewhere: Path, printed: Callable[..., bytes], arguments: list[str], encoding: str
 ) -> None:

@@ -46,6 +46,7 @@ def test_the_mean_reward_is_inform_and_success(evaluator: Evaluator, system: str
 
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+@pytest.mark.exhaustive(but=2)
 def test_a_turn_changes_what_its_reward_says(evaluator: Evaluator, system: str) -> None:
     seen = set()
     for name, turns in sample_predictions(system).items():

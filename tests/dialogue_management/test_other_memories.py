@@ -71,6 +71,7 @@ def altered(arrays: dict[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "for tests"])
 @pytest.mark.parametrize("policy", LEARNERS)
+@pytest.mark.exhaustive(but=3)
 def test_a_policy_takes_nothing_but_its_own_memory(policy: str, whole: bool) -> None:
     learned = new(policy)
     let_learn(learned, 74)  # so that each has updated its networks, and keeps some dialogues
@@ -94,6 +95,7 @@ def test_a_policy_takes_nothing_but_its_own_memory(policy: str, whole: bool) -> 
 
 
 @pytest.mark.parametrize("policy", LEARNERS)
+@pytest.mark.exhaustive(but=2)
 def test_other_checkpoints_are_told_with_what_to_do(policy: str, tmp_path: Path) -> None:
     if PRESETS[policy].view == "neural":
         pytest.importorskip("torch").set_num_threads(1)

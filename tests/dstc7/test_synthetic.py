@@ -39,6 +39,7 @@ def written(name: str, world: World, folder: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", TRACK_NAMES)
+@pytest.mark.exhaustive(but=2)
 def test_a_perfect_submission_for_each_track_is_strictly_valid(
     name: str, world: World, tmp_path: Path
 ) -> None:

@@ -92,6 +92,7 @@ def test_places_are_those_of_the_text(response: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["Aa ", "Aa and ", "Aa and of the ", "How about the ", "A"])
+@pytest.mark.exhaustive(but=2)
 def test_of_a_long_response_only_the_beginning_is_searched(piece: str) -> None:
     short, long = (piece * (size // len(piece) + 1) for size in (LONGEST, 2**20))
     found = with_invented(long, (), HERE)

@@ -117,6 +117,7 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
     ("content", "kind", "message"),
     [pytest.param(*case[1:], id=case[0]) for case in BAD_FILES],
 )
+@pytest.mark.exhaustive(but=10)
 def test_bad_input_is_told_with_its_place_and_exits_with_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, kind: str, message: str
 ) -> None:
@@ -220,6 +221,7 @@ WARNINGS: list[tuple[str, Any, str, str, int, tuple[Any, ...]]] = [
     ("predictions", "kind", "message", "count", "place"),
     [pytest.param(*case[1:], id=case[0]) for case in WARNINGS],
 )
+@pytest.mark.exhaustive(but=2)
 def test_what_may_be_a_mistake_is_counted_and_scored_unless_strict(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -54,6 +54,7 @@ def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("turn", [0, -1])
 @pytest.mark.parametrize("bracket", [LINK, " [name]", " [odd]", " [phone](tel:01632960123)"])
+@pytest.mark.exhaustive(but=2)
 def test_a_bracket_in_one_response_changes_nothing(turn: int, bracket: str) -> None:
     predictions = sample_predictions("lexicalized")
     expected = scored(predictions)
@@ -78,6 +79,7 @@ def test_a_bracket_flips_no_reward(bracket: str) -> None:
 
 
 @pytest.mark.parametrize("in_words", [3, 20, 42, 61])
+@pytest.mark.exhaustive(but=2)
 def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) -> None:
     mixture = sample_predictions("good")
     for name in list(mixture)[:in_words]:

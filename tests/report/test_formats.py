@@ -37,6 +37,7 @@ def hostile_document() -> Document:
 
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
 @pytest.mark.parametrize("confidence", [None, 0.9])
+@pytest.mark.exhaustive(but=2)
 def test_json_reports_are_as_the_schema_says(system: str, confidence: float | None) -> None:
     schema = json.loads((ROOT / "mwzeval" / "report" / "schema.json").read_text())
     evaluator = Evaluator(True, True, True, True, corpus="sample", confidence=confidence)

@@ -103,6 +103,7 @@ RENDERED = {
 
 @pytest.mark.parametrize("said", [False, True])
 @pytest.mark.parametrize("written", RENDERED)
+@pytest.mark.exhaustive(but=2)
 def test_every_format_can_be_validated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], written: str, said: bool
 ) -> None:

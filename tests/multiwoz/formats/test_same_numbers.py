@@ -98,6 +98,7 @@ def as_lines(rendered: Any) -> str:
     ids=["a line", "indented", "lines", "lines without ending"],
 )
 @pytest.mark.parametrize("written", ["messages", "unified", "sgd"])
+@pytest.mark.exhaustive(but=3)
 def test_files_of_every_format_are_read_whole_and_by_line(
     evaluator: Evaluator, tmp_path: Path, written: str, name: str, write: Callable[[Any], str]
 ) -> None:
