@@ -23,7 +23,7 @@ from mwzeval.crosswoz.simulation_log import dialogue_line
 from mwzeval.crosswoz.simulation_run import goal_of
 from mwzeval.crosswoz.template_files import TemplateNlg, load_templates
 from mwzeval.crosswoz.template_reader import TemplateReader
-from mwzeval.resources import DataRoot
+from mwzeval.files.resources import DataRoot
 
 DEFAULT_DATA = "../shared/data/crosswoz"
 ACT_A_SECOND, TEXT_A_SECOND = 1000, 200

@@ -21,9 +21,9 @@ import zstandard
 
 from benchmarks.measure import Row, seconds
 from mwzeval import Evaluator
-from mwzeval.distributed import cluster, on_cluster
+from mwzeval.cluster.dask import cluster, on_cluster
+from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.report.json import to_json, to_plain
-from mwzeval.shards import evaluate_shards, one_after_the_other
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
 """Those with states. Neighbouring dialogues and rollouts are of different ones, so that there is

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from mwzeval.errors import UsageError
-from mwzeval.reading import STANDARD_INPUT
+from mwzeval.files.reading import STANDARD_INPUT
 from mwzeval.statistics import CONFIDENCE, SAMPLES, SEED
 
 FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")

@@ -14,14 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.explanation import Explanation, Words
+from mwzeval.scores.explanation import Explanation, Words
 
 if TYPE_CHECKING:
-    from mwzeval.measure import Resampling, Scored
+    from mwzeval.files.resources import DataRoot
     from mwzeval.report.boards import Entry
     from mwzeval.report.model import Report
     from mwzeval.report.sheet import Document
-    from mwzeval.resources import DataRoot
+    from mwzeval.scores.measure import Resampling, Scored
 
 REGISTRY = (
     "mwzeval.multiwoz",

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from mwzeval.benchmark import Shelf
-from mwzeval.derived import checksums_of, remembered_checksums
 from mwzeval.errors import DataError, UsageError, did_you_mean, printable, shorten
-from mwzeval.resources import (
+from mwzeval.files.derived import checksums_of, remembered_checksums
+from mwzeval.files.resources import (
     DataRoot,
     PublicFile,
     State,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from mwzeval.comparison import ComparedMeasure, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.measure import Resampling, Scored
-from mwzeval.score import WHOLE
+from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import holm
 
 LEVEL = 0.05

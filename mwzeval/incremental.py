@@ -26,7 +26,7 @@ from mwzeval.multiwoz.predictions import Findings
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
-from mwzeval.score import Signature
+from mwzeval.scores.score import Signature
 
 OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses"})
 """Keys of signatures that say what was scored, not how."""

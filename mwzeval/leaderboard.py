@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
-from mwzeval.score import WHOLE, Interval, Signature
+from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.statistics import CONFIDENCE, wilson
 
 RATES = ("inform", "success")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
-from mwzeval.table import Table
 
 
 def table_of(**columns: NDArray[np.float64]) -> Table:

@@ -122,15 +122,15 @@ def test_no_module_is_longer_than_a_room(path: Path) -> None:
         ("mwzeval.cli", "mwzeval.multiwoz.corpus", True),
         ("mwzeval.evaluator", "mwzeval.cli", False),
         ("mwzeval.metrics.bleu", "mwzeval.multiwoz.corpus", False),
-        ("mwzeval.metrics.bleu", "mwzeval.table", True),
+        ("mwzeval.metrics.bleu", "mwzeval.scores.table", True),
         ("mwzeval.multiwoz.corpus", "mwzeval.multiwoz.gold", True),
         ("mwzeval.multiwoz.corpus", "mwzeval.crosswoz.corpus", False),
         ("mwzeval.report.text", "mwzeval.report.model", True),
-        ("mwzeval.report.text", "mwzeval.files", False),
+        ("mwzeval.report.text", "mwzeval.files.json_files", False),
         ("mwzeval.report.text", "mwzeval.multiwoz.choices", False),
-        ("mwzeval.report.text", "mwzeval.score", True),
-        ("mwzeval.errors", "mwzeval.files", False),
-        ("mwzeval.files", "mwzeval.evaluator", False),
+        ("mwzeval.report.text", "mwzeval.scores.score", True),
+        ("mwzeval.errors", "mwzeval.files.json_files", False),
+        ("mwzeval.files.json_files", "mwzeval.evaluator", False),
     ],
 )
 def test_the_import_rule_tells_right_from_wrong(
@@ -177,7 +177,7 @@ OTHER_READERS = {
     "dialogue_management/checkpoints.py": "an archive in memory, held against the limit",
     "output.py": "nothing is read",
 }
-"""Modules that read without `mwzeval.reading`, and what."""
+"""Modules that read without `mwzeval.files.reading`, and what."""
 
 
 def test_all_that_users_supply_is_read_in_one_place() -> None:

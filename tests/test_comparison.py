@@ -17,11 +17,12 @@ from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.errors import UsageError
 from mwzeval.evaluator import Evaluator
-from mwzeval.measure import Resampling, Scored
 from mwzeval.report.comparison import comparison_document, shown_p
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.report.json import to_json
-from mwzeval.score import WHOLE
+from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.score import WHOLE
+from mwzeval.scores.type_counts import Type, TypeCounts, randomization_tests
 from mwzeval.statistics import (
     WinsTiesLosses,
     holm,
@@ -29,7 +30,6 @@ from mwzeval.statistics import (
     rank_clusters,
     significant_pairs,
 )
-from mwzeval.type_counts import Type, TypeCounts, randomization_tests
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
 FEW = Resampling(samples=200, seed=7)
@@ -336,7 +336,7 @@ def test_swapping_type_counts_equals_counting_the_swapped_words(
 ) -> None:
     random = np.random.default_rng(seed)
     # Blocks of a few samples only.
-    monkeypatch.setattr("mwzeval.type_counts.DENSE_CELLS", 500)
+    monkeypatch.setattr("mwzeval.scores.type_counts.DENSE_CELLS", 500)
     mine, theirs = words_of(random, 12, 60), words_of(random, 12, 70)
     results = randomization_tests(
         TypeCounts.of(mine.items()),

@@ -17,7 +17,7 @@ from mwzeval.data_command import (
     verify,
 )
 from mwzeval.errors import DataError, UsageError
-from mwzeval.resources import DataRoot, Origin, PublicFile, embedded, public_files
+from mwzeval.files.resources import DataRoot, Origin, PublicFile, embedded, public_files
 
 CORPORA = {"old": ("db/*.json", "old.zip", "old.json"), "new": ("db/*.json", "new/*.json")}
 CONTENT = b"published"

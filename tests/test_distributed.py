@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from mwzeval.distributed import cluster, on_cluster
+from mwzeval.cluster.dask import cluster, on_cluster
+from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.evaluator import Evaluator
 from mwzeval.report.json import to_json, to_plain
-from mwzeval.shards import evaluate_shards, one_after_the_other
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
 from tests.waiting import HANGING

@@ -20,7 +20,7 @@ from mwzeval.errors import InputError, UsageError
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.report.json import to_json
-from mwzeval.score import Signature
+from mwzeval.scores.score import Signature
 from mwzeval.version import __version__
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 

@@ -15,7 +15,7 @@ from mwzeval.cli import main
 from mwzeval.errors import UsageError
 from mwzeval.evaluator import Evaluator
 from mwzeval.gates import Gate, failures, parse_gates, resolve_gates, worse_than
-from mwzeval.measure import Resampling
+from mwzeval.scores.measure import Resampling
 from mwzeval.statistics import holm, mcnemar, randomization_test, swapped_sums
 from tests.places import ROOT, read_json, sample_predictions
 

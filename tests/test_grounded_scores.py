@@ -15,15 +15,15 @@ import pytest
 
 from mwzeval.comparison import compare
 from mwzeval.evaluator import Evaluator
-from mwzeval.explanation import Explanation
 from mwzeval.gates import worse_than
-from mwzeval.measure import Resampling, named
 from mwzeval.multiwoz.explanation import explain_all
 from mwzeval.multiwoz.gold import Goal
 from mwzeval.multiwoz.grounding_reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.scoring import Scorer, Sources
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.measure import Resampling, named
+from mwzeval.scores.score import WHOLE
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
 Predictions = dict[str, list[dict[str, Any]]]

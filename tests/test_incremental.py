@@ -21,7 +21,7 @@ from mwzeval.incremental import IncrementalEvaluator
 from mwzeval.multiwoz.evaluation import Evaluation
 from mwzeval.multiwoz.findings import MORE_WARNINGS
 from mwzeval.report.json import to_json
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 from tests.parts import Predictions, cut, rollouts
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 

@@ -13,6 +13,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import DataError, UsageError
+from mwzeval.files.resources import embedded
 from mwzeval.leaderboard import (
     COMPARED,
     Leaderboard,
@@ -23,7 +24,6 @@ from mwzeval.leaderboard import (
     rounded,
     standings,
 )
-from mwzeval.resources import embedded
 from tests.places import ROOT, read_json, shared
 
 TABLES = ("end_to_end", "policy_optimization")

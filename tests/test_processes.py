@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.processes import THREADS, pool, processors
+from mwzeval.cluster.processes import THREADS, pool, processors
 from tests.places import ROOT
 from tests.waiting import wait_until
 
 NEVER_DONE = """
 import sys, time
 from pathlib import Path
-from mwzeval.processes import pool
+from mwzeval.cluster.processes import pool
 from tests.test_processes import note_and_wait
 if __name__ == "__main__":
     start = None if sys.argv[2] == "usual" else sys.argv[2]

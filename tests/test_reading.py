@@ -20,8 +20,8 @@ import pytest
 import zstandard
 
 from mwzeval.errors import DataError, InputError, UsageError
-from mwzeval.files import data_bytes, parse_json, read_data, read_text
-from mwzeval.reading import (
+from mwzeval.files.json_files import data_bytes, parse_json, read_data, read_text
+from mwzeval.files.reading import (
     DEFAULT_SIZE,
     pieces,
     read_bytes,

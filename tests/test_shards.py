@@ -14,14 +14,14 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval import shards as shards_module
 from mwzeval.cli import main
+from mwzeval.cluster import shards as shards_module
+from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import InputError, UsageError
 from mwzeval.evaluator import Evaluator
-from mwzeval.reading import pieces, read_bytes
+from mwzeval.files.reading import pieces, read_bytes
+from mwzeval.files.streams import expand, lines
 from mwzeval.report.json import to_json, to_plain
-from mwzeval.shards import evaluate_shards, one_after_the_other
-from mwzeval.streams import expand, lines
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
 

@@ -15,6 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
 from mwzeval.metrics.bleu import Bleu, prepare
+from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     elementwise,
     paired_bootstrap,
@@ -23,7 +24,6 @@ from mwzeval.statistics import (
     resampled_sums,
     swapped_sums,
 )
-from mwzeval.table import Table
 from tests.tables import ratio, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")

@@ -14,6 +14,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from mwzeval.metrics.bleu import Bleu, prepare
+from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     bootstrap_interval,
     elementwise,
@@ -22,7 +23,6 @@ from mwzeval.statistics import (
     resampled_sums,
     resampling,
 )
-from mwzeval.table import Table
 from tests.tables import ratio, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 
 COLUMNS = ("a", "b", "c")
 Rows = list[tuple[str, dict[str, float]]]

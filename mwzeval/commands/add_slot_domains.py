@@ -33,11 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert and write; return the exit code."""
-    from mwzeval.files import write_atomically
+    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions import Findings, read_predictions
     from mwzeval.multiwoz.slot_domains import add_slot_domains, has_active_domains
-    from mwzeval.reading import STANDARD_INPUT
 
     (file,) = files_of(arguments, at_most=1)
     findings = Findings(file)

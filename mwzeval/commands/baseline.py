@@ -46,11 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run and write; return the exit code."""
     from mwzeval.evaluator import Evaluator
-    from mwzeval.files import write_atomically
+    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
     from mwzeval.multiwoz.corpus import corpus_root, load_fold
     from mwzeval.multiwoz.template_system import baseline_predictions, known_services
-    from mwzeval.reading import STANDARD_INPUT
 
     if arguments.output.endswith(COMPRESSED):
         raise UsageError(

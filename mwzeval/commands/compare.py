@@ -65,10 +65,10 @@ def _positive(text: str) -> int:
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score all systems, compare, and print or write the result."""
     from mwzeval.comparison import compare
-    from mwzeval.files import write_atomically
-    from mwzeval.measure import Resampling
+    from mwzeval.files.json_files import write_atomically
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render
+    from mwzeval.scores.measure import Resampling
 
     files = files_of(arguments, at_least=2)
     resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)

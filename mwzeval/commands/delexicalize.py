@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Delexicalise, write and print; return the exit code."""
     from mwzeval.evaluator import Evaluator
-    from mwzeval.files import write_atomically
+    from mwzeval.files.json_files import write_atomically
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.delexicalized_predictions import DelexicalizedInput
     from mwzeval.multiwoz.formats.adaptation import adapt

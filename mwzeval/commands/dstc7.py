@@ -211,7 +211,7 @@ def _convert(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.submission_writing import submission_text
     from mwzeval.dstc7.targets import read_targets, write_targets
     from mwzeval.dstc7.tracks import track_of_file
-    from mwzeval.files import write_atomically
+    from mwzeval.files.json_files import write_atomically
 
     file = arguments.input
     findings = Findings(file=file)

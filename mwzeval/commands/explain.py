@@ -16,7 +16,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
-    from mwzeval.explanation import Explanation
+    from mwzeval.scores.explanation import Explanation
 
 SHOWN_IDS = 5
 
@@ -143,7 +143,7 @@ def _plain(explanation: Explanation) -> dict[str, Any]:
 
 
 def _histogram(explanations: Sequence[Explanation], units: str) -> dict[str, Any]:
-    from mwzeval.explanation import count_reasons
+    from mwzeval.scores.explanation import count_reasons
 
     return {
         units: len(explanations),

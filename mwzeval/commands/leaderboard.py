@@ -47,9 +47,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _entry(arguments: argparse.Namespace, benchmark: Benchmark) -> Entry | None:
-    from mwzeval.files import read_json
-    from mwzeval.measure import Resampling
+    from mwzeval.files.json_files import read_json
     from mwzeval.report.boards import Entry
+    from mwzeval.scores.measure import Resampling
 
     file: str | None = arguments.input or arguments.report
     if file is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mwzeval.gates import Gate
     from mwzeval.report.sheet import Document
     from mwzeval.runs import Across
-    from mwzeval.score import Score
+    from mwzeval.scores.score import Score
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -103,7 +103,7 @@ def finish(
 
     `document` goes to GitHub's step summary, where there is one.
     """
-    from mwzeval.files import write_atomically
+    from mwzeval.files.json_files import write_atomically
     from mwzeval.report.json import to_json
 
     if arguments.output in STANDARD_OUTPUT:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import UsageError, shorten
-from mwzeval.reading import STANDARD_INPUT, is_url
+from mwzeval.files.reading import STANDARD_INPUT, is_url
 
 WRITTEN = ("output", "mentions")
 """Arguments that name what is written."""

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and draw; return the exit code."""
     if arguments.scores and arguments.kind != "scores":
         arguments.parser.error("--scores chooses what --kind scores draws")
-    from mwzeval.files import write_atomically
+    from mwzeval.files.json_files import write_atomically
     from mwzeval.report.plots import FORMATS, require_matplotlib
 
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")
@@ -79,9 +79,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _draw(arguments: argparse.Namespace, benchmark: Benchmark, format_name: str) -> bytes:
-    from mwzeval.measure import Resampling
     from mwzeval.report.page_model import page_system
     from mwzeval.report.plots import plot_parts, plot_reasons, plot_scores
+    from mwzeval.scores.measure import Resampling
 
     files = files_of(arguments)
     systems = score_all(benchmark.scorer(arguments), files, progress=True)

@@ -179,7 +179,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     plan = _plan(arguments)
     if arguments.dask:
-        from mwzeval.distributed import cluster
+        from mwzeval.cluster.dask import cluster
 
         with cluster(arguments.dask, arguments.processes) as client:
             jobs = run_benchmark(**plan, output=arguments.output, client=client, progress=True)
@@ -234,7 +234,7 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 def _plot(arguments: argparse.Namespace) -> int:
     from mwzeval.dialogue_management.curves import plot_curves
     from mwzeval.dialogue_management.episode_files import Findings
-    from mwzeval.files import write_atomically
+    from mwzeval.files.json_files import write_atomically
     from mwzeval.report.text import warnings_text
 
     findings = Findings()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.reading import STANDARD_INPUT, is_url
-from mwzeval.streams import is_pattern
+from mwzeval.files.reading import STANDARD_INPUT, is_url
+from mwzeval.files.streams import is_pattern
 
 if TYPE_CHECKING:
     from mwzeval.report.model import Report
@@ -79,8 +79,8 @@ def is_sharded(arguments: argparse.Namespace, files: Sequence[str]) -> bool:
 def report_of_shards(arguments: argparse.Namespace, scorer: Any, files: Sequence[str]) -> Report:
     """Return the report of all files together."""
     evaluator = scorer.evaluator(*scorer.metrics)
-    from mwzeval.shards import evaluate_shards, one_after_the_other
-    from mwzeval.streams import expand
+    from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
+    from mwzeval.files.streams import expand
 
     shards = expand(files)
     shown = not arguments.quiet
@@ -93,7 +93,7 @@ def report_of_shards(arguments: argparse.Namespace, scorer: Any, files: Sequence
     )
     if not arguments.dask:
         return evaluate(partial(one_after_the_other, progress=shown))
-    from mwzeval.distributed import cluster, on_cluster
+    from mwzeval.cluster.dask import cluster, on_cluster
 
     with cluster(arguments.dask, arguments.workers) as client:
         return evaluate(partial(on_cluster, client, progress=shown))

@@ -13,13 +13,13 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError
-from mwzeval.reading import STANDARD_INPUT
+from mwzeval.files.reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
-    from mwzeval.explanation import Words
-    from mwzeval.measure import Scored
     from mwzeval.report.model import Report
+    from mwzeval.scores.explanation import Words
+    from mwzeval.scores.measure import Scored
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json")
 
@@ -139,7 +139,7 @@ def workers(scorer: FileScorer, jobs: int | None) -> Iterator[Executor | None]:
     """Yield processes to share the work; None when one is enough."""
     from concurrent.futures.process import BrokenProcessPool
 
-    from mwzeval.processes import pool, processors
+    from mwzeval.cluster.processes import pool, processors
 
     count = jobs or processors()
     if count == 1:

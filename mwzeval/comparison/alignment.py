@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
 from mwzeval.errors import UsageError
-from mwzeval.measure import Scored
-from mwzeval.score import WHOLE, Signature
-from mwzeval.table import Table
+from mwzeval.scores.measure import Scored
+from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.table import Table
 
 COUNTED = ("n", "turns")
 """Keys of a signature that say how much was scored; only common units are compared."""

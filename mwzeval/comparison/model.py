@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mwzeval.score import WHOLE, Interval, Signature
+from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.statistics import WinsTiesLosses
 
 MCNEMAR = "mcnemar"

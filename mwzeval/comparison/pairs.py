@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
-from mwzeval.measure import Measure, Resampling, TypeMeasure
-from mwzeval.score import Interval
+from mwzeval.scores.measure import Measure, Resampling, TypeMeasure
+from mwzeval.scores.score import Interval
+from mwzeval.scores.table import Table
+from mwzeval.scores.type_counts import TypeCounts, randomization_tests
 from mwzeval.statistics import (
     Jackknife,
     ResampledSums,
@@ -30,8 +32,6 @@ from mwzeval.statistics import (
     wins_ties_losses,
 )
 from mwzeval.statistics.resampling import evaluate
-from mwzeval.table import Table
-from mwzeval.type_counts import TypeCounts, randomization_tests
 
 Key: TypeAlias = tuple[str, str]
 """Name and scope of a measure."""

@@ -34,8 +34,8 @@ from mwzeval.comparison.pairs import (
     key_of,
 )
 from mwzeval.errors import UsageError
-from mwzeval.measure import Measure, Resampling, Scored, TypeMeasure, observed
-from mwzeval.score import WHOLE
+from mwzeval.scores.measure import Measure, Resampling, Scored, TypeMeasure, observed
+from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import evaluate
 

@@ -18,8 +18,8 @@ from mwzeval.crosswoz.policy_vector import delexicalized, lexicalized
 from mwzeval.crosswoz.predictions import Predicted
 from mwzeval.crosswoz.rule_tracker import RuleTracker
 from mwzeval.crosswoz.track_scores import SELECT_TURNS, TYPE_SCOPES, Sign, turn_scopes
-from mwzeval.measure import Measure
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
+from mwzeval.scores.measure import Measure
 
 USER, SYSTEM = "user", "system"
 PART_SCOPES = (*INTENTS, *DOMAINS)

@@ -12,10 +12,10 @@ from mwzeval.crosswoz.dialogues import Dialogue, dialogue_from_json
 from mwzeval.crosswoz.file_shapes import Table, checked_acts, checked_rows
 from mwzeval.crosswoz.names import ATTRACTION, HOTEL, METRO, RESTAURANT
 from mwzeval.crosswoz.text_files import chinese_data
-from mwzeval.derived import combined_fingerprint
 from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
-from mwzeval.files import data_bytes
-from mwzeval.resources import DataRoot
+from mwzeval.files.derived import combined_fingerprint
+from mwzeval.files.json_files import data_bytes
+from mwzeval.files.resources import DataRoot
 
 FOLDS = ("test", "val", "train")
 TABLES = {

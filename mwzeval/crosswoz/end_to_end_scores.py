@@ -12,8 +12,8 @@ from mwzeval.crosswoz.predictions import Predicted
 from mwzeval.crosswoz.success import Judgement, judge
 from mwzeval.crosswoz.text_scores import TextScores
 from mwzeval.crosswoz.track_scores import TYPE_SCOPES, Sign, percentage
-from mwzeval.measure import Measure
-from mwzeval.score import WHOLE
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE
 
 OUTCOMES = {"inform": "Inform", "success": "Success"}
 SCOPES = (WHOLE, *TYPE_SCOPES)

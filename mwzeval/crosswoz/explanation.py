@@ -36,8 +36,8 @@ from mwzeval.crosswoz.state_scores import (
 )
 from mwzeval.crosswoz.track_scores import selects
 from mwzeval.crosswoz.tracks import NLU
-from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE
 
 
 def explain(checked: Checked, name: str) -> Explanation:

@@ -16,9 +16,9 @@ from mwzeval.crosswoz.corpus import (
     read_vocabulary,
 )
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.derived import remembered_checksums
 from mwzeval.errors import DataError
-from mwzeval.resources import DataRoot, embedded, locate
+from mwzeval.files.derived import remembered_checksums
+from mwzeval.files.resources import DataRoot, embedded, locate
 
 NAME = "crosswoz"
 PUBLIC_FILES = "public_files.tsv"

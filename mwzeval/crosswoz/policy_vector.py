@@ -44,7 +44,7 @@ from mwzeval.crosswoz.names import (
     TAXI,
     YES,
 )
-from mwzeval.resources import DataRoot
+from mwzeval.files.resources import DataRoot
 
 Vector = NDArray[np.float32]
 NUMBERED = (INFORM, RECOMMEND)

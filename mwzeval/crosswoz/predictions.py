@@ -37,8 +37,8 @@ from mwzeval.crosswoz.tracks import (
     USER_STATE,
 )
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files import RepeatedKeys, parse_json, parse_json_lines
-from mwzeval.reading import STANDARD_INPUT, read_bytes
+from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines
+from mwzeval.files.reading import STANDARD_INPUT, read_bytes
 
 META, DIALOGUE, TURNS, TURN = "_meta", "dialogue_id", "turns", "turn"
 DATASET = "crosswoz"

@@ -36,8 +36,8 @@ from mwzeval.crosswoz.tracks import (
     SYSTEM_ACTS_NLU,
     Track,
 )
-from mwzeval.measure import Measure, Scored
-from mwzeval.table import Table
+from mwzeval.scores.measure import Measure, Scored
+from mwzeval.scores.table import Table
 
 AnyScores = TrackScores | TextScores | EndToEndScores
 """Scores of dialogues one by one, or of all their texts at once."""

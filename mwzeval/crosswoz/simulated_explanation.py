@@ -17,8 +17,8 @@ from mwzeval.crosswoz.tracks import (
     USER_ACTS,
     USER_RESPONSE,
 )
-from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE
 
 ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "understood as"}
 

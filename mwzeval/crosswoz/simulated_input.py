@@ -18,8 +18,8 @@ from mwzeval.crosswoz.predictions import DIALOGUE, META, TURNS
 from mwzeval.crosswoz.text_files import chinese_text
 from mwzeval.crosswoz.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files import parse_json_lines
-from mwzeval.reading import read_bytes
+from mwzeval.files.json_files import parse_json_lines
+from mwzeval.files.reading import read_bytes
 
 GOAL, FINAL_GOAL, GOAL_TYPE = "goal", "final_goal", "goal_type"
 FINISHED, N_TURNS = "finished", "n_turns"

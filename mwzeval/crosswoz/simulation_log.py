@@ -13,8 +13,8 @@ from mwzeval.crosswoz.names import GOAL_TYPES
 from mwzeval.crosswoz.ontology import mistakes_in
 from mwzeval.crosswoz.simulated import OUTCOMES, Outcome, SimulatedDialogue, SimulatedExchange
 from mwzeval.errors import DataError, UsageError
-from mwzeval.files import parse_json, read_text
-from mwzeval.reading import read_bytes
+from mwzeval.files.json_files import parse_json, read_text
+from mwzeval.files.reading import read_bytes
 
 META = "_meta"
 NAME = "simulated-{number:06d}"

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mwzeval.cluster.processes import pool
 from mwzeval.crosswoz.dialogues import Goal
 from mwzeval.crosswoz.draws import Draws, RandomDraws
 from mwzeval.crosswoz.goal_generator import GoalGenerator, goal_type
@@ -26,8 +27,7 @@ from mwzeval.crosswoz.simulation_log import Ended, dialogue_line, header_line, u
 from mwzeval.crosswoz.simulation_summary import Summary
 from mwzeval.crosswoz.watched import WatchedSetting
 from mwzeval.errors import MwzevalError, UsageError
-from mwzeval.files import named_where_unwritable, write_atomically
-from mwzeval.processes import pool
+from mwzeval.files.json_files import named_where_unwritable, write_atomically
 
 PER_TYPE = 1000
 BATCH = 20

@@ -15,9 +15,9 @@ from mwzeval.crosswoz.dialogues import Dialogue, Goal
 from mwzeval.crosswoz.ontology import parts_of
 from mwzeval.crosswoz.predictions import Predicted
 from mwzeval.crosswoz.track_scores import TYPE_SCOPES, Sign, percentage
-from mwzeval.measure import Measure
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
-from mwzeval.score import WHOLE
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE
 
 SCOPES = (WHOLE, *TYPE_SCOPES)
 JOINT = {

@@ -22,7 +22,7 @@ from mwzeval.crosswoz.policy_turns import current_results, policy_turns
 from mwzeval.crosswoz.policy_vector import Vector, Vocabulary, lexicalized
 from mwzeval.crosswoz.rule_tracker import RuleTracker
 from mwzeval.errors import InputError, Problem
-from mwzeval.tensor_files import Arrays, read_arrays, refused, write_arrays
+from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
 
 MODEL_FILE = "policy.safetensors"
 KIND = "CrossWOZ policy"

@@ -25,9 +25,9 @@ from mwzeval.crosswoz.track_scores import (
     turn_scopes,
 )
 from mwzeval.crosswoz.tracks import JOINT_NAMES
-from mwzeval.measure import Measure
 from mwzeval.metrics.ranking import f_score, ratio
-from mwzeval.score import WHOLE, Signature
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import Sums
 
 STRICT, NORMALISED, NAME_LENIENT = "strict", "normalised", "name_lenient"

@@ -19,9 +19,9 @@ from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.templates import Mode, Sentences, Templates
 from mwzeval.crosswoz.text_files import chinese_data
 from mwzeval.errors import DataError, InputError
-from mwzeval.files import data_bytes, write_atomically
-from mwzeval.reading import read_zip
-from mwzeval.resources import embedded
+from mwzeval.files.json_files import data_bytes, write_atomically
+from mwzeval.files.reading import read_zip
+from mwzeval.files.resources import embedded
 
 SIDES: tuple[Side, ...] = (USER, SYSTEM)
 KINDS = ("auto", "manual")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, InputError, Problem, shorten
-from mwzeval.files import decoded, parse_data
+from mwzeval.files.json_files import decoded, parse_data
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 ESCAPED_HALF = re.compile(rb"\\u[dD][89a-fA-F]")

@@ -15,8 +15,8 @@ from mwzeval.crosswoz.predictions import Predicted
 from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.track_scores import TYPE_SCOPES, Sign
 from mwzeval.crosswoz.tracks import NLG, RESPONSE, USER_RESPONSE
-from mwzeval.measure import Measure
-from mwzeval.score import WHOLE
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import Sums
 from mwzeval.version import library_version
 

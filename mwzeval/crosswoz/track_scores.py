@@ -13,8 +13,8 @@ from mwzeval.crosswoz.acts import SELECT
 from mwzeval.crosswoz.dialogues import Dialogue, Exchange
 from mwzeval.crosswoz.names import GOAL_TYPES
 from mwzeval.crosswoz.predictions import Predicted
-from mwzeval.measure import Measure
-from mwzeval.score import Signature
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import Signature
 from mwzeval.statistics import ScoreFunction, Sums
 
 SELECT_TURNS = "Select turns"

@@ -10,11 +10,11 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mwzeval.cluster.processes import end_with_parent
 from mwzeval.crosswoz.dialogues import Goal
 from mwzeval.crosswoz.simulated import USER_FAILED, SimulatedDialogue
 from mwzeval.crosswoz.simulation import Setting
 from mwzeval.errors import UsageError
-from mwzeval.processes import end_with_parent
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from mwzeval.derived import derive
+from mwzeval.files.derived import derive
 from mwzeval.libraries import import_without_setuptools, required
 
 REMEMBERED = 2**18

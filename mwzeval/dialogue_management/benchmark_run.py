@@ -20,14 +20,14 @@ from typing import Any
 
 from tqdm import tqdm
 
+from mwzeval.cluster.processes import pool, processors
 from mwzeval.dialogue_management.domain_files import load_domain
 from mwzeval.dialogue_management.policies.presets import PRESETS, preset_named
 from mwzeval.dialogue_management.run_folder import SETTINGS
 from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS, task_named
 from mwzeval.dialogue_management.training_job import Job, do
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
-from mwzeval.files import read_json, write_atomically
-from mwzeval.processes import pool, processors
+from mwzeval.files.json_files import read_json, write_atomically
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500

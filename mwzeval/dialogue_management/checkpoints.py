@@ -19,8 +19,8 @@ import numpy as np
 
 from mwzeval.dialogue_management.policies.learner import Arrays, Memory
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files import write_atomically
-from mwzeval.reading import read_model, size_limit
+from mwzeval.files.json_files import write_atomically
+from mwzeval.files.reading import read_model, size_limit
 
 FORMAT = 1
 DESCRIPTION = "description"

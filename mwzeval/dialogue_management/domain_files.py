@@ -12,8 +12,8 @@ from mwzeval.dialogue_management.entity_files import checked_rows, read_rows
 from mwzeval.dialogue_management.ontology import ontology_from_json
 from mwzeval.dialogue_management.tasks import DEMO, DOMAIN_FILES
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files import read_json
-from mwzeval.resources import DataRoot, embedded, locate
+from mwzeval.files.json_files import read_json
+from mwzeval.files.resources import DataRoot, embedded, locate
 
 FOLDER = "pydial"
 DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")

@@ -14,8 +14,8 @@ from urllib.parse import quote
 from mwzeval.dialogue_management.database import UNAVAILABLE
 from mwzeval.dialogue_management.ontology import NAME, RESERVED, Ontology, has_controls
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files import RepeatedKeys, read_json
-from mwzeval.reading import check_size
+from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.files.reading import check_size
 
 SQLITE = (".db", ".sqlite", ".sqlite3")
 KIND = "entities"

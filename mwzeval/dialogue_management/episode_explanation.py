@@ -8,8 +8,8 @@ from typing import Any
 from mwzeval.dialogue_management.episode_files import Record
 from mwzeval.dialogue_management.ontology import NAME
 from mwzeval.errors import shorten
-from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE
 
 SUCCESS = "success"
 OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"

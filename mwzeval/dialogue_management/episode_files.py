@@ -21,7 +21,7 @@ from mwzeval.dialogue_management.policies.presets import PRESETS
 from mwzeval.dialogue_management.run_folder import Chosen, Settings, files_of, place_of, settings_of
 from mwzeval.dialogue_management.tasks import TASKS, Task
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files import parse_json_lines, read_text, write_atomically
+from mwzeval.files.json_files import parse_json_lines, read_text, write_atomically
 
 META = "_meta"
 PACKED = (".gz", ".zst")

@@ -15,10 +15,10 @@ from mwzeval.dialogue_management.acts import Act
 from mwzeval.dialogue_management.belief import Belief
 from mwzeval.dialogue_management.draws import Draws, draws_from
 from mwzeval.dialogue_management.simulation import Simulation
-from mwzeval.measure import Measure
-from mwzeval.score import WHOLE, Signature
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
-from mwzeval.table import Table
 
 COLUMNS = ("dialogues", "successes", "exchanges", "reward")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mwzeval.dialogue_management.acts import DONTCARE, NONE
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files import RepeatedKeys
+from mwzeval.files.json_files import RepeatedKeys
 
 NAME = "name"
 METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")

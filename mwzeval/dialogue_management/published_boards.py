@@ -13,7 +13,7 @@ from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS
 from mwzeval.errors import UsageError
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
-from mwzeval.score import WHOLE
+from mwzeval.scores.score import WHOLE
 
 TABLES = {1000: 6, 4000: 4, 10_000: 7}
 POLICIES = ("Handcrafted", "GP-SARSA", "DQN", "A2C", "eNAC")

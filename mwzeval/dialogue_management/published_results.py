@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mwzeval.files import read_json
-from mwzeval.resources import embedded
+from mwzeval.files.json_files import read_json
+from mwzeval.files.resources import embedded
 
 
 @dataclass(frozen=True, slots=True)

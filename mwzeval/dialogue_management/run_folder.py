@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files import read_json
+from mwzeval.files.json_files import read_json
 
 PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.zst)?")
 TESTS = "seed-*/test-*.jsonl"

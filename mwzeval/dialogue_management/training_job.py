@@ -35,7 +35,7 @@ from mwzeval.dialogue_management.policies.random import RandomPolicy
 from mwzeval.dialogue_management.tasks import task_named
 from mwzeval.dialogue_management.training import Stage
 from mwzeval.errors import InputError, Problem
-from mwzeval.files import write_atomically
+from mwzeval.files.json_files import write_atomically
 from mwzeval.libraries import required
 
 PROGRESS = "progress.npz"

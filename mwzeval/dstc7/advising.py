@@ -11,7 +11,7 @@ from typing import Any
 
 from mwzeval.dstc7.findings import Findings, found
 from mwzeval.errors import InputError, Problem
-from mwzeval.files import parse_json, read_text
+from mwzeval.files.json_files import parse_json, read_text
 
 MISSING = frozenset({"", "NA"})
 UNKNOWN_TIMES = MISSING | {"0:00:00"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mwzeval.dstc7.tracks import Track, track_of_file
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files import decoded
-from mwzeval.reading import read_zip, zip_names
+from mwzeval.files.json_files import decoded
+from mwzeval.files.reading import read_zip, zip_names
 
 
 def tracks_in(path: str | Path) -> Mapping[Track, list[str]]:

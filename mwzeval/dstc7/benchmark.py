@@ -19,12 +19,12 @@ from mwzeval.dstc7.places import FOLDER, SPLITS, gold_in, sample_gold
 from mwzeval.dstc7.published import boards_of, published_document, read_published
 from mwzeval.dstc7.tracks import CASES, PREFIX, TRACK_NAMES, Track, track_from, track_of
 from mwzeval.errors import Problem, UsageError
-from mwzeval.explanation import Explanation, Words
-from mwzeval.measure import Resampling, Scored
+from mwzeval.files.resources import DATA_VARIABLE
 from mwzeval.report.boards import Entry
 from mwzeval.report.model import Report
 from mwzeval.report.sheet import Document
-from mwzeval.resources import DATA_VARIABLE
+from mwzeval.scores.explanation import Explanation, Words
+from mwzeval.scores.measure import Resampling, Scored
 
 WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}

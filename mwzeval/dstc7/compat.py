@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mwzeval.metrics.ranking import first_ranks, found_positions
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 
 
 def columns_of_2018(

@@ -19,10 +19,10 @@ from mwzeval.dstc7.places import SAMPLE_NOTE
 from mwzeval.dstc7.scoring import ANSWERABLE, NOTHING, ranked_ids, rows
 from mwzeval.dstc7.tracks import Track, track_from
 from mwzeval.errors import Problem
-from mwzeval.measure import Resampling, Scored
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.report.model import Report
-from mwzeval.score import WHOLE
+from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.score import WHOLE
 from mwzeval.version import __version__, library_version
 
 DEPENDENCIES = ("numpy", "ijson")

@@ -10,9 +10,9 @@ from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.inputs import Loaded
 from mwzeval.dstc7.scoring import NOTHING, ranked_ids, select
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE
 
 EXPLAINED = (1, 10)
 """The cut-offs whose hits are outcomes of an example."""

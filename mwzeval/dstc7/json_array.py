@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import InputError, Problem
-from mwzeval.reading import STANDARD_INPUT, part_limit, pieces, too_large
+from mwzeval.files.reading import STANDARD_INPUT, part_limit, pieces, too_large
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANKS = b" \t\r\n"

@@ -23,7 +23,7 @@ from mwzeval.dstc7.submission import Submission, read_submission
 from mwzeval.dstc7.targets import Targets, read_targets
 from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import InputError
-from mwzeval.reading import STANDARD_INPUT, is_zip
+from mwzeval.files.reading import STANDARD_INPUT, is_zip
 
 Read = TypeVar("Read")
 

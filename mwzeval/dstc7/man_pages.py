@@ -9,7 +9,7 @@ from typing import Any
 
 from mwzeval.dstc7.findings import Findings, found
 from mwzeval.errors import DataError
-from mwzeval.files import parse_json_lines, read_text
+from mwzeval.files.json_files import parse_json_lines, read_text
 
 
 @dataclass(frozen=True, slots=True)

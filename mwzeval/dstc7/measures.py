@@ -12,11 +12,11 @@ from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.options import Options
 from mwzeval.dstc7.scoring import ANSWERABLE
 from mwzeval.dstc7.tracks import Track
-from mwzeval.measure import Measure, Scored
 from mwzeval.metrics.ranking import CUTOFFS, EXAMPLES, f_score, harmonic_mean, mean, ratio
-from mwzeval.score import WHOLE, Signature
+from mwzeval.scores.measure import Measure, Scored
+from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.table import Table
 from mwzeval.statistics import ScoreFunction, Sums
-from mwzeval.table import Table
 from mwzeval.version import __version__
 
 PLACES = 4

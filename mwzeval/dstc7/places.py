@@ -7,7 +7,7 @@ from pathlib import Path
 from mwzeval.dstc7.inputs import Gold
 from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import DataError, UsageError
-from mwzeval.resources import embedded
+from mwzeval.files.resources import embedded
 
 FOLDER = "dstc7"
 SPLITS = ("test", "dev", "train")

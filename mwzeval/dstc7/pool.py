@@ -9,7 +9,7 @@ from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import candidate_id
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import shorten
-from mwzeval.files import read_text
+from mwzeval.files.json_files import read_text
 
 POOL_SIZE = 120_000
 

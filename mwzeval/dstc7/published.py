@@ -10,10 +10,10 @@ from typing import Any
 
 from mwzeval.dstc7.tracks import RANKED, Track
 from mwzeval.errors import DataError, UsageError
+from mwzeval.files.resources import embedded
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
-from mwzeval.resources import embedded
-from mwzeval.score import WHOLE
+from mwzeval.scores.score import WHOLE
 
 FILE = "dstc7_leaderboard.json"
 FIGURES = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@50", "mrr", "final")

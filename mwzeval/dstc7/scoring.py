@@ -21,7 +21,7 @@ from mwzeval.metrics.ranking import (
     ranking_table,
     selection_table,
 )
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 
 ANSWERABLE = "answerable"
 """The scope of scores over the examples that have a right candidate."""

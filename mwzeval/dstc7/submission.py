@@ -19,8 +19,8 @@ from mwzeval.dstc7.findings import Findings, found
 from mwzeval.dstc7.ids import candidate_id, example_id
 from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files import check_values, read_text
-from mwzeval.reading import is_zip
+from mwzeval.files.json_files import check_values, read_text
+from mwzeval.files.reading import is_zip
 
 LONGEST_RANKING = 200_000
 """More than the largest pool has candidates; of these the first hundred count."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mwzeval.dstc7.ids import plain_id
-from mwzeval.files import write_atomically
+from mwzeval.files.json_files import write_atomically
 
 Ranked = tuple[str, Sequence[tuple[int | str, float]]]
 """An example's id, and its candidates with their confidences, the most confident first."""

@@ -10,7 +10,7 @@ from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE, candidate_id, example_id
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import InputError
-from mwzeval.files import read_text
+from mwzeval.files.json_files import read_text
 
 Targets = Mapping[str, tuple[str, ...]]
 """Canonical example id → canonical ids of its correct candidates, in the order of the file."""

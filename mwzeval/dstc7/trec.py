@@ -21,7 +21,7 @@ from mwzeval.dstc7.submission_writing import Ranked
 from mwzeval.dstc7.targets import Targets
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files import read_text
+from mwzeval.files.json_files import read_text
 
 TAG = "mwzeval"
 RUN_COLUMNS, QRELS_COLUMNS = 6, 4

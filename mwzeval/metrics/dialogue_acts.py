@@ -14,9 +14,9 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.measure import Measure
 from mwzeval.metrics.ranking import f_score, ratio
-from mwzeval.score import WHOLE, Signature
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import Sums
 
 Act = TypeVar("Act", bound=Hashable)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypedDict
 
-from mwzeval.score import WHOLE
+from mwzeval.scores.score import WHOLE
 
 
 class NeedsOffer(Enum):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from mwzeval.score import WHOLE
+from mwzeval.scores.score import WHOLE
 
 
 class JudgedValue(NamedTuple):

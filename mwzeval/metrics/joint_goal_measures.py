@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.measure import Measure
 from mwzeval.metrics.joint_goal_accuracy import ERRORS, KINDS, WHOLE_TURN, JointGoalAccuracy
-from mwzeval.score import WHOLE, Signature
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums
 
 

@@ -16,8 +16,8 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
-from mwzeval.table import Table
 
 CUTOFFS = (1, 2, 5, 10, 50, 100)
 EXAMPLES = "examples"

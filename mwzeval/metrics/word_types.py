@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mwzeval.metrics.dialogue_words import DialogueWords
 from mwzeval.metrics.richness import trigrams
-from mwzeval.type_counts import Counts, Type, TypeCounts, Types
+from mwzeval.scores.type_counts import Counts, Type, TypeCounts, Types
 
 
 def count_ngrams(words: DialogueWords, units: Sequence[str]) -> TypeCounts:

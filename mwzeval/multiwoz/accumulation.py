@@ -13,7 +13,7 @@ from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
 from mwzeval.multiwoz.predictions import Dialogues, Findings
 from mwzeval.multiwoz.scoring import Scorer, Sources
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 
 FOLDED = "all"
 """The unit of the one row that is left of many."""

@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.explanation import Words
 from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.multiwoz.arguments import (
     add_corpus,
@@ -16,14 +15,15 @@ from mwzeval.multiwoz.arguments import (
     reading,
 )
 from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
+from mwzeval.scores.explanation import Words
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Shelf
-    from mwzeval.measure import Resampling
     from mwzeval.multiwoz.scored_files import PredictionsScorer
     from mwzeval.report.boards import Entry
     from mwzeval.report.model import Report
     from mwzeval.report.sheet import Document
+    from mwzeval.scores.measure import Resampling
 
 METRICS = (
     ("-b", "bleu", "BLEU against every reference set that is there"),

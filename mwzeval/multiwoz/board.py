@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from mwzeval.files.resources import embedded
 from mwzeval.leaderboard import candidate, cautions, read_leaderboard, standings
 from mwzeval.report.boards import Entry
 from mwzeval.report.leaderboard import leaderboard_document
 from mwzeval.report.sheet import Document
-from mwzeval.resources import embedded
 
 
 def published_document(entry: Entry | None, table: str | None = None) -> Document:

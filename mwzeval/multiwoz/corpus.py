@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.derived import combined_fingerprint, derive
 from mwzeval.errors import DataError, UsageError, did_you_mean
-from mwzeval.files import read_data
+from mwzeval.files.derived import combined_fingerprint, derive
+from mwzeval.files.json_files import read_data
+from mwzeval.files.resources import DataRoot, embedded, locate
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz import data_json, version_22
 from mwzeval.multiwoz.choices import SAMPLE, Fold
@@ -27,7 +28,6 @@ from mwzeval.multiwoz.gold import (
     goal_from_json,
 )
 from mwzeval.multiwoz.rollouts import dialogue_of
-from mwzeval.resources import DataRoot, embedded, locate
 from mwzeval.version import library_version
 
 DERIVED_REVISION = 4

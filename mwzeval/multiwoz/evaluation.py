@@ -14,7 +14,7 @@ from mwzeval.multiwoz.grounded_scores import Computed, grounded_columns, grounde
 from mwzeval.multiwoz.predictions import Dialogues
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.multiwoz.state_conventions import Convention
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
 from mwzeval.multiwoz.database import Row, id_column
 from mwzeval.multiwoz.gold import GoldDialogue
@@ -15,7 +14,8 @@ from mwzeval.multiwoz.predictions import Dialogues, Turn
 from mwzeval.multiwoz.reasons import losses, spelled
 from mwzeval.multiwoz.repairs import Case
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE
 
 SHOWN_VENUES = 3
 """How many venues are named before they are only counted."""

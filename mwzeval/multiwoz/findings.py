@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files import RepeatedKeys
+from mwzeval.files.json_files import RepeatedKeys
 
 OBJECT = (dict, Mapping)
 """What a JSON object may come as; a dict is recognised faster than a mapping in general."""

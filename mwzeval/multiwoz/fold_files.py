@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, InputError
-from mwzeval.files import data_bytes, parse_data
+from mwzeval.files.json_files import data_bytes, parse_data
+from mwzeval.files.reading import read_zip
+from mwzeval.files.resources import DataRoot
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.gold import dialogue_id
-from mwzeval.reading import read_zip
-from mwzeval.resources import DataRoot
 
 FOLD_FILES: dict[Fold, tuple[str, ...]] = {
     "test": ("test",),

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.measure import Measure
 from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.metrics.grounding import MentionRates, OutcomeRates, percentages
 from mwzeval.multiwoz.bookings import BOOKED_BY, BookingOutcome
 from mwzeval.multiwoz.gold import ALL_DOMAINS
 from mwzeval.multiwoz.grounding import SLOTS, Grounded
-from mwzeval.score import WHOLE, Signature
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import Sums
 
 MENTIONS = MentionRates(SLOTS)

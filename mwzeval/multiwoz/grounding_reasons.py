@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mwzeval.explanation import Fact, Reason
 from mwzeval.multiwoz.grounding import INVENTED, NAMED_BY, SAID_AS, Grounded
 from mwzeval.multiwoz.mentions import Mention
 from mwzeval.multiwoz.venue_facts import VenueFacts
+from mwzeval.scores.explanation import Fact, Reason
 
 INFORM, SUCCESS = "grounded_inform", "grounded_success"
 

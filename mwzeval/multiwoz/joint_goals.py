@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from mwzeval.measure import Measure
 from mwzeval.metrics.joint_goal_accuracy import Confusion, DomainTurns, JointGoalAccuracy
 from mwzeval.metrics.joint_goal_measures import joint_goal_measures
 from mwzeval.multiwoz.choices import Rules
@@ -23,7 +22,8 @@ from mwzeval.multiwoz.convention_states import (
 from mwzeval.multiwoz.gold import GoldDialogue
 from mwzeval.multiwoz.predictions import Turn
 from mwzeval.multiwoz.state_conventions import Convention
-from mwzeval.score import Signature
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import Signature
 from mwzeval.version import library_version
 
 BY_SCOPE = ("joint_goal_accuracy", "joint_goal_accuracy_without")

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.measure import Measure, Scored, TypeMeasure
 from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
 from mwzeval.metrics.richness import MSTTR_WINDOW
 from mwzeval.metrics.word_types import conditional_entropy, count_ngrams, distinct, entropy
@@ -26,7 +25,8 @@ from mwzeval.multiwoz.joint_goals import JointGoals
 from mwzeval.multiwoz.references import References
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
 from mwzeval.multiwoz.unfilled import spelling
-from mwzeval.score import WHOLE, Signature
+from mwzeval.scores.measure import Measure, Scored, TypeMeasure
+from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise
 from mwzeval.version import __version__, library_version
 

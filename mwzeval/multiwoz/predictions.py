@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.benchmark import recognised
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files import RepeatedKeys, parse_json, parse_json_lines, read_text
+from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines, read_text
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.findings import Findings as Findings
 from mwzeval.multiwoz.findings import Place, check_repeated, found, repeated

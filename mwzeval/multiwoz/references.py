@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.derived import derive, fingerprint
 from mwzeval.errors import DataError, UsageError, shorten
-from mwzeval.files import read_data
+from mwzeval.files.derived import derive, fingerprint
+from mwzeval.files.json_files import read_data
+from mwzeval.files.resources import DataRoot
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus import CORPORA, GoldFold, derived_revision, load_fold
 from mwzeval.multiwoz.gold import dialogue_id
 from mwzeval.multiwoz.normalization import normalize_response
-from mwzeval.resources import DataRoot
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 """What a reference set may be called: its name stands in signatures and file names."""

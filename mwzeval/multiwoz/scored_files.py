@@ -9,8 +9,6 @@ from typing import Any
 from mwzeval.collector import no_garbage_collection
 from mwzeval.errors import Problem, UsageError
 from mwzeval.evaluator import Evaluated, Evaluator
-from mwzeval.explanation import Explanation
-from mwzeval.measure import Resampling, Scored
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, OWN_FORMAT
 from mwzeval.multiwoz.corpus import CORPORA, corpus_root, load_fold
@@ -20,6 +18,8 @@ from mwzeval.multiwoz.predictions import Findings, read_predictions
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.multiwoz.wording import Wording
 from mwzeval.report.model import Report
+from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.measure import Resampling, Scored
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from mwzeval.report.json import score_record
 from mwzeval.report.model import Report
 from mwzeval.report.sheet import Cell, Document, Sheet
 from mwzeval.report.summary import COUNTS, summary
-from mwzeval.score import Score, Signature
+from mwzeval.scores.score import Score, Signature
 
 GOLD = "gold responses and states"
 NOTE = "ceiling: gold responses and states of the same dialogues, scored under the same settings"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from mwzeval.errors import printable, shorten
-from mwzeval.explanation import Explanation, Fact, Reason, TurnView
 from mwzeval.report.text import aligned
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView
+from mwzeval.scores.score import WHOLE
 
 WIDTH = 96
 LOST = "✗"

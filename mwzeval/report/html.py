@@ -18,12 +18,12 @@ from unicodedata import category
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mwzeval.explanation import Words
 from mwzeval.report.page_data import data_of, safe_json
 from mwzeval.report.page_model import PageSystem, letter_of
 from mwzeval.report.page_reasons import histograms, kinds_of
 from mwzeval.report.page_scores import about_intervals, panels_of, score_rows, signatures_of
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Words
+from mwzeval.scores.score import WHOLE
 
 __all__ = ["PageSystem", "Words", "to_html"]
 

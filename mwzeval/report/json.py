@@ -8,7 +8,7 @@ from typing import Any
 
 from mwzeval.errors import Problem, escaped
 from mwzeval.report.model import Report
-from mwzeval.score import Score
+from mwzeval.scores.score import Score
 
 SCHEMA = 1
 """Raised when the shape of JSON reports changes; `report/schema.json` describes it."""

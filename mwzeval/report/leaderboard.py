@@ -17,7 +17,7 @@ from mwzeval.leaderboard import (
 )
 from mwzeval.report.json import SCHEMA
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
-from mwzeval.score import Interval
+from mwzeval.scores.score import Interval
 
 LABELS = {
     "inform": "Inform",

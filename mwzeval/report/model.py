@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.errors import Problem
-from mwzeval.score import Score
-from mwzeval.table import Table
+from mwzeval.scores.score import Score
+from mwzeval.scores.table import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

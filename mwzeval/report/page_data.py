@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Generic, TypeVar
 
-from mwzeval.explanation import Explanation, Fact, Words
 from mwzeval.report.page_model import PageSystem, labels_of, letter_of
 from mwzeval.report.page_reasons import Kind
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, Words
+from mwzeval.scores.score import WHOLE
 
 UNSAFE = re.compile("[<>&\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mwzeval.report.page_model import PageSystem, letter_of
-from mwzeval.score import WHOLE, Score
+from mwzeval.scores.score import WHOLE, Score
 
 
 @dataclass(frozen=True, slots=True)

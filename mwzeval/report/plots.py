@@ -15,10 +15,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import DependencyError, UsageError, did_you_mean, shorten
-from mwzeval.explanation import Words
 from mwzeval.report.page_model import PageSystem, labels_of
 from mwzeval.report.page_reasons import Kind, kinds_of
-from mwzeval.score import WHOLE, Score
+from mwzeval.scores.explanation import Words
+from mwzeval.scores.score import WHOLE, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

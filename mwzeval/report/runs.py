@@ -9,7 +9,7 @@ from typing import Any
 from mwzeval.report.json import SCHEMA
 from mwzeval.report.sheet import Document, Sheet, sheet
 from mwzeval.runs import Across
-from mwzeval.score import WHOLE
+from mwzeval.scores.score import WHOLE
 
 SPREAD = "mean ± standard deviation over runs"
 NOTES = (

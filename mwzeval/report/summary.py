@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from mwzeval.report.json import score_record, to_plain
 from mwzeval.report.model import Report
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
-from mwzeval.score import WHOLE, Score
+from mwzeval.scores.score import WHOLE, Score
 
 WIDEST = 10
 """More scopes than this stand below each other."""

@@ -12,7 +12,7 @@ Everything starts from units × additive columns, or from one number a unit:
 * many runs of one system — `across_runs`, `variance_components`.
 """
 
-from mwzeval.score import Interval
+from mwzeval.scores.score import Interval
 from mwzeval.statistics.intervals import CONFIDENCE, wilson
 from mwzeval.statistics.jackknife import Jackknife, UnitStatistic, jackknife
 from mwzeval.statistics.outcomes import McNemar, WinsTiesLosses, mcnemar, wins_ties_losses

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from mwzeval.score import Interval
+from mwzeval.scores.score import Interval
 
 CONFIDENCE = 0.95
 

@@ -34,7 +34,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.score import Interval
+from mwzeval.scores.score import Interval
 from mwzeval.statistics.intervals import CONFIDENCE, normal_quantile
 
 UnitStatistic: TypeAlias = Callable[[NDArray[np.float64]], float]

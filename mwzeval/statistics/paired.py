@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.score import Interval
+from mwzeval.scores.score import Interval
+from mwzeval.scores.table import Table
 from mwzeval.statistics.intervals import CONFIDENCE
 from mwzeval.statistics.jackknife import UnitStatistic
 from mwzeval.statistics.resampling import (
@@ -32,7 +33,6 @@ from mwzeval.statistics.resampling import (
     evaluate,
     percentile_interval,
 )
-from mwzeval.table import Table
 
 ROUNDING = 1e-12
 """Differences this close, relative to the scores, are equal but for the order of arithmetic."""

@@ -18,9 +18,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.score import Interval
+from mwzeval.scores.score import Interval
+from mwzeval.scores.table import Table
 from mwzeval.statistics.intervals import CONFIDENCE, checked_confidence
-from mwzeval.table import Table
 
 SAMPLES = 1000
 SEED = 12345

@@ -8,7 +8,7 @@ from typing import Any
 
 from mwzeval.crosswoz.corpus import Fold, load_fold
 from mwzeval.crosswoz.database import Database
-from mwzeval.resources import DataRoot
+from mwzeval.files.resources import DataRoot
 from tests.places import shared
 
 

@@ -11,7 +11,7 @@ from mwzeval.crosswoz.checking import Options
 from mwzeval.crosswoz.evaluation import evaluate
 from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.tracks import TRACKS
-from mwzeval.score import WHOLE
+from mwzeval.scores.score import WHOLE
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold
 

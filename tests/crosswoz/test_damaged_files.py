@@ -28,8 +28,8 @@ from mwzeval.crosswoz.template_files import KINDS, SIDES, load_templates
 from mwzeval.crosswoz.template_reader import spellings
 from mwzeval.crosswoz.tracks import GOLD_PREVIOUS_STATE, TRACKS
 from mwzeval.errors import DataError, InputError
+from mwzeval.files.resources import embedded
 from mwzeval.report.json import to_json, to_plain
-from mwzeval.resources import embedded
 from tests.crosswoz.mutations import GONE, ODD, Steps, paths_in, with_odd
 from tests.crosswoz.small_world import DEPENDENT, SINGLE, TABLES, small_gold
 from tests.crosswoz.test_places import ENGLISH, write_world

@@ -11,7 +11,7 @@ import pytest
 from mwzeval.crosswoz.corpus import CONVLAB2, RELEASE
 from mwzeval.crosswoz.places import NAME, PUBLIC_FILES, corpus_root, load_gold
 from mwzeval.errors import DataError
-from mwzeval.resources import embedded, public_files, state_of
+from mwzeval.files.resources import embedded, public_files, state_of
 from tests.crosswoz.small_world import DEPENDENT, SINGLE, TABLES
 from tests.places import shared
 

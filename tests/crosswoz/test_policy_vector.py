@@ -20,7 +20,7 @@ from mwzeval.crosswoz.policy_vector import (
     multi_hot,
 )
 from mwzeval.errors import DataError
-from mwzeval.resources import DataRoot
+from mwzeval.files.resources import DataRoot
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.places import shared
 

@@ -16,8 +16,8 @@ from mwzeval.crosswoz.simulation_run import simulate
 from mwzeval.crosswoz.sl_policy import MakeSlSystem, SlPolicy, predicted_acts, shapes
 from mwzeval.crosswoz.sl_training import CHECKPOINT_FILE, Epoch, Settings, train_policy
 from mwzeval.errors import InputError, UsageError
-from mwzeval.resources import DataRoot
-from mwzeval.tensor_files import read_arrays, write_arrays
+from mwzeval.files.resources import DataRoot
+from mwzeval.files.tensor_files import read_arrays, write_arrays
 from tests.crosswoz.real_data import database, figures, fold
 from tests.crosswoz.world import DATABASE
 from tests.places import shared

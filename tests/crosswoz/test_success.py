@@ -14,7 +14,7 @@ from mwzeval.crosswoz.facts import is_fact
 from mwzeval.crosswoz.outcomes import outcome_of, spoken_names, subgoals_by_exchange
 from mwzeval.crosswoz.spoken_values import told_in
 from mwzeval.crosswoz.success import judge
-from mwzeval.explanation import Explanation
+from mwzeval.scores.explanation import Explanation
 from tests.crosswoz.real_data import database as real_database
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold

@@ -20,7 +20,7 @@ from mwzeval.dialogue_management.published_results import published_results
 from mwzeval.dialogue_management.run_folder import Chosen
 from mwzeval.dialogue_management.run_results import read_results
 from mwzeval.errors import InputError, UsageError
-from mwzeval.measure import Resampling, named
+from mwzeval.scores.measure import Resampling, named
 
 TASKS = ["Demo-CR-3", "Demo-CR-6"]
 PYDIAL = ["--benchmark", "pydial"]

@@ -10,8 +10,8 @@ from mwzeval.dialogue_management.episodes import Episode, measures, play, table_
 from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
 from mwzeval.dialogue_management.simulation import Simulation
 from mwzeval.dialogue_management.tasks import TASKS
-from mwzeval.measure import Resampling, Scored, named
-from mwzeval.score import Signature
+from mwzeval.scores.measure import Resampling, Scored, named
+from mwzeval.scores.score import Signature
 
 SIGNATURE = Signature.of("pydial", {"task": "CR-1"})
 EPISODES = [

@@ -10,9 +10,9 @@ from mwzeval.dstc7.evaluation import Evaluated, Options, score
 from mwzeval.dstc7.published import CHANCE, boards_of, published_document, read_published
 from mwzeval.dstc7.tracks import TRACK_NAMES, track_of
 from mwzeval.errors import DataError, UsageError
-from mwzeval.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.text import to_text
+from mwzeval.scores.measure import Resampling
 from tests.dstc7.cases import UBUNTU, Folder, loaded, submission_of
 from tests.places import read_json, shared
 

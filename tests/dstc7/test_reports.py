@@ -23,7 +23,6 @@ from mwzeval.dstc7.explanation import explain, explain_all, worst_first
 from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.errors import DataError, InputError, UsageError
-from mwzeval.measure import Resampling
 from mwzeval.report.explanation_text import explanation_text, histogram_text
 from mwzeval.report.html import to_html
 from mwzeval.report.json import to_json, to_plain
@@ -31,6 +30,7 @@ from mwzeval.report.page_model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
 from mwzeval.report.text import to_text
 from mwzeval.runs import across
+from mwzeval.scores.measure import Resampling
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, loaded, scores, submission_of
 
 

@@ -11,7 +11,7 @@ from math import isnan
 from pathlib import Path
 
 from mwzeval.benchmark import REGISTRY
-from mwzeval.score import WHOLE, Score, Signature
+from mwzeval.scores.score import WHOLE, Score, Signature
 from tests.places import read_json
 
 FOLDER = Path(__file__).with_name("scores")

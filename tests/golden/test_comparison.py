@@ -15,8 +15,8 @@ import pytest
 
 from mwzeval.comparison import Comparison, compare
 from mwzeval.evaluator import Evaluator
-from mwzeval.measure import Scored
-from mwzeval.table import Table
+from mwzeval.scores.measure import Scored
+from mwzeval.scores.table import Table
 from tests.places import read_json, shared
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")

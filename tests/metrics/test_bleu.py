@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mwzeval.evaluator import Evaluator
 from mwzeval.metrics.bleu import Bleu, prepare
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 from tests.multiwoz import specification
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.measure import Scored
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
-from mwzeval.score import Signature
-from mwzeval.table import Table
+from mwzeval.scores.measure import Scored
+from mwzeval.scores.score import Signature
+from mwzeval.scores.table import Table
 
 SCORES: ActScores[str] = ActScores("acts", ("a", "b", "early"), lambda act: act[0])
 ACTS = st.frozensets(st.sampled_from(["a1", "a2", "b1", "b2", "c1"]))

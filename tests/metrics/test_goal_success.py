@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.goal_success import DomainGoal, DomainTurn, GoalSuccess, NeedsOffer, judge
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 from tests.examples import examples
 
 DOMAINS = ("restaurant", "hotel", "train")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.grounding import JudgedValue, MentionRates, OutcomeRates, percentages
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 
 SLOTS = ("name", "phone", "area")
 RATES = MentionRates(SLOTS)

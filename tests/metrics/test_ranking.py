@@ -26,7 +26,7 @@ from mwzeval.metrics.ranking import (
     ratio,
     selection_table,
 )
-from mwzeval.table import Table
+from mwzeval.scores.table import Table
 
 IDS = [f"c{number:03d}" for number in range(30)]
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.evaluator import Checked, Evaluator
-from mwzeval.explanation import Explanation, Fact, count_reasons
 from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database import Database
@@ -21,7 +20,8 @@ from mwzeval.multiwoz.inform_success import NormalizedTurn
 from mwzeval.multiwoz.reasons import KINDS, SLOT_NAMES, Loss, losses, repaired
 from mwzeval.multiwoz.repairs import Case
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Sources
-from mwzeval.score import WHOLE
+from mwzeval.scores.explanation import Explanation, Fact, count_reasons
+from mwzeval.scores.score import WHOLE
 from tests.examples import examples
 from tests.multiwoz.test_scoring import predicted
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared

@@ -15,7 +15,7 @@ from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.ontology import ONTOLOGY
 from mwzeval.multiwoz.unfilled import UNFILLED, parse_unfilled
-from mwzeval.score import Signature
+from mwzeval.scores.score import Signature
 from tests.parts import Predictions, cut
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 

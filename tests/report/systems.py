@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from mwzeval.errors import Problem
-from mwzeval.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.report.html import PageSystem
-from mwzeval.score import WHOLE, Interval, Score, Signature
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 
 SCOPES = ("lodging", "diner", "museum", "railway", "cab")
 WORDS = (

@@ -17,7 +17,7 @@ import mwzeval.report.html
 from mwzeval.report.html import PageSystem, Words, to_html
 from mwzeval.report.page_reasons import kinds_of
 from mwzeval.report.page_scores import panels_of, score_rows
-from mwzeval.score import Interval, Score, Signature
+from mwzeval.scores.score import Interval, Score, Signature
 from tests.report.systems import HOSTILE, hostile_systems, large_systems
 
 ASSETS = Path(mwzeval.report.html.__file__).parent

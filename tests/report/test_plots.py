@@ -14,10 +14,10 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
-from mwzeval.explanation import Words
 from mwzeval.report.page_model import PageSystem
 from mwzeval.report.plots import FORMATS, plot_parts, plot_reasons, plot_scores
-from mwzeval.score import Interval
+from mwzeval.scores.explanation import Words
+from mwzeval.scores.score import Interval
 from tests.places import ROOT
 from tests.report.systems import SCOPES, large_systems
 

@@ -20,8 +20,8 @@ from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.crosswoz.nlu.training import NluTraining, Watch, reproducible, training_examples
 from mwzeval.crosswoz.protocols import USER
 from mwzeval.errors import UsageError, shorten
+from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
 from mwzeval.libraries import required
-from mwzeval.tensor_files import read_arrays, refused, write_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor

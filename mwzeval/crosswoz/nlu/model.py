@@ -17,8 +17,8 @@ from mwzeval.crosswoz.nlu.network import BETWEEN, character_network
 from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.crosswoz.protocols import Side
 from mwzeval.errors import UsageError
+from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
 from mwzeval.libraries import required
-from mwzeval.tensor_files import Arrays, read_arrays, refused, write_arrays
 
 MODEL_FILE = "nlu.safetensors"
 KIND = "CrossWOZ character tagger"

@@ -27,8 +27,8 @@ from mwzeval.crosswoz.nlu.model import (
 from mwzeval.crosswoz.nlu.network import character_network
 from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
 from mwzeval.libraries import required
-from mwzeval.tensor_files import Arrays, read_arrays, refused, write_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -17,7 +17,7 @@ from mwzeval.dstc7.synthetic.knowledge import course_info, course_of, man_pages,
 from mwzeval.dstc7.synthetic.world import Recipe, World
 from mwzeval.dstc7.tracks import RANKED, Track
 from mwzeval.errors import UsageError
-from mwzeval.files import write_atomically, written_atomically
+from mwzeval.files.json_files import write_atomically, written_atomically
 
 FIRST_ID = {"train": 1_000_000, "dev": 1_100_000, "test": 1_200_000}
 ADVISING_OFFSET = 500_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError, did_you_mean, shorten
-from mwzeval.files import RepeatedKeys, parse_json
+from mwzeval.files.json_files import RepeatedKeys, parse_json
 from mwzeval.multiwoz.findings import OBJECT, Place, check_repeated, found, repeated
 from mwzeval.multiwoz.formats.functions import BY_NAME, Function, Parameter
 

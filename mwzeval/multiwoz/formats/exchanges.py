@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files import RepeatedKeys
+from mwzeval.files.json_files import RepeatedKeys
 from mwzeval.multiwoz.findings import OBJECT, Findings, Place, check_repeated, found, repeated
 from mwzeval.multiwoz.gold import dialogue_id
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.files import RepeatedKeys
+from mwzeval.files.json_files import RepeatedKeys
 from mwzeval.multiwoz.findings import OBJECT, Findings, Place, check_repeated, found, repeated
 from mwzeval.multiwoz.formats.adapted import Adapted
 from mwzeval.multiwoz.formats.call_state import CallState

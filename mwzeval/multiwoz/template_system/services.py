@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mwzeval.files import read_data
+from mwzeval.files.json_files import read_data
+from mwzeval.files.resources import DataRoot
 from mwzeval.multiwoz.template_system.catalogue import known_of
-from mwzeval.resources import DataRoot
 
 SERVICES = ("police", "hospital")
 

@@ -17,7 +17,7 @@ from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.crosswoz.nlu.training import CHECKPOINT_FILE, Watch, train_tagger
 from mwzeval.crosswoz.normalization import comparable
 from mwzeval.errors import InputError, UsageError
-from mwzeval.tensor_files import read_arrays, write_arrays
+from mwzeval.files.tensor_files import read_arrays, write_arrays
 from tests.crosswoz.real_data import fold
 
 pytest.importorskip("torch")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.files import RepeatedKeys
+from mwzeval.files.json_files import RepeatedKeys
 from mwzeval.multiwoz.predictions import Booking, Findings, check_dialogues
 
 ID = "smp0021"

@@ -9,7 +9,7 @@ import pytest
 
 from mwzeval.errors import Problem
 from mwzeval.evaluator import Evaluator
-from mwzeval.files import RepeatedKeys
+from mwzeval.files.json_files import RepeatedKeys
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions import Findings
 

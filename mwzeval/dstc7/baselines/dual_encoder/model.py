@@ -16,7 +16,7 @@ from mwzeval.dstc7.baselines.dual_encoder.vocabulary import Vocabulary
 from mwzeval.dstc7.baselines.dual_encoder.weights import Weights, shapes
 from mwzeval.dstc7.baselines.vectors import Vectors
 from mwzeval.errors import UsageError
-from mwzeval.tensor_files import read_arrays, refused, write_arrays
+from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
 
 MODEL_FILE = "model.safetensors"
 KIND = "dual encoder"

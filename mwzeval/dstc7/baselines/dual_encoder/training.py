@@ -27,8 +27,8 @@ from mwzeval.dstc7.baselines.dual_encoder.weights import first_weights
 from mwzeval.dstc7.baselines.query import Query, all_candidates
 from mwzeval.dstc7.baselines.vectors import list_scores
 from mwzeval.errors import UsageError
+from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
 from mwzeval.libraries import required
-from mwzeval.tensor_files import read_arrays, refused, write_arrays
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state of a dual encoder"

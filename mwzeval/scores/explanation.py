@@ -66,8 +66,8 @@ class TurnView:
 class Explanation:
     """A unit with its outcomes, `outcomes[scope][name]`, and why the lost ones were lost.
 
-    The scope of the whole unit is `mwzeval.score.WHOLE`; an outcome is None where it was not asked
-    for (Success of a domain when Inform has failed).
+    The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None where it
+    was not asked for (Success of a domain when Inform has failed).
     """
 
     unit: str

@@ -18,10 +18,10 @@ from typing import Literal
 from urllib.parse import quote
 from uuid import uuid4
 
-from mwzeval.derived import cache_directory, checksums_of, remembered_checksums
 from mwzeval.errors import DataError, UsageError, shorten
+from mwzeval.files.derived import cache_directory, checksums_of, remembered_checksums
+from mwzeval.files.transfer import TIMEOUT_SECONDS, transfer
 from mwzeval.output import tell
-from mwzeval.transfer import TIMEOUT_SECONDS, transfer
 
 DATA_VARIABLE = "MWZEVAL_DATA"
 OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"

@@ -20,10 +20,10 @@ from uuid import uuid4
 
 from tqdm import tqdm
 
+from mwzeval.cluster.shards import Found, evaluate_shard
 from mwzeval.errors import DependencyError, MwzevalError, UsageError, shorten
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.scoring import Sources
-from mwzeval.shards import Found, evaluate_shard
 
 LOCAL = "local"
 ADDRESS = re.compile(r"[a-z]+://.+:[0-9]+")

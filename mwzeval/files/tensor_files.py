@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem
-from mwzeval.files import write_atomically
+from mwzeval.files.json_files import write_atomically
+from mwzeval.files.reading import read_model
 from mwzeval.libraries import required
-from mwzeval.reading import read_model
 
 Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.files import not_utf8
-from mwzeval.reading import is_url, part_limit, pieces, remote, required_fsspec, too_large
+from mwzeval.files.json_files import not_utf8
+from mwzeval.files.reading import is_url, part_limit, pieces, remote, required_fsspec, too_large
 
 SENSIBLE_LINE = 2**22
 """Bytes; the first line of a file that has one dialogue a line is shorter."""

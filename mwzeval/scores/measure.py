@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mwzeval.errors import UsageError
-from mwzeval.score import WHOLE, Interval, Score, Signature
+from mwzeval.scores.score import WHOLE, Interval, Score, Signature
+from mwzeval.scores.table import Table
+from mwzeval.scores.type_counts import TypeCounts, TypeFunction
 from mwzeval.statistics import (
     CONFIDENCE,
     SAMPLES,
@@ -25,8 +27,6 @@ from mwzeval.statistics import (
     resampled_sums,
     wilson,
 )
-from mwzeval.table import Table
-from mwzeval.type_counts import TypeCounts, TypeFunction
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import sys
 from threading import Thread
 from typing import BinaryIO
 
-from mwzeval.reading import SIZE_VARIABLE, size_limit
+from mwzeval.files.reading import SIZE_VARIABLE, size_limit
 
 TIMEOUT_SECONDS = 30
 """So long a server may be silent."""

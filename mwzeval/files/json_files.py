@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from mwzeval.errors import DataError, InputError, MwzevalError, Problem, shorten
-from mwzeval.reading import SIZE_VARIABLE, most_values, read_bytes, read_zip
-from mwzeval.temporary_files import replacement
+from mwzeval.files.reading import SIZE_VARIABLE, most_values, read_bytes, read_zip
+from mwzeval.files.writing import replacement
 
 NO_MEMORY = "does not fit into memory"
 FEW_CHARACTERS = 1_000_000
