@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from mwzeval.collector import no_garbage_collection
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
@@ -60,7 +59,7 @@ from mwzeval.multiwoz.unfilled import filled, parse_unfilled
 from mwzeval.multiwoz.wording import Wording
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
-from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.statistics import SAMPLES, SEED
 from mwzeval.version import __version__, library_version
 

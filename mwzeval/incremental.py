@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from mwzeval.collector import no_garbage_collection
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.evaluator import Checked, Evaluated, Evaluator
 from mwzeval.multiwoz.accumulation import (
@@ -26,6 +25,7 @@ from mwzeval.multiwoz.predictions import Findings
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.report.json import to_plain
 from mwzeval.report.model import Report
+from mwzeval.scores.measure import no_garbage_collection
 from mwzeval.scores.score import Signature
 
 OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses"})

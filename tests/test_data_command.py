@@ -7,7 +7,7 @@ import pytest
 
 from mwzeval.benchmark import Shelf
 from mwzeval.cli import main
-from mwzeval.data_command import (
+from mwzeval.commands.data import (
     chosen,
     download,
     examples,

@@ -13,7 +13,6 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mwzeval.collector import no_garbage_collection
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem
 from mwzeval.evaluator import Evaluator
 from mwzeval.files.json_files import parse_json, read_text
@@ -23,6 +22,7 @@ from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.predictions import Findings, called_lines, is_line, predictions_of_lines
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.report.model import Report
+from mwzeval.scores.measure import no_garbage_collection
 
 BATCH = 256
 """Dialogues in memory at a time, of files with one dialogue a line."""

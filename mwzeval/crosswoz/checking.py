@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.collector import no_garbage_collection
 from mwzeval.crosswoz.coverage import check_all
 from mwzeval.crosswoz.dialogues import State
 from mwzeval.crosswoz.findings import Findings
@@ -25,6 +24,7 @@ from mwzeval.crosswoz.tracks import (
     unknown_conditioning,
 )
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.scores.measure import no_garbage_collection
 
 
 @dataclass(frozen=True, slots=True)

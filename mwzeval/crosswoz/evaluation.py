@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mwzeval.collector import no_garbage_collection
 from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.act_scores import SYSTEM, USER
 from mwzeval.crosswoz.baselines import BESIDE
@@ -22,7 +21,7 @@ from mwzeval.crosswoz.tracks import DST, POLICY, TRACKS
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.report.model import Report
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.version import __version__, library_version
 

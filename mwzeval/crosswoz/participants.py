@@ -78,7 +78,7 @@ class TrainedNlu:
         """Return the NLU. Raises `InputError` when it is none, `DependencyError`."""
         from mwzeval.crosswoz.nlu.bert import load_bert
         from mwzeval.crosswoz.nlu.model import load_tagger
-        from mwzeval.libraries import required
+        from mwzeval.version import required
 
         # Processes beside each other share the cores.
         required("torch").set_num_threads(1)

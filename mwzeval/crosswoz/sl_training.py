@@ -22,7 +22,7 @@ from mwzeval.crosswoz.policy_vector import Vector, Vocabulary, multi_hot
 from mwzeval.crosswoz.sl_policy import MODEL_FILE, SlPolicy, no_turns, shapes
 from mwzeval.errors import UsageError
 from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.files.derived import derive
-from mwzeval.libraries import import_without_setuptools, required
+from mwzeval.version import import_without_setuptools, required
 
 REMEMBERED = 2**18
 BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")

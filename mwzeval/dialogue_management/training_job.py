@@ -36,7 +36,7 @@ from mwzeval.dialogue_management.tasks import task_named
 from mwzeval.dialogue_management.training import Stage
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.json_files import write_atomically
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.collector import no_garbage_collection
 from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE
@@ -21,7 +20,7 @@ from mwzeval.dstc7.tracks import Track, track_from
 from mwzeval.errors import Problem
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.report.model import Report
-from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.score import WHOLE
 from mwzeval.version import __version__, library_version
 

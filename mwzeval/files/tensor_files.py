@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.json_files import write_atomically
 from mwzeval.files.reading import read_model
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"

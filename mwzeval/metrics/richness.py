@@ -18,8 +18,8 @@ from itertools import chain, pairwise
 from typing import Any, TypedDict
 
 from mwzeval.errors import DependencyError
-from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.windows import WindowTypes
+from mwzeval.version import import_without_setuptools
 
 try:
     with warnings.catch_warnings():

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mwzeval.collector import no_garbage_collection
 from mwzeval.errors import Problem, UsageError
 from mwzeval.evaluator import Evaluated, Evaluator
 from mwzeval.multiwoz.ceiling import gold_predictions
@@ -19,7 +18,7 @@ from mwzeval.multiwoz.scoring import Sources
 from mwzeval.multiwoz.wording import Wording
 from mwzeval.report.model import Report
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,11 +2,15 @@
 
 A benchmark makes its measures once for what it has scored; values, intervals, comparisons and
 reports follow from them without knowing the benchmark.
+
+Python's garbage collector, out of the way where nothing is made that it could collect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +31,18 @@ from mwzeval.statistics import (
     resampled_sums,
     wilson,
 )
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Pause the collector: scoring makes no cycles, and one search costs as much as Success."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

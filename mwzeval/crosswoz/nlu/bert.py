@@ -21,7 +21,7 @@ from mwzeval.crosswoz.nlu.training import NluTraining, Watch, reproducible, trai
 from mwzeval.crosswoz.protocols import USER
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -18,7 +18,7 @@ from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.crosswoz.protocols import Side
 from mwzeval.errors import UsageError
 from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 MODEL_FILE = "nlu.safetensors"
 KIND = "CrossWOZ character tagger"

@@ -28,7 +28,7 @@ from mwzeval.crosswoz.nlu.network import character_network
 from mwzeval.crosswoz.nlu.settings import NluSettings
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mwzeval.dialogue_management.policies.layouts import Layout
 from mwzeval.dialogue_management.policies.learner import Arrays, Exchange
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 if TYPE_CHECKING:
     import torch

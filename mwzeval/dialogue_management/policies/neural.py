@@ -22,7 +22,7 @@ from mwzeval.dialogue_management.policies.learner import (
     best_allowed,
     generator_state,
 )
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from mwzeval.dstc7.baselines.vectors import Vectors
 from mwzeval.dstc7.baselines.words import words_of
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 K1 = 1.5
 B = 0.75

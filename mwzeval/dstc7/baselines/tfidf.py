@@ -8,7 +8,7 @@ import numpy as np
 
 from mwzeval.dstc7.baselines.vectors import Vectors
 from mwzeval.dstc7.baselines.words import words_of
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 
 def tfidf_vectors(contexts: Sequence[str], candidates: Sequence[str]) -> tuple[Vectors, Vectors]:

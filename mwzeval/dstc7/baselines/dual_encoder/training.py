@@ -28,7 +28,7 @@ from mwzeval.dstc7.baselines.query import Query, all_candidates
 from mwzeval.dstc7.baselines.vectors import list_scores
 from mwzeval.errors import UsageError
 from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
-from mwzeval.libraries import required
+from mwzeval.version import required
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state of a dual encoder"
