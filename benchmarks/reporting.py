@@ -17,8 +17,8 @@ from mwzeval.multiwoz.benchmark import BENCHMARK
 from mwzeval.multiwoz.explanation import explain
 from mwzeval.multiwoz.scored_files import ScoredPredictions
 from mwzeval.multiwoz.scoring import Sources
-from mwzeval.report.html import to_html
-from mwzeval.report.page_model import page_system
+from mwzeval.report.page.html import to_html
+from mwzeval.report.page.model import page_system
 from mwzeval.scores.measure import Resampling
 
 SYSTEM = "augpt"

@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 from mwzeval.comparison import compare
+from mwzeval.comparison.gates import worse_than
 from mwzeval.evaluator import Evaluator
-from mwzeval.gates import worse_than
 from mwzeval.multiwoz.explanation import explain_all
 from mwzeval.multiwoz.gold import Goal
 from mwzeval.multiwoz.grounding_reasons import GROUNDED_KINDS

@@ -22,7 +22,7 @@ from mwzeval.commands.systems import names_of, page, refuse, score_all
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
-    from mwzeval.gates import Gate
+    from mwzeval.comparison.gates import Gate
     from mwzeval.scores.measure import Resampling
 
 PAGE = "html"
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, print and write; return the exit code."""
-    from mwzeval.gates import parse_gates
+    from mwzeval.comparison.gates import parse_gates
     from mwzeval.scores.measure import Resampling
 
     files = _files(arguments, benchmark)
@@ -103,7 +103,7 @@ def _score_one(
     gates: Sequence[Gate],
     resampling: Resampling,
 ) -> int:
-    from mwzeval.gates import worse_than
+    from mwzeval.comparison.gates import worse_than
     from mwzeval.report.ceiling import beside_ceiling, with_ceiling
     from mwzeval.report.formats import render
     from mwzeval.report.json import to_plain
@@ -159,10 +159,10 @@ def _score_shards(
 def _score_runs(
     arguments: argparse.Namespace, benchmark: Benchmark, files: Sequence[str], gates: Sequence[Gate]
 ) -> int:
+    from mwzeval.comparison.runs import across
     from mwzeval.report.formats import render
     from mwzeval.report.json import plain_problem
     from mwzeval.report.runs import runs_document
-    from mwzeval.runs import across
 
     scorer = benchmark.scorer(arguments)
     runs = score_all(scorer, files, progress=not arguments.quiet)

@@ -13,9 +13,9 @@ from mwzeval.errors import InputError, Problem, printable
 from mwzeval.output import tell, write_result
 
 if TYPE_CHECKING:
-    from mwzeval.gates import Gate
+    from mwzeval.comparison.gates import Gate
+    from mwzeval.comparison.runs import Across
     from mwzeval.report.sheet import Document
-    from mwzeval.runs import Across
     from mwzeval.scores.score import Score
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -84,7 +84,7 @@ def failed_gates(
     gates: Sequence[Gate], scores: Iterable[Score | Across], aliases: Mapping[str, str]
 ) -> list[str]:
     """Return a line for each gate whose score is beyond its number; of runs the mean counts."""
-    from mwzeval.gates import failures, gate_name, resolve_gates
+    from mwzeval.comparison.gates import failures, gate_name, resolve_gates
 
     named = {gate_name(score.name, score.scope): score for score in scores}
     lower = {name for name, score in named.items() if score.lower_is_better}

@@ -19,7 +19,7 @@ from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
-    from mwzeval.report.page_model import PageSystem
+    from mwzeval.report.page.model import PageSystem
 
 KINDS = ("scores", "scopes", "reasons")
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _draw(arguments: argparse.Namespace, benchmark: Benchmark, format_name: str) -> bytes:
-    from mwzeval.report.page_model import page_system
+    from mwzeval.report.page.model import page_system
     from mwzeval.report.plots import plot_parts, plot_reasons, plot_scores
     from mwzeval.scores.measure import Resampling
 

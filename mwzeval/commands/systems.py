@@ -164,8 +164,8 @@ def page(
     reported: Mapping[str, tuple[Report, ScoredFile]], words: Words, title: str | None = None
 ) -> str:
     """Return the page of systems, name → its report and what was scored."""
-    from mwzeval.report.html import to_html
-    from mwzeval.report.page_model import page_system, title_of
+    from mwzeval.report.page.html import to_html
+    from mwzeval.report.page.model import page_system, title_of
 
     shown = [
         page_system(name, report, system.explain_all())

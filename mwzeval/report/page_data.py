@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Generic, TypeVar
 
-from mwzeval.report.page_model import PageSystem, labels_of, letter_of
-from mwzeval.report.page_reasons import Kind
+from mwzeval.report.page.model import PageSystem, labels_of, letter_of
+from mwzeval.report.page.reasons import Kind
 from mwzeval.scores.explanation import Explanation, Fact, Words
 from mwzeval.scores.score import WHOLE
 

@@ -15,8 +15,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import DependencyError, UsageError, did_you_mean, shorten
-from mwzeval.report.page_model import PageSystem, labels_of
-from mwzeval.report.page_reasons import Kind, kinds_of
+from mwzeval.report.page.model import PageSystem, labels_of
+from mwzeval.report.page.reasons import Kind, kinds_of
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import WHOLE, Score
 

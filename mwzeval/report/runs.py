@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from mwzeval.comparison.runs import Across
 from mwzeval.report.json import SCHEMA
 from mwzeval.report.sheet import Document, Sheet, sheet
-from mwzeval.runs import Across
 from mwzeval.scores.score import WHOLE
 
 SPREAD = "mean ± standard deviation over runs"

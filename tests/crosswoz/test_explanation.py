@@ -12,8 +12,8 @@ from mwzeval.crosswoz.checking import Options
 from mwzeval.crosswoz.evaluation import Evaluated, evaluate
 from mwzeval.crosswoz.reason_codes import REASON_CODES
 from mwzeval.errors import UsageError
-from mwzeval.report.html import to_html
-from mwzeval.report.page_model import page_system, title_of
+from mwzeval.report.page.html import to_html
+from mwzeval.report.page.model import page_system, title_of
 from mwzeval.scores.explanation import Reason
 from tests.crosswoz.small_world import small_gold
 from tests.places import ROOT

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.comparison import compare
+from mwzeval.comparison.runs import across
 from mwzeval.dstc7.benchmark import WORDS
 from mwzeval.dstc7.evaluation import (
     Evaluated,
@@ -24,12 +25,11 @@ from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.report.explanation_text import explanation_text, histogram_text
-from mwzeval.report.html import to_html
 from mwzeval.report.json import to_json, to_plain
-from mwzeval.report.page_model import page_system, title_of
+from mwzeval.report.page.html import to_html
+from mwzeval.report.page.model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
 from mwzeval.report.text import to_text
-from mwzeval.runs import across
 from mwzeval.scores.measure import Resampling
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, loaded, scores, submission_of
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from mwzeval.errors import Problem
-from mwzeval.report.html import PageSystem
+from mwzeval.report.page.html import PageSystem
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 

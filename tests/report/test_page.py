@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-import mwzeval.report.html
-from mwzeval.report.html import PageSystem, Words, to_html
-from mwzeval.report.page_reasons import kinds_of
-from mwzeval.report.page_scores import panels_of, score_rows
+import mwzeval.report.page.html
+from mwzeval.report.page.html import PageSystem, Words, to_html
+from mwzeval.report.page.reasons import kinds_of
+from mwzeval.report.page.scores import panels_of, score_rows
 from mwzeval.scores.score import Interval, Score, Signature
 from tests.report.systems import HOSTILE, hostile_systems, large_systems
 
-ASSETS = Path(mwzeval.report.html.__file__).parent
+ASSETS = Path(mwzeval.report.page.html.__file__).parent
 HOSTILE_PAGE = to_html(hostile_systems(), title=HOSTILE[0])
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mwzeval.report.html import to_html
+from mwzeval.report.page.html import to_html
 from tests.report.systems import HOSTILE, hostile_systems, large_systems
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
-from mwzeval.report.page_model import PageSystem
+from mwzeval.report.page.model import PageSystem
 from mwzeval.report.plots import FORMATS, plot_parts, plot_reasons, plot_scores
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import Interval

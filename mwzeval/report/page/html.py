@@ -18,10 +18,10 @@ from unicodedata import category
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from mwzeval.report.page.model import PageSystem, letter_of
+from mwzeval.report.page.reasons import histograms, kinds_of
+from mwzeval.report.page.scores import about_intervals, panels_of, score_rows, signatures_of
 from mwzeval.report.page_data import data_of, safe_json
-from mwzeval.report.page_model import PageSystem, letter_of
-from mwzeval.report.page_reasons import histograms, kinds_of
-from mwzeval.report.page_scores import about_intervals, panels_of, score_rows, signatures_of
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import WHOLE
 

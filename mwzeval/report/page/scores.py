@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mwzeval.report.page_model import PageSystem, letter_of
+from mwzeval.report.page.model import PageSystem, letter_of
 from mwzeval.scores.score import WHOLE, Score
 
 

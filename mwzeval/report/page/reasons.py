@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mwzeval.report.page_model import PageSystem, labels_of
+from mwzeval.report.page.model import PageSystem, labels_of
 
 SHOWN_KINDS = 10
 """How many kinds of reason the histogram of an outcome shows before the rest is folded away."""

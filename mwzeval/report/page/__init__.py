@@ -1,0 +1,1 @@
+"""The page: one HTML file with scores, reasons and units."""
