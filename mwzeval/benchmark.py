@@ -19,9 +19,9 @@ from mwzeval.scores.explanation import Explanation, Words
 if TYPE_CHECKING:
     from mwzeval.files.resources import DataRoot
     from mwzeval.report.boards import Entry
-    from mwzeval.report.model import Report
     from mwzeval.report.sheet import Document
     from mwzeval.scores.measure import Resampling, Scored
+    from mwzeval.scores.score import Report
 
 REGISTRY = (
     "mwzeval.multiwoz",

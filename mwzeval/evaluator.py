@@ -58,8 +58,8 @@ from mwzeval.multiwoz.state_conventions import parse_rules
 from mwzeval.multiwoz.unfilled import filled, parse_unfilled
 from mwzeval.multiwoz.wording import Wording
 from mwzeval.report.json import to_plain
-from mwzeval.report.model import Report
 from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
+from mwzeval.scores.score import Report
 from mwzeval.statistics import SAMPLES, SEED
 from mwzeval.version import __version__, library_version
 

@@ -24,9 +24,8 @@ from mwzeval.multiwoz.measures import scored
 from mwzeval.multiwoz.predictions import Findings
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.report.json import to_plain
-from mwzeval.report.model import Report
 from mwzeval.scores.measure import no_garbage_collection
-from mwzeval.scores.score import Signature
+from mwzeval.scores.score import Report, Signature
 
 OF_THE_INPUT = frozenset({"n", "turns", "state", "domains", "responses"})
 """Keys of signatures that say what was scored, not how."""

@@ -21,8 +21,8 @@ from mwzeval.incremental import IncrementalEvaluator
 from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.predictions import Findings, called_lines, is_line, predictions_of_lines
 from mwzeval.multiwoz.scoring import Sources
-from mwzeval.report.model import Report
 from mwzeval.scores.measure import no_garbage_collection
+from mwzeval.scores.score import Report
 
 BATCH = 256
 """Dialogues in memory at a time, of files with one dialogue a line."""

@@ -59,8 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.delexicalized_predictions import DelexicalizedInput
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions import Findings, read_predictions
-    from mwzeval.report.formats import render
-    from mwzeval.report.text import warnings_text
+    from mwzeval.report.formats import render, warnings_text
 
     evaluator = Evaluator(
         corpus=arguments.corpus,

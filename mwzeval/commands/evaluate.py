@@ -104,10 +104,9 @@ def _score_one(
     resampling: Resampling,
 ) -> int:
     from mwzeval.comparison.gates import worse_than
-    from mwzeval.report.ceiling import beside_ceiling, with_ceiling
     from mwzeval.report.formats import render
     from mwzeval.report.json import to_plain
-    from mwzeval.report.summary import per_dialogue, summary
+    from mwzeval.report.summary import beside_ceiling, per_dialogue, summary, with_ceiling
 
     if arguments.ceiling:
         refuse(benchmark, "ceiling")

@@ -72,7 +72,7 @@ def add_quiet(parser: argparse.ArgumentParser) -> None:
 
 def warn(arguments: argparse.Namespace, warnings: Sequence[Problem]) -> None:
     """Print warnings, or raise them as an `InputError` where they are errors."""
-    from mwzeval.report.text import warnings_text
+    from mwzeval.report.formats import warnings_text
 
     if arguments.strict and warnings:
         raise InputError(warnings)
@@ -123,7 +123,7 @@ def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bo
     path = os.environ.get(STEP_SUMMARY)
     if not path:
         return
-    from mwzeval.report.markdown import to_markdown
+    from mwzeval.report.formats import to_markdown
 
     text = (
         to_markdown(document) + "\n" + "".join(f"- failed: {printable(line)}\n" for line in failed)

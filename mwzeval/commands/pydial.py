@@ -203,8 +203,7 @@ def _table(arguments: argparse.Namespace) -> int:
     from mwzeval.dialogue_management.episode_files import Findings
     from mwzeval.dialogue_management.run_results import read_results
     from mwzeval.dialogue_management.tables import table_document
-    from mwzeval.report.formats import render
-    from mwzeval.report.text import warnings_text
+    from mwzeval.report.formats import render, warnings_text
 
     findings = Findings()
     document = table_document(read_results(arguments.folder, findings), arguments.dialogues)
@@ -235,7 +234,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     from mwzeval.dialogue_management.curves import plot_curves
     from mwzeval.dialogue_management.episode_files import Findings
     from mwzeval.files.json_files import write_atomically
-    from mwzeval.report.text import warnings_text
+    from mwzeval.report.formats import warnings_text
 
     findings = Findings()
     picture = plot_curves(

@@ -11,7 +11,7 @@ from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.files.streams import is_pattern
 
 if TYPE_CHECKING:
-    from mwzeval.report.model import Report
+    from mwzeval.scores.score import Report
 
 OF_ROWS = ("ci", "per_unit", "ceiling", "fail_below")
 """Options that need the numbers of each dialogue; of shards there are sums."""

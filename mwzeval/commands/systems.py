@@ -17,9 +17,9 @@ from mwzeval.files.reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
-    from mwzeval.report.model import Report
     from mwzeval.scores.explanation import Words
     from mwzeval.scores.measure import Scored
+    from mwzeval.scores.score import Report
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json")
 
@@ -66,7 +66,7 @@ def _collecting(problems: list[Sequence[Problem]]) -> Iterator[None]:
 
 def print_warnings(of_files: Sequence[Sequence[Problem]]) -> None:
     """Print the warnings of files to standard error; a line that several have said comes once."""
-    from mwzeval.report.text import warnings_text
+    from mwzeval.report.formats import warnings_text
 
     texts = map(warnings_text, of_files)
     lines = dict.fromkeys(line for text in texts for line in text.splitlines(keepends=True))

@@ -10,7 +10,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from mwzeval.comparison.alignment import (
+from mwzeval.comparison.model import (
+    ComparedMeasure,
+    ComparedSystem,
+    Comparison,
+    Difference,
+    Place,
     aligned_rows,
     check_signatures,
     common_signature,
@@ -21,7 +26,6 @@ from mwzeval.comparison.alignment import (
     lacking_measures,
     measures_of,
 )
-from mwzeval.comparison.model import ComparedMeasure, ComparedSystem, Comparison, Difference, Place
 from mwzeval.comparison.pairs import (
     AnyMeasure,
     Key,

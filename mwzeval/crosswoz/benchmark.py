@@ -21,10 +21,10 @@ from mwzeval.crosswoz.simulated_input import is_simulation, revision_of
 from mwzeval.crosswoz.tracks import JOINT_NAMES, TRACKS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.report.boards import Entry
-from mwzeval.report.model import Report
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.measure import Resampling
+from mwzeval.scores.score import Report
 
 WORDS = Words("dialogue", "dialogues", "domain")
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}

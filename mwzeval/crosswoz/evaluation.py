@@ -19,10 +19,9 @@ from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.scored_tracks import baseline_of, scored
 from mwzeval.crosswoz.tracks import DST, POLICY, TRACKS
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.report.model import Report
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
-from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.version import __version__, library_version
 
 SAMPLE_NOTE = "The sample's town is invented: these are not CrossWOZ scores."

@@ -28,10 +28,9 @@ from mwzeval.crosswoz.simulated_outcomes import outcome_of
 from mwzeval.crosswoz.success import Judgement, judge
 from mwzeval.crosswoz.tracks import END_TO_END
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.report.model import Report
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.measure import Measure, Resampling, Scored
-from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
 from mwzeval.version import __version__, library_version

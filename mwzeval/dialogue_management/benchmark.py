@@ -27,11 +27,10 @@ from mwzeval.dialogue_management.run_folder import Chosen
 from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.report.boards import Entry
-from mwzeval.report.model import Report
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Explanation, Words
 from mwzeval.scores.measure import Measure, Resampling, Scored
-from mwzeval.scores.score import Score, Signature
+from mwzeval.scores.score import Report, Score, Signature
 from mwzeval.version import __version__, library_version
 
 ALIASES = {"success": "success", "reward": "reward"}

@@ -21,10 +21,10 @@ from mwzeval.dstc7.tracks import CASES, PREFIX, TRACK_NAMES, Track, track_from, 
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.resources import DATA_VARIABLE
 from mwzeval.report.boards import Entry
-from mwzeval.report.model import Report
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Explanation, Words
 from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.scores.score import Report
 
 WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}

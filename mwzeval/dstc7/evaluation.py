@@ -19,9 +19,8 @@ from mwzeval.dstc7.scoring import ANSWERABLE, NOTHING, ranked_ids, rows
 from mwzeval.dstc7.tracks import Track, track_from
 from mwzeval.errors import Problem
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
-from mwzeval.report.model import Report
 from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import WHOLE, Report
 from mwzeval.version import __version__, library_version
 
 DEPENDENCIES = ("numpy", "ijson")

@@ -5,21 +5,113 @@ table columns. Accumulators merge in order, and the merged one equals that of a 
 
 Source: lexical-diversity's `tokenize`, and what its `msttr` is; the definitions of the public
 MultiWOZ evaluator (Nekvinda and Dušek, "Shades of BLEU, Flavours of Success", GEM 2021, section 5).
+
+Distinct words in windows of a text that is read in parts, or by several machines.
+
+MSTTR cuts the whole text into windows one after the other, so where the windows of a later part
+begin depends on how many words come before it. A part that does not know this yet keeps, for each
+of the possible offsets, the sum over the windows that lie within it, and the few words at either
+end that windows across a border need. Sums of whole numbers: what is merged in order is exactly
+what one pass would have found.
+
+The words of each dialogue, kept for what needs to know which dialogue they are of.
+
+Intervals and paired tests of lexical richness leave dialogues out or swap them. The scores alone
+need no more than `Richness`, whose memory does not grow with the number of dialogues.
+
+Distinct n-grams and entropies as functions of how often each n-gram occurs.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import Any, TypedDict
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mwzeval.errors import DependencyError
-from mwzeval.metrics.windows import WindowTypes
+from mwzeval.scores.type_counts import Counts, Type, TypeCounts, Types
 from mwzeval.version import import_without_setuptools
+
+
+class WindowTypes:
+    """Accumulates words in order; memory does not depend on how many there were."""
+
+    __slots__ = ("_by_offset", "_end", "_start", "window", "words")
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self.words = 0
+        self._by_offset = [0] * window
+        """For each offset, distinct words summed over the whole windows that begin there."""
+        self._start: list[str] = []
+        self._end: list[str] = []
+        """The first and the last words, fewer than a window each."""
+
+    def update(self, words: Sequence[str]) -> None:
+        """Add words that follow."""
+        self._count([*self._end, *words], first=self.words - len(self._end))
+        self._take(words, words)
+        self.words += len(words)
+
+    def merge(self, later: WindowTypes) -> None:
+        """Add what `later` has seen, as if it had come after what this one has seen."""
+        if later.window != self.window:
+            raise ValueError("only windows of one size add up")
+        # The windows across the border: they begin here and end within the later start.
+        self._count([*self._end, *later._start], first=self.words - len(self._end))
+        for offset, types in enumerate(later._by_offset):
+            self._by_offset[(self.words + offset) % self.window] += types
+        self._take(later._start, later._end)
+        self.words += later.words
+
+    def types(self) -> int:
+        """Return the number of distinct words, summed over the windows of the whole text."""
+        return self._by_offset[0]
+
+    def windows(self) -> int:
+        """Return how many whole windows there are, one after the other from the first word on."""
+        return self.words // self.window
+
+    def _count(self, words: Sequence[str], first: int) -> None:
+        """Count every whole window of `words`, which begin at position `first`."""
+        types = types_of_windows(words, self.window)
+        if len(types):
+            offsets = (first + np.arange(len(types))) % self.window
+            sums = np.zeros(self.window, dtype=np.int64)
+            np.add.at(sums, offsets, types)
+            self._by_offset = [a + b for a, b in zip(self._by_offset, sums.tolist(), strict=True)]
+
+    def _take(self, first: Sequence[str], last: Sequence[str]) -> None:
+        kept = self.window - 1
+        self._start += first[: kept - len(self._start)]
+        following = [*self._end, *last[max(0, len(last) - kept) :]]
+        self._end = following[max(0, len(following) - kept) :]
+
+
+def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
+    """Return how many distinct words each window has, shape (len(words) - window + 1,) or (0,)."""
+    windows = max(0, len(words) - window + 1)
+    if not windows:
+        return np.zeros(0, dtype=np.int64)
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    codes = np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
+    order = np.argsort(codes, kind="stable")
+    repeated = codes[order[1:]] == codes[order[:-1]]
+    before = np.full(len(words), -1, dtype=np.int64)
+    before[order[1:][repeated]] = order[:-1][repeated]
+    # A word is counted where it is its type's first: in the windows that begin after the one
+    # before it, and not so early that they end before this one.
+    earliest = np.maximum(before + 1, np.arange(len(words)) - window + 1)
+    begun = np.cumsum(np.bincount(earliest, minlength=len(words)))[:windows]
+    return np.asarray(begun - np.arange(windows), dtype=np.int64)
+
 
 try:
     with warnings.catch_warnings():
@@ -147,3 +239,86 @@ class Richness:
 def trigrams(words: Sequence[str]) -> Iterable[tuple[str, str, str]]:
     """Return the trigrams of a turn."""
     return zip(words, words[1:], words[2:], strict=False)
+
+
+class DialogueWords:
+    """The words of each turn of each dialogue, in input order."""
+
+    def __init__(self) -> None:
+        self.dialogues: list[list[tuple[str, ...]]] = []
+
+    def add(self, turns: Iterable[tuple[str, ...]]) -> None:
+        """Add a dialogue, as the words of each turn (see `richness.tokenize`)."""
+        self.dialogues.append(list(turns))
+
+    def words(self) -> list[str]:
+        """Return all words in input order."""
+        return [word for dialogue in self.dialogues for turn in dialogue for word in turn]
+
+    def rows(self) -> list[dict[str, float]]:
+        """Return what is additive of each dialogue: turns, words, and windows of MSTTR.
+
+        A window, and the number of distinct words in it, belong to the dialogue where it starts.
+        """
+        tokens = self.words()
+        rows = []
+        first = 0
+        for dialogue in self.dialogues:
+            end = first + sum(map(len, dialogue))
+            start = -(-first // MSTTR_WINDOW) * MSTTR_WINDOW
+            windows = [
+                tokens[at : at + MSTTR_WINDOW]
+                for at in range(start, end, MSTTR_WINDOW)
+                if at + MSTTR_WINDOW <= len(tokens)
+            ]
+            types = sum(len(set(window)) for window in windows)
+            numbers = map(float, (len(dialogue), end - first, types, len(windows)))
+            rows.append(dict(zip(Richness.columns, numbers, strict=True)))
+            first = end
+        return rows
+
+
+def count_ngrams(words: DialogueWords, units: Sequence[str]) -> TypeCounts:
+    """Return the unigrams, bigrams and trigrams of each dialogue, named by `units`."""
+    return TypeCounts.of(zip(units, map(_ngrams, words.dialogues), strict=True))
+
+
+def _ngrams(dialogue: Iterable[tuple[str, ...]]) -> Iterable[Type]:
+    for turn in dialogue:
+        yield from chain(((word,) for word in turn), pairwise(turn), trigrams(turn))
+
+
+def distinct(order: int, counts: Counts, types: Types) -> NDArray[np.float64]:
+    """Return how many distinct n-grams of an order there are."""
+    present = np.count_nonzero(counts[:, types.of_order(order)], axis=1)
+    return np.asarray(present, dtype=np.float64)
+
+
+def entropy(counts: Counts, types: Types) -> NDArray[np.float64]:
+    """Return the entropy of words, in bits."""
+    words = counts[:, types.of_order(1)]
+    total = words.sum(axis=1)
+    bits = np.log2(total) - _n_log_n(words).sum(axis=1) / total
+    return np.asarray(bits, dtype=np.float64)
+
+
+def conditional_entropy(counts: Counts, types: Types) -> NDArray[np.float64]:
+    """Return the entropy of a word given the one before it, in bits.
+
+    As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
+    """
+    pairs, first_words = counts[:, types.of_order(2)], counts[:, types.first_words]
+    total = counts[:, types.of_order(1)].sum(axis=1)
+    surprise = pairs * _log_table(counts)[first_words] - _n_log_n(pairs)
+    return np.asarray(surprise.sum(axis=1) / total, dtype=np.float64)
+
+
+def _n_log_n(counts: Counts) -> NDArray[np.float64]:
+    numbers = np.arange(counts.max(initial=0) + 1)
+    return np.asarray((numbers * _log_table(counts))[counts], dtype=np.float64)
+
+
+def _log_table(counts: Counts) -> NDArray[np.float64]:
+    """Return log2 of every number up to the largest count; 0 for 0, where it never matters."""
+    numbers = np.arange(counts.max(initial=0) + 1)
+    return np.log2(np.maximum(numbers, 1))

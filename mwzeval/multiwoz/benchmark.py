@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mwzeval.benchmark import Shelf
     from mwzeval.multiwoz.scored_files import PredictionsScorer
     from mwzeval.report.boards import Entry
-    from mwzeval.report.model import Report
     from mwzeval.report.sheet import Document
     from mwzeval.scores.measure import Resampling
+    from mwzeval.scores.score import Report
 
 METRICS = (
     ("-b", "bleu", "BLEU against every reference set that is there"),

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mwzeval.metrics.dialogue_words import DialogueWords
 from mwzeval.metrics.joint_goal_accuracy import Confusion
-from mwzeval.metrics.richness import Richness, tokenize
+from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
 from mwzeval.multiwoz.grounded_scores import Computed, grounded_columns, grounded_plain
 from mwzeval.multiwoz.predictions import Dialogues
 from mwzeval.multiwoz.scoring import Scorer, Sources

@@ -8,8 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from mwzeval.metrics.joint_goal_accuracy import Confusion, DomainTurns, JointGoalAccuracy
-from mwzeval.metrics.joint_goal_measures import joint_goal_measures
+from mwzeval.metrics.joint_goal_accuracy import (
+    Confusion,
+    DomainTurns,
+    JointGoalAccuracy,
+    joint_goal_measures,
+)
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.convention_states import (
     FUZZY_THRESHOLD,

@@ -13,8 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
-from mwzeval.metrics.richness import MSTTR_WINDOW
-from mwzeval.metrics.word_types import conditional_entropy, count_ngrams, distinct, entropy
+from mwzeval.metrics.richness import (
+    MSTTR_WINDOW,
+    conditional_entropy,
+    count_ngrams,
+    distinct,
+    entropy,
+)
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.database import FUZZY_THRESHOLD

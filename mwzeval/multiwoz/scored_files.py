@@ -16,9 +16,9 @@ from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions import Findings, read_predictions
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.multiwoz.wording import Wording
-from mwzeval.report.model import Report
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
+from mwzeval.scores.score import Report
 
 
 @dataclass(frozen=True, slots=True, eq=False)

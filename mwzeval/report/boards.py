@@ -8,7 +8,7 @@ from typing import Any
 
 from mwzeval.errors import UsageError
 from mwzeval.report.json import score_record
-from mwzeval.report.model import Report
+from mwzeval.scores.score import Report
 
 LARGEST = 1e9
 """No score of any benchmark is larger."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from mwzeval.errors import printable, shorten
-from mwzeval.report.text import aligned
+from mwzeval.report.formats import aligned
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView
 from mwzeval.scores.score import WHOLE
 

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mwzeval.errors import Problem, escaped
-from mwzeval.report.model import Report
-from mwzeval.scores.score import Score
+from mwzeval.scores.score import Report, Score
 
 SCHEMA = 1
 """Raised when the shape of JSON reports changes; `report/schema.json` describes it."""

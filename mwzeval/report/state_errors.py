@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mwzeval.report.model import Report
 from mwzeval.report.sheet import Document, Sheet, sheet
+from mwzeval.scores.score import Report
 
 KINDS = ("correct", "missing", "spurious", "wrong")
 NOTE = (

@@ -1,9 +1,16 @@
-"""A number with what is needed to trust it: over how many units, and under which choices."""
+"""A number with what is needed to trust it: over how many units, and under which choices.
+
+What an evaluation has found, before anything is printed or written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
+
+from mwzeval.errors import Problem
+from mwzeval.scores.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +101,19 @@ class Score:
     scope: str = WHOLE
     interval: Interval | None = None
     lower_is_better: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """The result of one evaluation.
+
+    `metrics` is the known plain shape, metric → numbers, None for a metric that was not asked for;
+    `scores` are the same numbers unrounded, each with its signature; `table` has the rows (one per
+    dialogue) behind the additive ones; `meta` says what was scored, how, and with which versions.
+    """
+
+    metrics: Mapping[str, Any]
+    scores: tuple[Score, ...]
+    table: Table
+    warnings: tuple[Problem, ...]
+    meta: Mapping[str, Any]

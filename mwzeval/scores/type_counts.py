@@ -1,7 +1,7 @@
 """How often each type (a word, an n-gram) occurs in each unit: a wide, sparse, additive table.
 
 Distinct words and entropies are functions of its column sums, but resampling units would bias them
-(see `mwzeval.statistics.jackknife`), so their intervals come from leaving one unit out.
+(see `mwzeval.statistics.intervals`), so their intervals come from leaving one unit out.
 """
 
 from __future__ import annotations

@@ -13,17 +13,19 @@ Everything starts from units × additive columns, or from one number a unit:
 """
 
 from mwzeval.scores.score import Interval
-from mwzeval.statistics.intervals import CONFIDENCE, wilson
-from mwzeval.statistics.jackknife import Jackknife, UnitStatistic, jackknife
-from mwzeval.statistics.outcomes import McNemar, WinsTiesLosses, mcnemar, wins_ties_losses
+from mwzeval.statistics.intervals import CONFIDENCE, Jackknife, UnitStatistic, jackknife, wilson
 from mwzeval.statistics.paired import (
+    McNemar,
     PairedBootstrap,
     PairedRandomization,
     SwappedSums,
+    WinsTiesLosses,
+    mcnemar,
     paired_bootstrap,
     randomization_test,
     randomization_test_of_units,
     swapped_sums,
+    wins_ties_losses,
 )
 from mwzeval.statistics.ranking import Rank, holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import (

@@ -11,7 +11,7 @@ from mwzeval.dstc7.published import CHANCE, boards_of, published_document, read_
 from mwzeval.dstc7.tracks import TRACK_NAMES, track_of
 from mwzeval.errors import DataError, UsageError
 from mwzeval.report.boards import Entry
-from mwzeval.report.text import to_text
+from mwzeval.report.formats import to_text
 from mwzeval.scores.measure import Resampling
 from tests.dstc7.cases import UBUNTU, Folder, loaded, submission_of
 from tests.places import read_json, shared

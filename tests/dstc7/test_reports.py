@@ -25,11 +25,11 @@ from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
 from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.report.explanation_text import explanation_text, histogram_text
+from mwzeval.report.formats import to_text
 from mwzeval.report.json import to_json, to_plain
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
-from mwzeval.report.text import to_text
 from mwzeval.scores.measure import Resampling
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, loaded, scores, submission_of
 

@@ -9,7 +9,7 @@ import pytest
 from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.scoring import Sources
-from mwzeval.report.model import Report
+from mwzeval.scores.score import Report
 from tests.golden.annotated_spans import SpanScore, annotated_turns, count
 from tests.places import shared
 

@@ -15,7 +15,7 @@ from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus import corpus_root, load_fold
 from mwzeval.multiwoz.references import own_references
-from mwzeval.report.model import Report
+from mwzeval.scores.score import Report
 from tests.multiwoz import specification
 from tests.places import read_json, shared
 

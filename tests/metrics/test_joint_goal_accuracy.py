@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.joint_goal_accuracy import DomainTurns, JointGoalAccuracy
-from mwzeval.metrics.joint_goal_measures import joint_goal_measures
+from mwzeval.metrics.joint_goal_accuracy import DomainTurns, JointGoalAccuracy, joint_goal_measures
 from mwzeval.scores.measure import Scored, observed
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table

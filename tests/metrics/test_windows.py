@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.windows import WindowTypes, types_of_windows
+from mwzeval.metrics.richness import WindowTypes, types_of_windows
 from mwzeval.version import import_without_setuptools
 
 lex_div = import_without_setuptools("lexical_diversity.lex_div")

@@ -15,9 +15,9 @@ import pytest
 
 from mwzeval.evaluator import Evaluator
 from mwzeval.report.formats import FORMATS, render
-from mwzeval.report.model import Report
 from mwzeval.report.sheet import Cell, Document, sheet
 from mwzeval.report.summary import per_dialogue, summary
+from mwzeval.scores.score import Report
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions
 
 HOSTILE = r"50% & $x_1$ #1 {a} ~b ^c \d <script>|`*_[x](y) — † 漢"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.errors import Problem
-from mwzeval.report.model import Report
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.score import Score
+from mwzeval.scores.score import Report, Score
 
 NAMED = 3
 """How many systems the title of a page names."""
