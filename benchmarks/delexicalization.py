@@ -13,10 +13,10 @@ from benchmarks.measure import REPETITIONS, Row, paired, seconds
 from benchmarks.multiwoz import yardstick_of
 from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
-from mwzeval.multiwoz.delexicalization import Delexicalizer
-from mwzeval.multiwoz.gold import dialogue_id
-from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.corpus.gold import dialogue_id
+from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 
 Predictions = dict[str, list[dict[str, str]]]
 

@@ -21,11 +21,11 @@ from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 from benchmarks.measure import REPETITIONS, Row, paired, run_process, seconds
 from mwzeval import Evaluator
-from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+from mwzeval.multiwoz.corpus.references import own_references
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
-from mwzeval.multiwoz.predictions import Findings, check_dialogues
-from mwzeval.multiwoz.references import own_references
+from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
 from mwzeval.multiwoz.scoring import Scorer
 
 ROOT = Path(__file__).parent.parent

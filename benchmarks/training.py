@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.measure import Row, seconds
 from mwzeval import Evaluator
-from mwzeval.multiwoz.corpus import corpus_root, load_fold
+from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
 from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 
 Predictions = dict[str, list[dict[str, Any]]]

@@ -16,8 +16,8 @@ from mwzeval.errors import (
 from mwzeval.version import __version__
 
 if TYPE_CHECKING:
-    from mwzeval.evaluator import Evaluator
     from mwzeval.metrics.reward import Reward, RewardWeights
+    from mwzeval.multiwoz.evaluator import Evaluator
 
 __all__ = [
     "DataError",
@@ -38,7 +38,7 @@ register_with_gymnasium()
 def __getattr__(name: str) -> Any:
     # Lazily: the evaluator's libraries take a third of a second, which `--help` need not wait for.
     if name == "Evaluator":
-        from mwzeval.evaluator import Evaluator
+        from mwzeval.multiwoz.evaluator import Evaluator
 
         return Evaluator
     if name in ("Reward", "RewardWeights"):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from tests.examples import QUICK, USUAL
 
 for name, number in (("quick", QUICK), ("exhaustive", USUAL)):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.predictions import read_predictions
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.reading import read_predictions
 from tests.places import ROOT
 from tests.waiting import HANGING
 

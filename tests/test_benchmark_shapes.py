@@ -12,7 +12,7 @@ import pytest
 from mwzeval.benchmark import recognised
 from mwzeval.cli import main
 from mwzeval.errors import InputError
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
 ODD: tuple[Any, ...] = ({}, [], [[]], None, 1, "x", {"1": None}, {"1": [None]})

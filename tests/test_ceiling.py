@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.ceiling import gold_predictions, with_placeholders
-from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
-from mwzeval.multiwoz.normalization import normalize_response
+from mwzeval.multiwoz.corpus.ceiling import gold_predictions, with_placeholders
+from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.normalization.normalize import normalize_response
 from tests.places import ROOT, read_json, sample_predictions, shared
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import __version__
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 from tests.waiting import HANGING

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.errors import UsageError
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import comparison_document, shown_p
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.report.json import to_json

@@ -10,8 +10,8 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED, RESPONSES
+from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, read_json, sample_predictions
 
 IN_WORDS = str(ROOT / "predictions" / "sample-lexicalized.json")

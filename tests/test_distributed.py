@@ -21,7 +21,7 @@ import pytest
 from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.json import to_json, to_plain
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions

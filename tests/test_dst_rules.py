@@ -13,7 +13,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, read_json, sample_predictions
 
 WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")

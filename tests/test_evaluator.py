@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz import SCORING_REVISION
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.json import to_json
 from mwzeval.scores.score import Signature
 from mwzeval.version import __version__

@@ -15,11 +15,11 @@ import pytest
 
 from mwzeval.comparison import compare
 from mwzeval.comparison.gates import worse_than
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.corpus.gold import Goal
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.explanation import explain_all
-from mwzeval.multiwoz.gold import Goal
-from mwzeval.multiwoz.grounding_reasons import GROUNDED_KINDS
-from mwzeval.multiwoz.predictions import Turn
+from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
+from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.measure import Resampling, named

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.evaluator import Evaluator
-from mwzeval.incremental import IncrementalEvaluator
 from mwzeval.multiwoz.evaluation import Evaluation
-from mwzeval.multiwoz.findings import MORE_WARNINGS
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.incremental import IncrementalEvaluator
 from mwzeval.report.json import to_json
+from mwzeval.scores.findings import MORE_WARNINGS
 from mwzeval.scores.table import Table
 from tests.parts import Predictions, cut, rollouts
 from tests.places import SAMPLE_SYSTEMS, sample_predictions

@@ -14,7 +14,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.resources import embedded
-from mwzeval.leaderboard import (
+from mwzeval.multiwoz.leaderboard import (
     COMPARED,
     Leaderboard,
     candidate,

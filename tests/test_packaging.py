@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import __version__
 from tests.places import ROOT, sample_predictions
 

@@ -12,9 +12,9 @@ import pytest
 
 import mwzeval
 from mwzeval.errors import InputError
-from mwzeval.evaluator import Evaluator
 from mwzeval.metrics.reward import Reward, RewardWeights
-from mwzeval.multiwoz.corpus import corpus_root, load_fold
+from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 

@@ -14,7 +14,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.comparison.runs import across
 from mwzeval.errors import InputError, UsageError
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.statistics import variance_components
 from tests.places import ROOT, read_json, sample_predictions
 

@@ -18,9 +18,9 @@ from mwzeval.cli import main
 from mwzeval.cluster import shards as shards_module
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import InputError, UsageError
-from mwzeval.evaluator import Evaluator
 from mwzeval.files.reading import pieces, read_bytes
 from mwzeval.files.streams import expand, lines
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.json import to_json, to_plain
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions

@@ -18,9 +18,9 @@ import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.evaluator import Evaluator
 from mwzeval.metrics.reward import RewardWeights
-from mwzeval.training import (
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.training import (
     best_tokens,
     completion_text,
     compute_metrics,

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from mwzeval.cluster.shards import Found, evaluate_shard
 from mwzeval.errors import DependencyError, MwzevalError, UsageError, shorten
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring import Sources
 
 LOCAL = "local"

@@ -14,12 +14,17 @@ from typing import Any
 from tqdm import tqdm
 
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem
-from mwzeval.evaluator import Evaluator
 from mwzeval.files.json_files import parse_json, read_text
 from mwzeval.files.streams import first_line, lines
-from mwzeval.incremental import IncrementalEvaluator
-from mwzeval.multiwoz.census import Census
-from mwzeval.multiwoz.predictions import Findings, called_lines, is_line, predictions_of_lines
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.incremental import IncrementalEvaluator
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.reading import (
+    Findings,
+    called_lines,
+    is_line,
+    predictions_of_lines,
+)
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.scores.measure import no_garbage_collection
 from mwzeval.scores.score import Report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mwzeval.evaluator import Evaluator
+    from mwzeval.multiwoz.evaluator import Evaluator
 
 __all__ = ["Evaluator"]
 
@@ -13,7 +13,7 @@ __all__ = ["Evaluator"]
 def __getattr__(name: str) -> Any:
     # Lazily: the evaluator stands above the metrics and imports them.
     if name == "Evaluator":
-        from mwzeval.evaluator import Evaluator
+        from mwzeval.multiwoz.evaluator import Evaluator
 
         return Evaluator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

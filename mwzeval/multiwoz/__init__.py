@@ -11,19 +11,19 @@ SCORING_REVISION = 2
 VERBS = {
     "add-slot-domains": (
         "fill active_domains from the domains of placeholders",
-        "mwzeval.commands.add_slot_domains",
+        "mwzeval.multiwoz.commands.add_slot_domains",
     ),
     "delexicalize": (
         "put placeholders for what responses say in words, by the database",
-        "mwzeval.commands.delexicalize",
+        "mwzeval.multiwoz.commands.delexicalize",
     ),
     "tools-schema": (
         "print the JSON tool schema for systems that call tools",
-        "mwzeval.commands.tools_schema",
+        "mwzeval.multiwoz.commands.tools_schema",
     ),
     "baseline": (
         "run a baseline system over a fold and write its predictions",
-        "mwzeval.commands.baseline",
+        "mwzeval.multiwoz.commands.baseline",
     ),
 }
 """Verbs that only this benchmark has: what each is for, and its module."""

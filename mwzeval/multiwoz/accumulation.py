@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from mwzeval.errors import Problem
 from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.richness import Richness
-from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
-from mwzeval.multiwoz.predictions import Dialogues, Findings
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.scores.table import Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from mwzeval.multiwoz.surface_tables import NUMBER_WORDS
+from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 
 AMOUNTS = frozenset({"stars", "entrancefee", "price", "duration"})
 """Slots whose values are the same when their numbers are."""

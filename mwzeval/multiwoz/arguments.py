@@ -14,7 +14,7 @@ from mwzeval.multiwoz.choices import (
     RESPONSES,
     RULES,
 )
-from mwzeval.multiwoz.state_conventions import CHOICES, FUZZY95, PRESETS
+from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, PRESETS
 
 
 def add_input_format(parser: argparse.ArgumentParser) -> None:

@@ -49,7 +49,7 @@ class MultiWoz:
     @property
     def reasons(self) -> Collection[str]:
         """The kinds of reason that explanations may have."""
-        from mwzeval.multiwoz.grounding_reasons import GROUNDED_KINDS
+        from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
         from mwzeval.multiwoz.reasons import KINDS
 
         return (*KINDS, *GROUNDED_KINDS)
@@ -146,7 +146,7 @@ class MultiWoz:
     def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
         """Return where the public files are."""
         from mwzeval.benchmark import Shelf
-        from mwzeval.multiwoz.corpus import CORPORA, corpus_root, places
+        from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, places
 
         of = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
         return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data, offline=offline), of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mwzeval.files.resources import embedded
-from mwzeval.leaderboard import candidate, cautions, read_leaderboard, standings
+from mwzeval.multiwoz.leaderboard import candidate, cautions, read_leaderboard, standings
 from mwzeval.report.boards import Entry
 from mwzeval.report.leaderboard import leaderboard_document
 from mwzeval.report.sheet import Document

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean
-from mwzeval.multiwoz.census import Census
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.corpus import SAMPLE_PREFIX, GoldFold
-from mwzeval.multiwoz.gold import dialogue_id
-from mwzeval.multiwoz.predictions import Dialogues, Findings
+from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, GoldFold
+from mwzeval.multiwoz.corpus.gold import dialogue_id
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
 from mwzeval.multiwoz.rollouts import dialogue_of
 
 

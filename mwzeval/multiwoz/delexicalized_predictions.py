@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mwzeval.multiwoz.mentions import Delexicalized, Mention
-from mwzeval.multiwoz.placeholders import known_placeholders
-from mwzeval.multiwoz.predictions import Dialogues
+from mwzeval.multiwoz.normalization.placeholders import known_placeholders
+from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring import Scorer, Sources
-from mwzeval.multiwoz.surface_tables import words_of
+from mwzeval.multiwoz.words.surface_tables import words_of
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mwzeval.multiwoz.normalization import normalize_response
+from mwzeval.multiwoz.normalization.normalize import normalize_response
 
 
 class Span(NamedTuple):

@@ -9,10 +9,10 @@ from typing import Any
 
 from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
-from mwzeval.multiwoz.grounded_scores import Computed, grounded_columns, grounded_plain
-from mwzeval.multiwoz.predictions import Dialogues
+from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns, grounded_plain
+from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring import Scorer, Sources
-from mwzeval.multiwoz.state_conventions import Convention
+from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.scores.table import Table
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
-from mwzeval.multiwoz.database import Row, id_column
-from mwzeval.multiwoz.gold import GoldDialogue
-from mwzeval.multiwoz.grounding_reasons import Words
+from mwzeval.multiwoz.corpus.gold import GoldDialogue
+from mwzeval.multiwoz.database.venues import Row, id_column
+from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.moses import natural_spacing
-from mwzeval.multiwoz.predictions import Dialogues, Turn
+from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.reasons import losses, spelled
 from mwzeval.multiwoz.repairs import Case
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources

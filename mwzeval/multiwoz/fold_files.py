@@ -17,7 +17,7 @@ from mwzeval.files.json_files import data_bytes, parse_data
 from mwzeval.files.reading import read_zip
 from mwzeval.files.resources import DataRoot
 from mwzeval.multiwoz.choices import Fold
-from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.multiwoz.corpus.gold import dialogue_id
 
 FOLD_FILES: dict[Fold, tuple[str, ...]] = {
     "test": ("test",),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mwzeval.multiwoz.gold import ALL_DOMAINS, Goal, booking_of
-from mwzeval.multiwoz.normalization import normalize_slot
+from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS, Goal, booking_of
+from mwzeval.multiwoz.normalization.normalize import normalize_slot
 
 REQUESTS = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
 """Requested slots that count; whoever asks only for, say, the entrance fee asks for nothing."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from mwzeval.multiwoz.text_tokens import Tokens
+from mwzeval.multiwoz.words.text import Tokens
 
 # Eleven digits in groups, as dialled in Britain; each group may be set apart.
 _GROUPED_PHONE = re.compile(r"\(?(?:\+?44|0)(?:[\s().-]{0,3}[0-9]){9,10}(?![\s-]?[0-9]|\w)")

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import DomainGoal, DomainTurn, NeedsOffer
-from mwzeval.multiwoz.database import Database
-from mwzeval.multiwoz.gold import Goal
-from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.corpus.gold import Goal
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.normalization.normalize import State
 
 OFFERED_BY = {"restaurant": "NAME", "hotel": "NAME", "attraction": "NAME", "train": "TRAINID"}
 """The placeholder with which a turn offers a venue of the domain."""

@@ -22,14 +22,14 @@ from mwzeval.metrics.richness import (
 )
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import LEXICALIZED
-from mwzeval.multiwoz.database import FUZZY_THRESHOLD
+from mwzeval.multiwoz.corpus.references import References
+from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD
 from mwzeval.multiwoz.evaluation import Evaluation
-from mwzeval.multiwoz.grounded_scores import CHOICES as GROUNDED_CHOICES
-from mwzeval.multiwoz.grounded_scores import grounded_measures
-from mwzeval.multiwoz.joint_goals import JointGoals
-from mwzeval.multiwoz.references import References
+from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
+from mwzeval.multiwoz.grounding.scores import grounded_measures
+from mwzeval.multiwoz.predictions.unfilled import spelling
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
-from mwzeval.multiwoz.unfilled import spelling
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.scores.measure import Measure, Scored, TypeMeasure
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise

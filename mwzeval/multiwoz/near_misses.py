@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from rapidfuzz import fuzz, process
 
-from mwzeval.multiwoz.gazetteer import Gazetteer, Longest
-from mwzeval.multiwoz.surface_tables import ORDINARY_WORDS
-from mwzeval.multiwoz.text_tokens import Tokens
+from mwzeval.multiwoz.words.gazetteer import Gazetteer, Longest
+from mwzeval.multiwoz.words.surface_tables import ORDINARY_WORDS
+from mwzeval.multiwoz.words.text import Tokens
 
 WORD_THRESHOLD = 80
 """How close a word must be to that of a name."""

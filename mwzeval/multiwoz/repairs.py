@@ -13,9 +13,9 @@ from mwzeval.metrics.goal_success import (
     NeedsOffer,
     judge,
 )
-from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.inform_success import NormalizedTurn, dialogue_acts
-from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer
 
 Changes = Mapping[str, str | None]

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mwzeval.multiwoz.findings import Findings
-from mwzeval.multiwoz.gold import GoldDialogue
+from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.inform_success import OFFERED_BY, PROVIDABLE
-from mwzeval.multiwoz.normalization import canonical_response
+from mwzeval.multiwoz.normalization.normalize import canonical_response
+from mwzeval.scores.findings import Findings
 
 MOST_ALIKE = 0.5
 """Share of turns with the same placeholders from which on it is told; published systems: 0.11 to

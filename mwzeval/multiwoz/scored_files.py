@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mwzeval.errors import Problem, UsageError
-from mwzeval.evaluator import Evaluated, Evaluator
-from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, OWN_FORMAT
-from mwzeval.multiwoz.corpus import CORPORA, corpus_root, load_fold
+from mwzeval.multiwoz.corpus.ceiling import gold_predictions
+from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, load_fold
+from mwzeval.multiwoz.evaluator import Evaluated, Evaluator
 from mwzeval.multiwoz.explanation import explanation_as_written
 from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.predictions import Findings, read_predictions
+from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
+from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring import Sources
-from mwzeval.multiwoz.wording import Wording
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.score import Report

@@ -17,8 +17,14 @@ from mwzeval.metrics.goal_success import (
 from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.reward import Reward, RewardWeights, reward
 from mwzeval.metrics.state_tracking import StateTracking
-from mwzeval.multiwoz.active_domains import estimate_active_domains
-from mwzeval.multiwoz.bookings import (
+from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
+from mwzeval.multiwoz.corpus.corpora import GoldFold
+from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
+from mwzeval.multiwoz.corpus.references import References
+from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.fuzzy import partial_ratio
+from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     BookingOutcome,
     bookable,
@@ -27,26 +33,20 @@ from mwzeval.multiwoz.bookings import (
     has_bookings,
     judge_booking,
 )
-from mwzeval.multiwoz.census import Census
-from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
-from mwzeval.multiwoz.corpus import GoldFold
-from mwzeval.multiwoz.database import Database
-from mwzeval.multiwoz.delexicalization import Delexicalizer
-from mwzeval.multiwoz.fuzzy import partial_ratio
-from mwzeval.multiwoz.gold import ALL_DOMAINS
-from mwzeval.multiwoz.grounded_scores import booking_row, grounded_row
-from mwzeval.multiwoz.grounding import Grounded, Grounding
+from mwzeval.multiwoz.grounding.responses import Grounded, Grounding
+from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.inform_success import NormalizedTurn, dialogue_acts, prepare_goal
-from mwzeval.multiwoz.invented_names import with_invented
-from mwzeval.multiwoz.joint_goals import JointGoals
 from mwzeval.multiwoz.mentions import Delexicalized, Mention
 from mwzeval.multiwoz.moses import natural_spacing
-from mwzeval.multiwoz.normalization import State, canonical_response, normalize_states
-from mwzeval.multiwoz.predictions import Turn
-from mwzeval.multiwoz.references import References
-from mwzeval.multiwoz.state_conventions import Convention
-from mwzeval.multiwoz.venue_facts import VenueFacts
-from mwzeval.multiwoz.wording import Wording
+from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
+from mwzeval.multiwoz.normalization.normalize import State, canonical_response, normalize_states
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions.wording import Wording
+from mwzeval.multiwoz.tracking.conventions import Convention
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals
+from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.invented_names import with_invented
 
 DST_THRESHOLD = 95
 """Two state values agree when their `partial_ratio` is above this."""

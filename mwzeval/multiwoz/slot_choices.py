@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from mwzeval.multiwoz.recognition import Candidate
-from mwzeval.multiwoz.text_tokens import Tokens
+from mwzeval.multiwoz.words.recognition import Candidate
+from mwzeval.multiwoz.words.text import Tokens
 
 TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
 AWAY = frozenset({"from", "leaves", "leaving", "leave", "departs", "departing", "depart"})

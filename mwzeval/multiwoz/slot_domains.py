@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mwzeval.multiwoz.gold import ALL_DOMAINS
-from mwzeval.multiwoz.predictions import Findings, check_dialogues
+from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
+from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
 
 _PLACEHOLDER = re.compile(r"\[([^\[\]]*)\]")
 

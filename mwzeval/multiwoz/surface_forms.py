@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mwzeval.multiwoz.surface_tables import (
+from mwzeval.multiwoz.words.surface_tables import (
     ADDED_TAILS,
     ADDRESS_TAILS,
     DROPPED_TAILS,
@@ -14,7 +14,7 @@ from mwzeval.multiwoz.surface_tables import (
     ORDINARY_WORDS,
     STREET_WORDS,
 )
-from mwzeval.multiwoz.text_tokens import fold
+from mwzeval.multiwoz.words.text import fold
 
 Words = tuple[str, ...]
 

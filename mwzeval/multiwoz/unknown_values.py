@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from mwzeval.multiwoz.text_tokens import NUMERIC, WORD, Tokens
+from mwzeval.multiwoz.words.text import NUMERIC, WORD, Tokens
 
 TAILS = {
     **dict.fromkeys(

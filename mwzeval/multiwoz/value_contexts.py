@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mwzeval.multiwoz.gazetteer import Meaning
-from mwzeval.multiwoz.surface_tables import words_of
-from mwzeval.multiwoz.text_tokens import Tokens
+from mwzeval.multiwoz.words.gazetteer import Meaning
+from mwzeval.multiwoz.words.surface_tables import words_of
+from mwzeval.multiwoz.words.text import Tokens
 
 FREE_OF_OTHERS = frozenset(
     words_of(

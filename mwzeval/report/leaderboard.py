@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mwzeval.leaderboard import (
+from mwzeval.multiwoz.leaderboard import (
     COMPARED,
     RICHNESS,
     Candidate,

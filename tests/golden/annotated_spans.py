@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.mentions import Mention
-from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from tests.places import read_json, shared
 
 

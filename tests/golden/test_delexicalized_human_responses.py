@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.scores.score import Report
 from tests.golden.annotated_spans import SpanScore, annotated_turns, count

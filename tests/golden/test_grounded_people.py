@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import read_json, shared
 
 Predictions = dict[str, list[dict[str, Any]]]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import Fold
-from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.references import own_references
+from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+from mwzeval.multiwoz.corpus.references import own_references
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.score import Report
 from tests.multiwoz import specification
 from tests.places import read_json, shared

@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
-from mwzeval.multiwoz.active_domains import estimate_active_domains
-from mwzeval.multiwoz.database import DOMAINS, Database
-from mwzeval.multiwoz.normalization import normalize_response, normalize_slot, normalize_value
+from mwzeval.multiwoz.database.venues import DOMAINS, Database
+from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
+from mwzeval.multiwoz.normalization.normalize import (
+    normalize_response,
+    normalize_slot,
+    normalize_value,
+)
 from tests.places import read_json, shared
 
 Vector = dict[str, Any]

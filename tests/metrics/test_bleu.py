@@ -9,8 +9,8 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.metrics.bleu import Bleu, prepare
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.table import Table
 from tests.multiwoz import specification
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.bookings import (
+from mwzeval.multiwoz.corpus.gold import Goal, GoldDialogue, booking_of
+from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.goals import goals_of
+from mwzeval.multiwoz.grounding.bookings import (
     BOOKING_SLOTS,
     BookingOutcome,
     bookable,
@@ -16,12 +20,8 @@ from mwzeval.multiwoz.bookings import (
     booked_in_state,
     judge_booking,
 )
-from mwzeval.multiwoz.database import Database
-from mwzeval.multiwoz.goals import goals_of
-from mwzeval.multiwoz.gold import Goal, GoldDialogue, booking_of
-from mwzeval.multiwoz.normalization import normalize_states
-from mwzeval.multiwoz.predictions import Booking
-from mwzeval.multiwoz.venue_facts import VenueFacts
+from mwzeval.multiwoz.normalization.normalize import normalize_states
+from mwzeval.multiwoz.predictions.reading import Booking
 from tests.multiwoz.towns import TOWN
 
 DATABASE = Database(TOWN, "2021")

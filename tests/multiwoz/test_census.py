@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.accumulation import decided, possible_sources
-from mwzeval.multiwoz.census import Census
-from mwzeval.multiwoz.predictions import Turn
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring import Sources
 
 turns = st.builds(

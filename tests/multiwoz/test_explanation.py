@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.evaluator import Checked, Evaluator
 from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.database import Database
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.evaluator import Checked, Evaluator
 from mwzeval.multiwoz.explanation import explain_all
 from mwzeval.multiwoz.inform_success import NormalizedTurn
 from mwzeval.multiwoz.reasons import KINDS, SLOT_NAMES, Loss, losses, repaired

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.amounts import amount, is_total
-from mwzeval.multiwoz.invented_names import LONGEST, with_invented
 from mwzeval.multiwoz.mentions import Mention
+from mwzeval.multiwoz.words.invented_names import LONGEST, with_invented
 from tests.work import calls
 
 HERE = ("restaurant",)

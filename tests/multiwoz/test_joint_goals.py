@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import RULES as NORMALIZATION_RULES
-from mwzeval.multiwoz.convention_states import FIVE_DOMAINS, slots_of
-from mwzeval.multiwoz.corpus import corpus_root, load_fold
-from mwzeval.multiwoz.gold import GoldDialogue
-from mwzeval.multiwoz.joint_goals import JointGoals
-from mwzeval.multiwoz.predictions import Turn
-from mwzeval.multiwoz.state_conventions import CHOICES, PRESETS, Convention, parse_rules
+from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+from mwzeval.multiwoz.corpus.gold import GoldDialogue
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.tracking.conventions import CHOICES, PRESETS, Convention, parse_rules
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals
+from mwzeval.multiwoz.tracking.states import FIVE_DOMAINS, slots_of
 from mwzeval.multiwoz.trade_labels import MISPLACED, SPELLINGS
 from tests.multiwoz import worlds
 from tests.places import ROOT, read_json, shared

@@ -7,13 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.normalization import (
+from mwzeval.multiwoz.normalization.normalize import (
     canonical_response,
     normalize_response,
     normalize_slot,
     normalize_value,
 )
-from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import SAMPLE_SYSTEMS, sample_predictions

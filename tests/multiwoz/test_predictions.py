@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from mwzeval.cli import main
 from mwzeval.errors import InputError, Problem, UsageError
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.predictions import Findings, check_dialogues, read_predictions
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues, read_predictions
 from tests.places import ROOT, sample_predictions
 
 ID = "smp0021"  # of 3 turns

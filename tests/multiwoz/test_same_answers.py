@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.ceiling import gold_predictions
+from mwzeval.multiwoz.corpus.ceiling import gold_predictions
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.same_answers import MOST_ALIKE, MOST_EARLY, Answers
 from tests.parts import cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring import values_agree
 from tests.examples import examples
 from tests.multiwoz import specification, worlds

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import UsageError
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.joint_goals import JointGoals
-from mwzeval.multiwoz.state_conventions import (
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.tracking.conventions import (
     CHOICES,
     FUZZY95,
     PRESETS,
@@ -19,6 +18,7 @@ from mwzeval.multiwoz.state_conventions import (
     Convention,
     parse_rules,
 )
+from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from tests.places import ROOT, read_json, shared
 
 CHANGED = {

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import zstandard
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import FOLDS, Fold
-from mwzeval.multiwoz.corpus import GoldFold, corpus_root, load_fold
-from mwzeval.multiwoz.gold import Goal
-from mwzeval.multiwoz.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
+from mwzeval.multiwoz.corpus.gold import Goal
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
 from mwzeval.multiwoz.template_system.keywords import closes, requested_slots, topics_of

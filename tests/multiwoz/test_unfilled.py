@@ -11,10 +11,10 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.ceiling import gold_predictions
+from mwzeval.multiwoz.corpus.ceiling import gold_predictions
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.ontology import ONTOLOGY
-from mwzeval.multiwoz.unfilled import UNFILLED, parse_unfilled
+from mwzeval.multiwoz.predictions.unfilled import UNFILLED, parse_unfilled
 from mwzeval.scores.score import Signature
 from tests.parts import Predictions, cut
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared

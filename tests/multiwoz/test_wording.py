@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.wording import Wording
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.wording import Wording
 from tests.parts import Predictions, cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mwzeval.multiwoz.database import Database
-from mwzeval.multiwoz.grounding import Grounding
+from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.grounding.responses import Grounding
 from mwzeval.multiwoz.mentions import Mention
-from mwzeval.multiwoz.venue_facts import VenueFacts
 
 Rows = list[dict[str, Any]]
 

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.report.sheet import Cell, Document, sheet
 from mwzeval.report.summary import per_dialogue, summary

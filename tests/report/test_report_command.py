@@ -11,7 +11,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.commands.systems import names_of
-from mwzeval.evaluator import Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scored_files import ScoredPredictions
 from tests.places import ROOT, sample_predictions, shared
 

@@ -8,7 +8,6 @@ from typing import Any
 from mwzeval.benchmark import recognised
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
-from mwzeval.multiwoz.findings import Findings
 from mwzeval.multiwoz.formats.adapted import Adapted
 from mwzeval.multiwoz.formats.detection import (
     MESSAGES,
@@ -20,6 +19,7 @@ from mwzeval.multiwoz.formats.detection import (
 from mwzeval.multiwoz.formats.frames import adapt_sgd
 from mwzeval.multiwoz.formats.messages import adapt_messages
 from mwzeval.multiwoz.formats.unified import adapt_unified
+from mwzeval.scores.findings import Findings
 
 _ADAPTERS: dict[str, Callable[[Any, Findings], Adapted]] = {
     MESSAGES: adapt_messages,

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json
-from mwzeval.multiwoz.findings import OBJECT, Place, check_repeated, found, repeated
 from mwzeval.multiwoz.formats.functions import BY_NAME, Function, Parameter
+from mwzeval.scores.findings import OBJECT, Place, check_repeated, found, repeated
 
 
 class Call(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mwzeval.errors import did_you_mean, shorten
-from mwzeval.multiwoz.findings import OBJECT, Place, check_repeated, found
+from mwzeval.scores.findings import OBJECT, Place, check_repeated, found
 
 TEXTS = {"text": "text", "output_text": "text", "input_text": "text", "refusal": "refusal"}
 """Type of a part with text → the key of the text."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mwzeval.multiwoz.choices import OWN_FORMAT
-from mwzeval.multiwoz.findings import OBJECT
-from mwzeval.multiwoz.predictions import TURN_KEYS
+from mwzeval.multiwoz.predictions.reading import TURN_KEYS
+from mwzeval.scores.findings import OBJECT
 
 MESSAGES, UNIFIED, SGD = "messages", "unified", "sgd"
 

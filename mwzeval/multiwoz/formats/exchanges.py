@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys
-from mwzeval.multiwoz.findings import OBJECT, Findings, Place, check_repeated, found, repeated
-from mwzeval.multiwoz.gold import dialogue_id
+from mwzeval.multiwoz.corpus.gold import dialogue_id
+from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found, repeated
 
 USER, SYSTEM = "user", "system"
 SPEAKERS = (USER, SYSTEM)

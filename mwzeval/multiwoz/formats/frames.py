@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from mwzeval.multiwoz.findings import OBJECT, Findings, check_repeated, found
 from mwzeval.multiwoz.formats.adapted import Adapted
 from mwzeval.multiwoz.formats.exchanges import Exchange, Said, dialogues_of
+from mwzeval.scores.findings import OBJECT, Findings, check_repeated, found
 
 _NUMBERED_SERVICE = re.compile(r"_\d+$")
 """SGD has several services of a kind, `hotel_1` and `hotel_2`."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys
-from mwzeval.multiwoz.findings import OBJECT, Findings, Place, check_repeated, found, repeated
 from mwzeval.multiwoz.formats.adapted import Adapted
 from mwzeval.multiwoz.formats.call_state import CallState
 from mwzeval.multiwoz.formats.calls import Call, Ledger, calls_of
 from mwzeval.multiwoz.formats.contents import Content, content_of
+from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found, repeated
 
 CONTENT = "messages"
 USER, ASSISTANT = "user", "assistant"

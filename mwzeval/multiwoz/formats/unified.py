@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mwzeval.multiwoz.findings import OBJECT, Findings, check_repeated, found
 from mwzeval.multiwoz.formats.adapted import Adapted
 from mwzeval.multiwoz.formats.exchanges import Dialogue, Exchange, Said, dialogues_of
-from mwzeval.multiwoz.unfilled import UNFILLED, bare
+from mwzeval.multiwoz.predictions.unfilled import UNFILLED, bare
+from mwzeval.scores.findings import OBJECT, Findings, check_repeated, found
 
 PREDICTIONS = "predictions"
 RESPONSE_KEYS = ("response", "utterance")

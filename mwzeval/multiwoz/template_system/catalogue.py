@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.database import UNKNOWN, Database, id_column
+from mwzeval.multiwoz.database.venues import UNKNOWN, Database, id_column
 from mwzeval.multiwoz.fuzzy import partial_ratio
-from mwzeval.multiwoz.normalization import normalize_slot, normalize_slots
+from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_slots
 
 NEARLY = 85
 """From which `partial_ratio` on a name that matches nothing is taken for a misspelt one."""

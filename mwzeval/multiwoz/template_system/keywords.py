@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.normalization.normalize import State
 
 EVERYTHING = ("phone", "address", "postcode")
 """What somebody gets who asks for "information"."""

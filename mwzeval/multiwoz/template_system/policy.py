@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mwzeval.multiwoz.normalization import State
+from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.template_system import keywords
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
 from mwzeval.multiwoz.template_system.wording import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.corpus import GoldFold
+from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
 from mwzeval.multiwoz.template_system.lexical import FillIn, Services
 from mwzeval.multiwoz.template_system.policy import Policy

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mwzeval.evaluator import Evaluator
 from mwzeval.multiwoz.choices import RULES
+from mwzeval.multiwoz.evaluator import Evaluator
 from tests.golden.recorded import Cases, Groups, by_signature
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 

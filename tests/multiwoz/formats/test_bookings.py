@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mwzeval.files.json_files import RepeatedKeys
-from mwzeval.multiwoz.predictions import Booking, Findings, check_dialogues
+from mwzeval.multiwoz.predictions.reading import Booking, Findings, check_dialogues
 
 ID = "smp0021"
 GOOD = {"domain": "hotel", "slots": {"name": "the lodge", "stay": "3"}}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mwzeval.errors import Problem
-from mwzeval.evaluator import Evaluator
 from mwzeval.files.json_files import RepeatedKeys
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.predictions import Findings
+from mwzeval.multiwoz.predictions.reading import Findings
 
 USER = {"speaker": "user", "utterance": "hello"}
 SYSTEM = {"speaker": "system", "utterance": "hi"}

@@ -9,7 +9,7 @@ import pytest
 
 from mwzeval.errors import Problem
 from mwzeval.multiwoz.formats.adaptation import adapt
-from mwzeval.multiwoz.predictions import Findings
+from mwzeval.multiwoz.predictions.reading import Findings
 
 ID = "smp0021"
 USER = {"role": "user", "content": "hello"}

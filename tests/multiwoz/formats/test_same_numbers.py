@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.evaluator import Evaluator
-from mwzeval.multiwoz.predictions import read_predictions
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions.reading import read_predictions
 from tests.multiwoz.formats.rendering import (
     Predictions,
     is_told_by_calls,

@@ -17,7 +17,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.formats.tool_schema import tools_schema
 from mwzeval.multiwoz.ontology import ONTOLOGY
-from mwzeval.multiwoz.predictions import Findings
+from mwzeval.multiwoz.predictions.reading import Findings
 from tests.places import ROOT, read_json, shared
 
 TOOLS = {tool["function"]["name"]: tool["function"] for tool in tools_schema()}

@@ -1,0 +1,72 @@
+"""Fill active_domains of every turn with the domains that its placeholders name.
+
+For systems that write [restaurant_name] and the like but predict no active domains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from mwzeval.arguments import add_files, files_of
+from mwzeval.errors import UsageError
+from mwzeval.multiwoz.arguments import add_input_format
+from mwzeval.output import tell
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    add_files(parser, "predictions")
+    add_input_format(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUTPUT.json",
+        help="where the completed predictions go",
+    )
+    parser.add_argument(
+        "-y", "--yes", action="store_true", help="overwrite active_domains without asking"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert and write; return the exit code."""
+    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.reading import STANDARD_INPUT
+    from mwzeval.multiwoz.formats.adaptation import adapt
+    from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
+    from mwzeval.multiwoz.slot_domains import add_slot_domains, has_active_domains
+
+    (file,) = files_of(arguments, at_most=1)
+    findings = Findings(file)
+    predictions = adapt(read_predictions(file), arguments.input_format, findings)
+    findings.check()
+    completed = add_slot_domains(predictions, findings)
+    if has_active_domains(predictions) and not arguments.yes:
+        if file == STANDARD_INPUT or not sys.stdin.isatty():
+            raise UsageError("every turn has active_domains already; --yes overwrites them")
+        print(
+            "Every turn has active_domains already. Overwrite them? [y/N] ", end="", file=sys.stderr
+        )
+        if not _says_yes():
+            tell("nothing was written")
+            return 1
+    turns = [turn for turns in completed.values() for turn in turns]
+    named = sum(bool(turn["active_domains"]) for turn in turns)
+    if not named:
+        raise UsageError(
+            "no placeholder names its domain (as [restaurant_name] does), so nothing was written; "
+            "without active_domains they are estimated from the states"
+        )
+    write_atomically(arguments.output, json.dumps(completed, indent=1, ensure_ascii=False) + "\n")
+    tell(f"{arguments.output}: {named} of {len(turns)} turns have a domain")
+    return 0
+
+
+def _says_yes() -> bool:
+    try:
+        return input().strip().lower() in ("y", "yes")
+    except EOFError:
+        return False

@@ -1,0 +1,85 @@
+"""Run a baseline system over a fold and write its predictions.
+
+template: a policy of hand-written templates and the database. It is given the gold states, and
+looks at the user's utterances only for keywords that ask for something; see docs/baselines.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mwzeval.errors import UsageError
+from mwzeval.multiwoz.arguments import add_corpus
+from mwzeval.output import tell
+
+SYSTEMS = ("template",)
+COMPRESSED = (".gz", ".zst")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("system", choices=SYSTEMS, help="the system: template")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="where the predictions go: .json or .jsonl; - writes JSON to standard output",
+    )
+    add_corpus(parser)
+    parser.add_argument(
+        "--lexicalized",
+        action="store_true",
+        help="responses with the database's values instead of placeholders",
+    )
+    parser.add_argument(
+        "--states",
+        action="store_true",
+        help="write the gold states too; without them evaluation takes these anyway, and says so",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run and write; return the exit code."""
+    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.reading import STANDARD_INPUT
+    from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
+    from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+    from mwzeval.multiwoz.evaluator import Evaluator
+    from mwzeval.multiwoz.template_system import baseline_predictions, known_services
+
+    if arguments.output.endswith(COMPRESSED):
+        raise UsageError(
+            f"{arguments.output}: predictions are written as .json or .jsonl; compress them after"
+        )
+    # Checks the names, and knows their other spellings.
+    chosen = Evaluator(corpus=arguments.corpus, fold=arguments.fold, rules=arguments.rules)
+    corpus = DEFAULT_CORPUS if chosen.corpus == AUTO else chosen.corpus
+    root = corpus_root(corpus, arguments.data, offline=arguments.offline)
+    predictions = baseline_predictions(
+        load_fold(corpus, chosen.fold, root),
+        chosen.rules,
+        states=arguments.states,
+        services=known_services(root) if arguments.lexicalized else None,
+    )
+    text = _written(predictions, lines=Path(arguments.output).suffix == ".jsonl")
+    if arguments.output == STANDARD_INPUT:
+        sys.stdout.write(text)
+    else:
+        write_atomically(arguments.output, text)
+    count = f"{len(predictions)} dialogues, {sum(map(len, predictions.values()))} turns"
+    tell(f"{arguments.output}: {count} of the {chosen.fold} fold of {corpus}")
+    return 0
+
+
+def _written(predictions: dict[str, list[dict[str, Any]]], *, lines: bool) -> str:
+    if not lines:
+        return json.dumps(predictions, indent=1, ensure_ascii=False) + "\n"
+    return "".join(
+        json.dumps({"dialogue": name, "turns": turns}, ensure_ascii=False) + "\n"
+        for name, turns in predictions.items()
+    )

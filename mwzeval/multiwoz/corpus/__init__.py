@@ -1,0 +1,1 @@
+"""The corpora: gold data of a fold, out of the public files."""

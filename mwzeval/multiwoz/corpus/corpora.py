@@ -1,0 +1,246 @@
+"""The corpora: which files each is made of, and the gold data of one fold of it.
+
+What is derived from the files is kept in the user's cache, because the files are large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.errors import DataError, UsageError, did_you_mean
+from mwzeval.files.derived import combined_fingerprint, derive
+from mwzeval.files.json_files import read_data
+from mwzeval.files.resources import DataRoot, embedded, locate
+from mwzeval.metrics.bleu import tokenize
+from mwzeval.multiwoz.choices import SAMPLE, Fold
+from mwzeval.multiwoz.corpus import data_json, version_22
+from mwzeval.multiwoz.corpus.gold import (
+    ALL_DOMAINS,
+    Annotations,
+    GoldDialogue,
+    dialogue_id,
+    goal_from_json,
+)
+from mwzeval.multiwoz.database.venues import DOMAINS, id_column
+from mwzeval.multiwoz.fold_files import fold_sources, read_fold
+from mwzeval.multiwoz.goals import booked_domains_of, goals_of
+from mwzeval.multiwoz.rollouts import dialogue_of
+from mwzeval.version import library_version
+
+DERIVED_REVISION = 4
+"""Raised when the same files are read into other gold data."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFormat:
+    """Where a corpus lies in a data root.
+
+    `annotations_22` is the folder of 2.2-style annotations, None where references and states come
+    from the `data.json` as well; `data_json` are the places of goals and bookings.
+    """
+
+    reference_set: str
+    data_json: tuple[str, ...]
+    annotations_22: str | None = None
+
+
+CORPORA = {
+    "multiwoz-2.2": CorpusFormat("mwz22", ("data/MultiWOZ_2.1",), "data/MultiWOZ_2.2"),
+    "multiwoz-2.1": CorpusFormat("mwz21", ("data/MultiWOZ_2.1",)),
+    "multiwoz-2.0": CorpusFormat("mwz20", ("data/MultiWOZ_2.0",)),
+    "multiwoz-2.4": CorpusFormat("mwz24", ("data/MULTIWOZ2.4", "data/MultiWOZ_2.4")),
+    SAMPLE: CorpusFormat("sample", ("data/MultiWOZ_2.1",), "data/MultiWOZ_2.2"),
+}
+SAMPLE_PREFIX = "smp"
+"""Ids of the sample's dialogues begin so; none of MultiWOZ's does."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldFold:
+    """The gold data of one fold of a corpus.
+
+    `checksum` are 8 hexadecimal digits over all files that the gold data and the database come
+    from; `tables` are the database's rows as they stand in its files. With `rollouts`, predicted
+    dialogues may be numbered rollouts of those of the fold.
+    """
+
+    corpus: str
+    fold: Fold
+    checksum: str
+    dialogues: Mapping[str, GoldDialogue]
+    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    rollouts: bool = False
+
+    def name_of(self, dialogue: str) -> str:
+        """Return the id in this fold of a predicted dialogue."""
+        return dialogue_of(dialogue) if self.rollouts else dialogue
+
+    @property
+    def reference_set(self) -> str:
+        """The name of the corpus' own reference set."""
+        return CORPORA[self.corpus].reference_set
+
+
+def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None) -> DataRoot:
+    """Return where a corpus' files are. Raises `UsageError` for an unknown corpus, `DataError`."""
+    if corpus not in CORPORA:
+        known = ", ".join(CORPORA)
+        raise UsageError(
+            f'unknown corpus "{corpus}"{did_you_mean(corpus, CORPORA)} (known: {known})'
+        )
+    if corpus == SAMPLE:
+        return DataRoot(embedded("sample"), "embedded")
+    table = embedded("public_files.tsv")
+    return locate(data, offline=offline, table=table, name="multiwoz")
+
+
+def places(layout: CorpusFormat) -> tuple[str, ...]:
+    """Return patterns of the places in a data root where a corpus' files may be."""
+    annotations = (
+        (f"{layout.annotations_22}/*/dialogues_*.json", f"{layout.annotations_22}/dialog_acts.json")
+        if layout.annotations_22
+        else ()
+    )
+    data_json = (f"{folder}{rest}" for folder in layout.data_json for rest in (".zip", "/*"))
+    return ("db/*_db.json", *annotations, *data_json)
+
+
+def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
+    """Return a fold's gold data and database. Raises `DataError` when files are missing or bad."""
+    layout = CORPORA[corpus]
+    databases = {domain: root.require(f"db/{domain}_db.json") for domain in DOMAINS}
+    sources = _Sources.of(layout, fold, root)
+    plain = derive(
+        f"{corpus}-{fold}", sources.paths, derived_revision(), lambda: _gold(sources, corpus, fold)
+    )
+    everything = [*sources.paths, *databases.values()]
+    checksum = combined_fingerprint({_local(path, root): path for path in everything})
+    return GoldFold(
+        corpus,
+        fold,
+        checksum[:8],
+        {name: GoldDialogue.from_json(dialogue) for name, dialogue in plain.items()},
+        {domain: _table(domain, path) for domain, path in databases.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The files that a fold's gold data are derived from; empty where there is no such part."""
+
+    dialogues_22: tuple[Path, ...]
+    acts_22: tuple[Path, ...]
+    goals: tuple[Path, ...]
+    booked: tuple[Path, ...]
+    data_json: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, layout: CorpusFormat, fold: Fold, root: DataRoot) -> _Sources:
+        goals, booked = root.find("goals.json"), root.find("booked_domains.json")
+        folder = layout.annotations_22
+        dialogues_22 = root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else ()
+        acts_22 = (root.require(f"{folder}/dialog_acts.json"),) if folder else ()
+        ready_made = folder is not None and goals is not None and booked is not None
+        return cls(
+            tuple(dialogues_22),
+            acts_22,
+            (goals,) if goals else (),
+            (booked,) if booked else (),
+            () if ready_made else tuple(fold_sources(root, layout.data_json, fold)),
+        )
+
+    @property
+    def paths(self) -> list[Path]:
+        return [
+            *self.dialogues_22,
+            *self.acts_22,
+            *self.goals,
+            *self.booked,
+            *self.data_json,
+        ]
+
+
+def derived_revision() -> str:
+    """Return what the derived gold data depend on beside their sources."""
+    # References are kept as Moses spaces and sacreBLEU tokenises them.
+    libraries = [f"{name} {library_version(name)}" for name in ("sacremoses", "sacrebleu")]
+    return " ".join([str(DERIVED_REVISION), *libraries])
+
+
+def _local(path: Path, root: DataRoot) -> str:
+    return path.relative_to(root.path).as_posix()
+
+
+def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
+    try:
+        gold = {name: of.to_json() for name, of in _derive_gold(sources, fold).items()}
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        names = ", ".join(str(path) for path in sources.paths)
+        raise DataError(
+            f"{corpus} {fold}: the files are not in the expected format "
+            f"({type(error).__name__}: {error}); read were {names}"
+        ) from error
+    if not gold:
+        raise DataError(f"{corpus} {fold}: no dialogue found in {sources.paths[0]}")
+    return gold
+
+
+def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
+    dialogues = read_fold(sources.data_json, fold) if sources.data_json else {}
+    goals = {name: goals_of(dialogue["goal"]) for name, dialogue in dialogues.items()}
+    booked = {name: booked_domains_of(dialogue["log"]) for name, dialogue in dialogues.items()}
+    for path in sources.goals:
+        goals = {
+            dialogue_id(name): {
+                domain: goal_from_json(goal)
+                for domain, goal in by_domain.items()
+                if domain in ALL_DOMAINS
+            }
+            for name, by_domain in read_data(path).items()
+        }
+    for path in sources.booked:
+        booked = {
+            dialogue_id(name): tuple(frozenset(domains) for domains in turns)
+            for name, turns in read_data(path).items()
+        }
+    annotated: Mapping[str, Annotations]
+    if sources.dialogues_22:
+        turns = [dialogue for path in sources.dialogues_22 for dialogue in read_data(path)]
+        annotated = dict(version_22.annotations_of(turns, read_data(sources.acts_22[0])))
+    else:
+        annotated = {
+            name: data_json.annotations_of(dialogue["log"]) for name, dialogue in dialogues.items()
+        }
+    return {
+        name: GoldDialogue(
+            goals[name],
+            _one_per_turn(booked[name], len(of_dialogue.states)),
+            of_dialogue.references,
+            tuple(tokenize(reference) for reference in of_dialogue.references),
+            of_dialogue.user_utterances,
+            of_dialogue.states,
+            of_dialogue.alternatives,
+        )
+        for name, of_dialogue in annotated.items()
+    }
+
+
+def _one_per_turn(booked: tuple[frozenset[str], ...], turns: int) -> tuple[frozenset[str], ...]:
+    """Return bookings for exactly so many turns; versions differ in a turn here and there."""
+    missing = turns - len(booked)
+    return booked[:turns] + missing * (booked[-1:] or (frozenset(),))
+
+
+def _table(domain: str, path: Path) -> list[dict[str, Any]]:
+    rows = read_data(path)
+    identifier = id_column(domain)
+    if not (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, dict) and identifier in row for row in rows)
+    ):
+        raise DataError(f'{path}: expected a list of venues, each an object with "{identifier}"')
+    return rows

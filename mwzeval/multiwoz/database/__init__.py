@@ -1,0 +1,1 @@
+"""The venue database, in memory, searched with fuzzy matching."""

@@ -1,0 +1,1 @@
+"""What responses in words say, held against the database."""

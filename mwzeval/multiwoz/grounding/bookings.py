@@ -1,0 +1,193 @@
+"""What a dialogue has booked in the end, and whether that is what its goal books.
+
+Nothing in MultiWOZ keeps track of free rooms and tables, so that whatever a goal books can be
+booked. Definitions and examples are in `docs/metrics.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rapidfuzz.fuzz import ratio
+
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.corpus.gold import Goal
+from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.database.venues import NO_CONSTRAINT, Database
+from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.predictions.reading import Booking, Turn
+
+BOOKED_BY = {"restaurant": "name", "hotel": "name", "train": "trainid"}
+"""The slot that says which venue is booked, in the domains in which venues are booked."""
+
+BOOKING_SLOTS = {
+    "restaurant": frozenset({"day", "people", "time"}),
+    "hotel": frozenset({"day", "people", "stay"}),
+    "train": frozenset({"people"}),
+}
+"""What is booked for; a train's day is the train's own."""
+
+SPELLINGS = {"train_id": "trainid", "id": "trainid", "train": "trainid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """A booking as it stands: the venues that it may mean, and its slots in normal spelling.
+
+    `venue` is what it calls the venue, None where it does not say.
+    """
+
+    venue: str | None
+    venues: tuple[str, ...]
+    slots: Mapping[str, str]
+
+
+class Miss(NamedTuple):
+    """A slot of a booking that is not as the goal has it; `value` is None where it is missing."""
+
+    slot: str
+    value: str | None
+    wanted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BookingOutcome:
+    """How the booking of a domain ended: what is wrong with it, and nothing when it is right.
+
+    `made` is False when nothing was booked at all.
+    """
+
+    made: bool
+    misses: tuple[Miss, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether the venue and all slots are as the goal has them."""
+        return self.made and not self.misses
+
+
+def bookable(goal: Mapping[str, Goal]) -> tuple[str, ...]:
+    """Return the domains in which a goal books a venue."""
+    return tuple(domain for domain in goal if domain in BOOKED_BY and goal[domain].booking)
+
+
+def has_bookings(turns: Iterable[Turn]) -> bool:
+    """Tell whether a dialogue says itself what it books; an empty list is to say so."""
+    return any(turn.bookings is not None for turn in turns)
+
+
+def booked_by_calls(
+    turns: Iterable[Sequence[Booking] | None], database: Database, facts: VenueFacts
+) -> dict[str, Booked]:
+    """Return the last booking of each domain, of those that the turns have made."""
+    last = {
+        booking.domain: booking.slots
+        for bookings in turns
+        for booking in bookings or ()
+        if booking.domain in BOOKED_BY
+    }
+    return {domain: _of_call(domain, slots, database, facts) for domain, slots in last.items()}
+
+
+def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict[str, Booked]:
+    """Return what a dialogue has booked that ends in a (normalised) state.
+
+    A domain is booked when the state has any of its booking slots. The venue is the one that the
+    state names; a state that names none means each of the venues that it leaves, as for Inform.
+    """
+    booked = {}
+    for domain in BOOKED_BY:
+        slots = state.get(domain, {})
+        booking = _booking_slots(domain, slots, database.rules)
+        if booking:
+            name = slots.get("name", "")
+            if domain == "train" or not name or name in NO_CONSTRAINT:
+                booked[domain] = Booked(None, database.find(domain, slots), booking)
+            else:
+                booked[domain] = Booked(name, _called(domain, name, database, facts), booking)
+    return booked
+
+
+def judge_booking(
+    domain: str, goal: Goal, satisfying: frozenset[str], booked: Booked | None, rules: Rules
+) -> BookingOutcome:
+    """Return how a domain's booking ended; `satisfying` are the venues that the user wants."""
+    if booked is None:
+        return BookingOutcome(False, ())
+    misses = []
+    if not (booked.venues and satisfying.issuperset(booked.venues)):
+        misses.append(Miss(BOOKED_BY[domain], booked.venue, ()))
+    wanted_slots = _accepted(domain, goal, rules)
+    misses += [
+        Miss(slot, booked.slots.get(slot), wanted)
+        for slot, wanted in wanted_slots.items()
+        if booked.slots.get(slot) not in wanted
+    ]
+    return BookingOutcome(True, tuple(misses))
+
+
+def _accepted(domain: str, goal: Goal, rules: Rules) -> dict[str, tuple[str, ...]]:
+    return {
+        slot: tuple(_value(slot, value, rules) for value in values)
+        for raw_slot, values in goal.booking.items()
+        if (slot := _slot(raw_slot)) in BOOKING_SLOTS[domain]
+    }
+
+
+def _called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
+    """Return the venues of a name: those called so, or else the nearest of those a query finds.
+
+    Nearest are first those that have all words of the other name ("meze bar restaurant" is the
+    Meze Bar), and of these or of all those with the highest ratio.
+    """
+    exactly = facts.called(domain, name)
+    if exactly:
+        return exactly
+    asked = frozenset(name.lower().split())
+    nearly = {
+        venue: facts.name(domain, venue).lower() for venue in database.find(domain, {"name": name})
+    }
+    subsumed = {
+        venue: called
+        for venue, called in nearly.items()
+        if asked <= (words := frozenset(called.split())) or words <= asked
+    }
+    ratios = {venue: ratio(name.lower(), called) for venue, called in (subsumed or nearly).items()}
+    return tuple(venue for venue in ratios if ratios[venue] == max(ratios.values()))
+
+
+def _of_call(
+    domain: str, raw_slots: Mapping[str, str], database: Database, facts: VenueFacts
+) -> Booked:
+    slots = {SPELLINGS.get(name := _slot(raw), name): value for raw, value in raw_slots.items()}
+    venue = slots.get(BOOKED_BY[domain])
+    venues: tuple[str, ...] = ()
+    if venue is not None and domain == "train":
+        venues = (venue.strip().upper(),)
+    elif venue is not None:
+        venues = _called(domain, venue, database, facts)
+    return Booked(venue, venues, _booking_slots(domain, raw_slots, database.rules))
+
+
+def _booking_slots(domain: str, slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
+    """Return the booking slots among others; one with `book` in front counts before one without."""
+    found = {
+        _slot(raw): value
+        for raw, value in sorted(slots.items(), key=lambda item: _is_marked(item[0]))
+        if _slot(raw) in BOOKING_SLOTS[domain]
+    }
+    return {slot: _value(slot, value, rules) for slot, value in found.items()}
+
+
+def _is_marked(slot: str) -> bool:
+    return normalize_slot(slot).startswith("book")
+
+
+def _slot(raw: str) -> str:
+    return normalize_slot(raw).removeprefix("book")
+
+
+def _value(slot: str, value: str, rules: Rules) -> str:
+    return normalize_value(slot, value, rules).strip().lower()

@@ -1,0 +1,135 @@
+"""Why Grounded Inform or Grounded Success was lost, and what of a turn's words was not so.
+
+Read off what was judged (`grounding.py`); the kinds are told in docs/reasons.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded
+from mwzeval.multiwoz.mentions import Mention
+from mwzeval.scores.explanation import Fact, Reason
+
+INFORM, SUCCESS = "grounded_inform", "grounded_success"
+
+GROUNDED_KINDS = {
+    "named-nothing": "No response names a venue of the {domain}.",
+    "named-unknown": "Turn {turn} names {said}, and the database has no such {domain}.",
+    "named-wrong": "Turn {turn} names {said}, which does not satisfy the goal for the {domain}.",
+    "never-said": "No response says the {slot} of the {domain}.",
+    "said-wrong": "Turn {turn} says {said}, but the {slot} of {venue} is {right}.",
+    "said-before-booked": (
+        "Turn {turn} says a {slot} while the {domain} is not booked (by the annotation)."
+    ),
+}
+"""Every kind of loss in words, and the sentence that tells a particular one."""
+
+SHOWN_VENUES = 3
+"""How many venues are named before the rest is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A dialogue in words: what was made of it, and what it was judged by."""
+
+    grounded: Grounded
+    mentions: Sequence[Sequence[Mention]]
+    booked: Sequence[frozenset[str]]
+    facts: VenueFacts
+
+    def reasons(self) -> Iterator[Reason]:
+        """Yield why Grounded Inform failed, domain by domain, or else why Grounded Success did."""
+        outcome = self.grounded.outcome
+        for domain, result in outcome.domains.items():
+            if not outcome.inform:
+                if not result.inform:
+                    yield self._uninformed(domain)
+            else:
+                for slot in sorted(result.missing):
+                    yield self._unsaid(domain, slot)
+
+    def turn_facts(self, turn: int) -> Iterator[Fact]:
+        """Yield what of a turn's words is not in the database, or not of the venue on offer."""
+        for judged in self.grounded.judged:
+            if judged.turn != turn:
+                continue
+            said = f"{judged.mention.slot} {judged.mention.text}"
+            if not judged.known:
+                yield Fact("not in database", said, judged.mention.domain)
+            elif judged.agrees is False and judged.mention.domain is not None:
+                venues = self._called(judged.mention.domain, judged.offered)
+                yield Fact("not of offer", f"{said} (on offer: {venues})", judged.mention.domain)
+
+    def outcomes(self) -> dict[str | None, dict[str, bool | None]]:
+        """Return what was kept and lost, by domain; None stands for the whole dialogue."""
+        outcome = self.grounded.outcome
+        whole: dict[str, bool | None] = {INFORM: outcome.inform, SUCCESS: outcome.success}
+        by_domain: dict[str | None, dict[str, bool | None]] = {None: whole}
+        for domain, result in outcome.domains.items():
+            by_domain[domain] = {INFORM: result.inform, SUCCESS: result.success}
+        return by_domain
+
+    def _uninformed(self, domain: str) -> Reason:
+        named = self.grounded.named.get(domain)
+        if named is None:
+            return _reason("named-nothing", INFORM, domain, None, {})
+        offered = self.grounded.outcome.domains[domain].offered
+        if INVENTED in offered:
+            unknown = [
+                mention.text
+                for mention in self.mentions[named.turn]
+                if mention.domain == domain
+                and mention.slot == NAMED_BY[domain]
+                and not mention.venues
+            ]
+            return _reason(
+                "named-unknown", INFORM, domain, named.turn, {"said": ", ".join(unknown)}
+            )
+        satisfying = self.grounded.goal[domain].satisfying
+        wrong = [venue for venue in offered if venue not in satisfying]
+        return _reason(
+            "named-wrong", INFORM, domain, named.turn, {"said": self._called(domain, wrong)}
+        )
+
+    def _unsaid(self, domain: str, slot: str) -> Reason:
+        name = SAID_AS.get(slot, slot.lower())
+        said = [
+            (turn, mention)
+            for turn, of_turn in enumerate(self.mentions)
+            for mention in of_turn
+            if mention.slot == name and mention.domain in (domain, None)
+        ]
+        if not said or domain not in NAMED_BY:
+            return _reason("never-said", SUCCESS, domain, None, {}, name)
+        turn, mention = said[-1]
+        if name == "reference":
+            return _reason("said-before-booked", SUCCESS, domain, turn, {}, name)
+        venues = self.grounded.outcome.domains[domain].offered
+        venues = venues or tuple(sorted(self.grounded.goal[domain].satisfying))
+        right = [value for venue in venues for value in self.facts.values(domain, venue, name)]
+        words = {
+            "said": mention.text,
+            "venue": self._called(domain, venues),
+            "right": ", ".join(right[:SHOWN_VENUES]) or "unknown",
+        }
+        return _reason("said-wrong", SUCCESS, domain, turn, words, name)
+
+    def _called(self, domain: str, venues: Sequence[str]) -> str:
+        shown = [self.facts.name(domain, venue) for venue in venues[:SHOWN_VENUES]]
+        return ", ".join([*shown, *(["…"] if len(venues) > SHOWN_VENUES else [])]) or "no venue"
+
+
+def _reason(
+    kind: str,
+    outcome: str,
+    domain: str,
+    turn: int | None,
+    words: Mapping[str, object],
+    slot: str | None = None,
+) -> Reason:
+    code = kind if slot is None else f"{kind}:{slot}"
+    text = GROUNDED_KINDS[kind].format(domain=domain, turn=turn, slot=slot, **words)
+    return Reason(code, outcome, domain, turn, text)

@@ -1,0 +1,306 @@
+"""Lexicalised responses held against the database: what they name, what they say of it, to whom.
+
+Works on what has been found in the text (`mentions.py`). Definitions with examples are in
+`docs/metrics.md`; what follows from them for rates is in `mwzeval.metrics.grounding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
+from mwzeval.metrics.grounding import JudgedValue
+from mwzeval.multiwoz.amounts import AMOUNTS
+from mwzeval.multiwoz.database.facts import TIMES, Value, VenueFacts, comparable
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.inform_success import WITHOUT_OFFER
+from mwzeval.multiwoz.mentions import Mention
+from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+
+NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
+"""The slot with which a response names a venue of the domain."""
+
+SAID_AS = {"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"}
+"""Requested slots that are values of a venue, and the slot of a mention that gives each."""
+
+CHECKED = {
+    **dict.fromkeys(
+        ("restaurant",), ("name", "address", "phone", "postcode", "area", "food", "pricerange")
+    ),
+    "hotel": ("name", "address", "phone", "postcode", "area", "pricerange", "stars", "type"),
+    "attraction": (
+        *("name", "address", "phone", "postcode", "area", "pricerange", "type"),
+        "entrancefee",
+    ),
+    "train": (
+        *("trainid", "day", "departure", "destination", "leaveat", "arriveby"),
+        *("price", "duration"),
+    ),
+}
+"""The slots of each domain that are held against its table.
+
+A taxi's car and phone number are in no table, because they are drawn when it is booked.
+"""
+
+OF_ONE_VENUE = frozenset({"name", "address", "phone", "postcode", "trainid"})
+"""Slots held against the database even where no domain could be told."""
+
+CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure", "destination"})
+"""Slots whose values users choose by: to say that nobody has one is not to claim that it exists."""
+
+SLOTS = tuple(dict.fromkeys(slot for slots in CHECKED.values() for slot in slots))
+INVENTED = "?"
+"""Stands among the venues named for one that the database does not have."""
+
+FEW = 8
+"""Up to so many venues on offer are asked one by one whether they have a value."""
+
+
+class Judged(NamedTuple):
+    """A mention with what it was held against; `offered` are the venues on offer at that place."""
+
+    turn: int
+    mention: Mention
+    known: bool
+    agrees: bool | None
+    offered: tuple[str, ...]
+
+    @property
+    def value(self) -> JudgedValue:
+        """What counts for the rates."""
+        return JudgedValue(self.mention.slot, self.known, self.agrees)
+
+
+class Named(NamedTuple):
+    """The venues that the last turn to name any in a domain has named."""
+
+    turn: int
+    venues: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grounded:
+    """A dialogue held against the database.
+
+    `named` are the venues named last, by domain, before later states narrow them; `outcome` has
+    Grounded Inform as `inform` and Grounded Success as `success`; `goal` is what these were asked
+    of. A domain's `offered` are the venues named in the end.
+    """
+
+    judged: tuple[Judged, ...]
+    named: Mapping[str, Named]
+    goal: Mapping[str, DomainGoal]
+    outcome: DialogueOutcome
+
+
+class Grounding:
+    """Judges the mentions of dialogues; what it holds only saves time."""
+
+    def __init__(self, database: Database, facts: VenueFacts) -> None:
+        self._database = database
+        self.facts = facts
+
+    def judge(
+        self,
+        goal: Mapping[str, DomainGoal],
+        booked: Sequence[frozenset[str]],
+        states: Sequence[State],
+        mentions: Sequence[Sequence[Mention]],
+    ) -> Grounded:
+        """Return what the mentions of a dialogue are worth.
+
+        `goal` is as for Inform and Success, `booked` the domains booked by each turn in the gold
+        annotation; `states` (normalised) and `mentions` have one item a turn.
+        """
+        mentions = [
+            tuple(_as_taxi(mention) for mention in said) if "taxi" in state else said
+            for state, said in zip(states, mentions, strict=True)
+        ]
+        judged: list[Judged] = []
+        named: dict[str, Named] = {}
+        for turn, (state, said) in enumerate(zip(states, mentions, strict=True)):
+            if not said:
+                continue
+            now = _named_in(said)
+            judged += self._judged(turn, said, now, named, state)
+            for domain, venues in now.items():
+                named[domain] = Named(turn, venues)
+        progress = Progress({domain: _offers(domain, wanted) for domain, wanted in goal.items()})
+        for domain, last in named.items():
+            if domain in goal:
+                progress.offered[domain] = self._settled(domain, last, states)
+        goal = dict(progress.goal)
+        for domain, wanted in goal.items():
+            venues = progress.offered[domain] or tuple(sorted(wanted.satisfying))
+            goal[domain] = self._answerable(domain, wanted, venues)
+            progress.provided[domain] = self._given(domain, goal[domain], venues, booked, mentions)
+        progress.goal = goal
+        return Grounded(tuple(judged), named, goal, progress.outcome())
+
+    def _judged(
+        self,
+        turn: int,
+        said: Sequence[Mention],
+        now: Mapping[str, tuple[str, ...]],
+        before: Mapping[str, Named],
+        state: State,
+    ) -> Iterator[Judged]:
+        offers: dict[str, tuple[str, ...]] = {}
+        for mention in said:
+            domain, slot = mention.domain, mention.slot
+            if domain is None:
+                if slot in OF_ONE_VENUE and WITHOUT_OFFER.isdisjoint(state):
+                    yield Judged(turn, mention, mention.value is not None, None, ())
+                continue
+            if slot not in CHECKED.get(domain, ()):
+                continue
+            value = self._value(mention, domain)
+            if value is None and (
+                (slot in CHOSEN_BY and domain not in now)
+                or _asked_for(mention, state.get(domain, {}), self._database)
+            ):
+                continue
+            if slot == NAMED_BY[domain]:
+                yield Judged(turn, mention, value is not None, None, ())
+                continue
+            offered = offers.get(domain)
+            if offered is None:
+                offered = offers[domain] = self._on_offer(
+                    domain, now.get(domain), before.get(domain), state
+                )
+            agrees = self._agrees(mention, domain, value, offered)
+            yield Judged(turn, mention, value is not None, agrees, offered)
+
+    def _value(self, mention: Mention, domain: str) -> Value | None:
+        """Return the value that the database has of what is said, None when it has none."""
+        slot = mention.slot
+        if slot in AMOUNTS or slot in TIMES:
+            said = comparable(slot, mention.value or mention.text)
+            known = said is not None and self.facts.exists(domain, slot, said)
+            return said if known else None
+        return None if mention.value is None else mention.value.lower()
+
+    def _on_offer(
+        self, domain: str, now: tuple[str, ...] | None, before: Named | None, state: State
+    ) -> tuple[str, ...]:
+        """Return the venues that the values of a turn may be of; none when nobody can tell."""
+        if now is not None:
+            return tuple(venue for venue in now if venue != INVENTED)
+        constraints = state.get(domain)
+        named = before.venues if before else ()
+        if constraints is None:
+            return tuple(venue for venue in named if venue != INVENTED)
+        found = self._database.find(domain, constraints)
+        return _among(named, found) or (() if INVENTED in named else found)
+
+    def _agrees(
+        self, mention: Mention, domain: str, value: Value | None, offered: tuple[str, ...]
+    ) -> bool | None:
+        """Tell whether any venue on offer has the value; None when none has any in the slot."""
+        slot, facts = mention.slot, self.facts
+        if not any(facts.knows(domain, venue, slot) for venue in offered):
+            return None
+        if value is None:
+            return False
+        if len(offered) > FEW and slot not in AMOUNTS and slot not in TIMES:
+            return not set(mention.venues).isdisjoint(offered)
+        return any(facts.has(domain, venue, slot, value) for venue in offered) or any(
+            venue in mention.venues for venue in offered
+        )
+
+    def _settled(self, domain: str, last: Named, states: Sequence[State]) -> tuple[str, ...]:
+        """Return the venues named last, or those of them that the user has chosen since."""
+        later = states[-1].get(domain) if len(states) > last.turn + 1 else None
+        if later is None or len(last.venues) == 1:
+            return last.venues
+        return _among(last.venues, self._database.find(domain, later)) or last.venues
+
+    def _answerable(self, domain: str, wanted: DomainGoal, venues: tuple[str, ...]) -> DomainGoal:
+        """Return the goal without requests that the database has no answer to."""
+        if domain not in NAMED_BY or not wanted.requested:
+            return wanted
+        real = [venue for venue in venues if venue != INVENTED]
+        unanswerable = {
+            slot
+            for slot in wanted.requested & SAID_AS.keys()
+            if real and not any(self.facts.knows(domain, venue, SAID_AS[slot]) for venue in real)
+        }
+        if not unanswerable:
+            return wanted
+        return replace(wanted, requested=wanted.requested - unanswerable)
+
+    def _given(
+        self,
+        domain: str,
+        wanted: DomainGoal,
+        venues: tuple[str, ...],
+        booked: Sequence[frozenset[str]],
+        mentions: Sequence[Sequence[Mention]],
+    ) -> set[str]:
+        """Return the requested slots that were said, and said rightly of one of the venues."""
+        given = set()
+        for slot in wanted.requested:
+            if slot == "REFERENCE":
+                right = any(
+                    mention.slot == "reference" and mention.domain in (domain, None)
+                    for of_turn, said in zip(booked, mentions, strict=False)
+                    if domain in of_turn
+                    for mention in said
+                )
+            else:
+                named_as = SAID_AS[slot]
+                right = any(
+                    mention.slot == named_as and _is_right(mention, domain, venues)
+                    for said in mentions
+                    for mention in said
+                )
+            if right:
+                given.add(slot)
+        return given
+
+
+def _as_taxi(mention: Mention) -> Mention:
+    """Return a number that no venue has as the taxi's, which is what it can be in such a turn."""
+    if mention.slot != "phone" or mention.value is not None:
+        return mention
+    return replace(mention, domain="taxi")
+
+
+def _named_in(said: Sequence[Mention]) -> dict[str, tuple[str, ...]]:
+    """Return the venues that a turn names, by domain, in the order of the text."""
+    named: dict[str, tuple[str, ...]] = {}
+    for mention in said:
+        domain = mention.domain
+        if domain is None or NAMED_BY.get(domain) != mention.slot:
+            continue
+        venues = mention.venues or (INVENTED,)
+        known = named.get(domain, ())
+        named[domain] = known + tuple(venue for venue in venues if venue not in known)
+    return named
+
+
+def _among(venues: tuple[str, ...], found: Sequence[str]) -> tuple[str, ...]:
+    return tuple(venue for venue in venues if venue in found) if venues else ()
+
+
+def _asked_for(mention: Mention, asked: Mapping[str, str], database: Database) -> bool:
+    """Tell whether the user has said the value: to repeat it is not to claim that it exists."""
+    slot = normalize_slot(mention.slot)
+    said = normalize_value(slot, mention.text.lower(), database.rules)
+    return slot in asked and normalize_value(slot, asked[slot].lower(), database.rules) == said
+
+
+def _offers(domain: str, wanted: DomainGoal) -> DomainGoal:
+    """Return the goal as naming is judged: who asks by name need not be told, but not misled."""
+    if domain in NAMED_BY and wanted.needs_offer is NeedsOffer.NEVER:
+        return replace(wanted, needs_offer=NeedsOffer.IF_MADE)
+    return wanted
+
+
+def _is_right(mention: Mention, domain: str, venues: tuple[str, ...]) -> bool:
+    if domain not in NAMED_BY:
+        # Nothing tells right from wrong here: a taxi's number is drawn, the others have no choice.
+        return mention.domain in (domain, None)
+    return mention.domain == domain and any(venue in mention.venues for venue in venues)

@@ -1,0 +1,1 @@
+"""One spelling for slots, values, placeholders and domains."""

@@ -1,0 +1,117 @@
+"""One spelling for slots and values: what predictions, gold states and queries are compared in.
+
+Every published figure depends on these rules, the odd ones too, so none of them may be "repaired";
+a rule that must change becomes a new rule set. To add a spelling for a placeholder or a value,
+see `placeholders.py` and `value_aliases.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.moses import natural_spacing
+from mwzeval.multiwoz.normalization.aliases import FOOD_ALIASES, NAME_ALIASES, TYPE_ALIASES
+from mwzeval.multiwoz.normalization.placeholders import canonical_placeholders
+from mwzeval.multiwoz.times import normalize_time
+
+State = Mapping[str, Mapping[str, str]]
+"""Domain → slot → value."""
+
+SHORT_SLOTS = {"arriveby": "arrive", "leaveat": "leave"}
+NAME_SLOTS = frozenset({"name", "destination", "departure"})
+TIME_SLOTS = frozenset({"arrive", "leave", "arriveby", "leaveat", "time"})
+FLAG_SLOTS = frozenset({"parking", "internet"})
+
+
+@lru_cache(maxsize=2**12)
+def normalize_slot(slot: str) -> str:
+    """Return the slot name as database columns spell it."""
+    slot = slot.lower().replace(" ", "")
+    return SHORT_SLOTS.get(slot, slot)
+
+
+@lru_cache(maxsize=2**15)
+def normalize_value(slot: str, value: str, rules: Rules) -> str:
+    """Return the value of a normalised slot in the one spelling that is compared; never raises."""
+    if slot in NAME_SLOTS:
+        return normalize_name(value, rules)
+    if slot == "type":
+        return TYPE_ALIASES.get(value, value)
+    if slot == "food":
+        food = value.strip().lower()
+        return FOOD_ALIASES.get(food, food)
+    if slot in TIME_SLOTS:
+        return normalize_time(value)
+    if slot in FLAG_SLOTS and value == "free":
+        return "yes"
+    return value
+
+
+def normalize_name(name: str, rules: Rules) -> str:
+    """Return the name of a venue or place as the database is likely to spell it."""
+    name = name.strip().lower()
+    name = name.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
+    if rules == "2023":
+        name = name.replace("bed and breakfast", "b and b")
+    return NAME_ALIASES[rules].get(name, name)
+
+
+def normalize_slots(slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
+    """Return a domain's slots and values normalised."""
+    return {
+        (name := normalize_slot(slot)): normalize_value(name, value, rules)
+        for slot, value in slots.items()
+    }
+
+
+def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:
+    """Return the states of consecutive turns with slots and values normalised.
+
+    Domains stay as they are. What a turn leaves as it was is the same object as before.
+    """
+    normal: list[State] = []
+    before: State = {}
+    for state in states:
+        if state is not before:
+            normal.append(_normalize_after(state, before, normal[-1] if normal else {}, rules))
+        else:
+            normal.append(normal[-1])
+        before = state
+    return normal
+
+
+def _normalize_after(state: State, before: State, normal_before: State, rules: Rules) -> State:
+    normal = {}
+    changed = len(state) != len(before)
+    for domain, slots in state.items():
+        if slots == before.get(domain):
+            known = normal_before[domain]
+            # Where two slots became one, the later one counts, and equal slots may come in
+            # another order.
+            if len(known) == len(slots):
+                normal[domain] = known
+                continue
+        normal[domain] = normalize_slots(slots, rules)
+        changed = True
+    return normal if changed else normal_before
+
+
+def canonical_response(response: str) -> str:
+    """Return a delexicalised response with canonical placeholders, spaced as it came."""
+    text, _ = canonical_placeholders(response)
+    # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
+    # wherever else these letters stand too.
+    return text.replace("-s", "").replace("-ly", "")
+
+
+def normalize_response(response: str) -> str:
+    """Return a delexicalised response with canonical placeholders and natural spacing."""
+    return natural_spacing(canonical_response(response))
+
+
+def unknown_placeholders(response: str) -> tuple[str, ...]:
+    """Return the placeholders of a response that no rule knows; they vanish from the text."""
+    _, unknown = canonical_placeholders(response)
+    return unknown

@@ -1,0 +1,266 @@
+"""Warnings about predictions that can be scored, but perhaps are not what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
+from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
+from mwzeval.multiwoz.corpus.corpora import GoldFold
+from mwzeval.multiwoz.corpus.references import References
+from mwzeval.multiwoz.normalization.normalize import normalize_slot
+from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.ontology import ONTOLOGY
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
+from mwzeval.multiwoz.predictions.unfilled import (
+    BLANKS,
+    CAPITALS,
+    INVISIBLE,
+    UNFILLED,
+    bare,
+    oddity,
+    spelling,
+)
+from mwzeval.multiwoz.same_answers import check_answers
+
+ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
+"""The domains that turns may be about; those of dialogue acts among them belong to no goal."""
+
+LEXICALIZED_SHARE = 0.02
+"""Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
+
+
+def check_keys(census: Census, gold: GoldFold, findings: Findings) -> None:
+    """Warn when a key that all turns need is there for some turns only, or says nothing."""
+    turns = census.turns
+    for key, there, consequence in (
+        ("state", census.with_state, "gold states replace all predicted ones"),
+        (
+            "active_domains",
+            census.with_domains,
+            "they are estimated from the states for all turns",
+        ),
+    ):
+        if 0 < there < turns:
+            findings.warning(
+                f"partial-{key}", f'{turns - there} of {turns} turns have no "{key}": {consequence}'
+            )
+    if census.with_domains and not census.with_any_domain:
+        findings.warning(
+            "no-active-domains",
+            "active_domains are empty in every turn, so nothing is offered or provided; leave the "
+            "key out to have them estimated from the states",
+        )
+    annotated = (gold.dialogues[name].states for name in census.seen if name in gold.dialogues)
+    if (
+        census.with_state == census.turns
+        and not census.with_values
+        and any(slots for states in annotated for state in states for slots in state.values())
+    ):
+        findings.warning(
+            "empty-states",
+            "the states of all turns are empty, so offers hardly fit and no slot is right; leave "
+            'the key "state" out to have gold states',
+        )
+
+
+def check_tracking(census: Census, findings: Findings) -> None:
+    """Warn when state tracking was asked for, but not every turn has a predicted state."""
+    if census.with_state < census.turns:
+        findings.warning(
+            "no-states", "state tracking is not scored, because there are turns without a state"
+        )
+
+
+def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
+    """Warn about what turns say that MultiWOZ does not have, or that is hardly meant so."""
+    check_states(dialogues, findings)
+    check_values(dialogues, rules, findings)
+    check_active_domains(dialogues, findings)
+
+
+ODD_VALUES = {
+    CAPITALS: "capitals make a value another value: write it in lower case",
+    BLANKS: "blanks around a value make it another value: leave them out",
+    INVISIBLE: "characters that are not seen, such as zero-width spaces, make a value another "
+    "value: leave them out",
+}
+
+
+def check_values(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
+    """Warn about values of states that count as they are written and are hardly meant so."""
+    odd: dict[tuple[str, str], tuple[str, str] | None] = {}
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            for domain, slots in (turn.state or {}).items():
+                for pair in slots.items():
+                    if pair not in odd:
+                        odd[pair] = _odd_value(*pair, rules)
+                    found = odd[pair]
+                    if found:
+                        key = f"state.{domain}.{pair[0]}"
+                        findings.warning(*found, dialogue=name, turn=index, key=key)
+
+
+def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
+    """Return kind and message for a value that is hardly meant as it is written."""
+    if (meant := bare(value)) in UNFILLED:
+        said = "an empty value" if not meant else f'"{meant}"'
+        return "unfilled-value", (
+            f"{said} is scored as the value of a slot: leave out slots that are not filled, or "
+            f"say --unfilled '{spelling(meant)}'"
+        )
+    kind = oddity(slot, value, rules)
+    return None if kind is None else (kind, ODD_VALUES[kind])
+
+
+def check_states(dialogues: Dialogues, findings: Findings) -> None:
+    """Warn about domains and slots that MultiWOZ does not have (they are scored as they are)."""
+    messages: dict[tuple[str, str | None], str | None] = {}
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            for domain, slots in (turn.state or {}).items():
+                if domain in ONTOLOGY and slots.keys() <= ONTOLOGY[domain]:
+                    continue
+                for slot in slots if domain in ONTOLOGY else (None,):
+                    if (domain, slot) not in messages:
+                        # Looking for the closest name is slow, and garbage has many names.
+                        hint = findings.warned < SHOWN_PROBLEMS
+                        messages[domain, slot] = _unknown(domain, slot, hint=hint)
+                    message = messages[domain, slot]
+                    if message:
+                        kind = "unknown-domain" if slot is None else "unknown-slot"
+                        key = f"state.{domain}" if slot is None else f"state.{domain}.{slot}"
+                        findings.warning(kind, message, dialogue=name, turn=index, key=key)
+
+
+def _unknown(domain: str, slot: str | None, *, hint: bool) -> str | None:
+    """Return what to say about a domain (and slot); None for one that exists."""
+    if slot is None:
+        close = did_you_mean(domain, ONTOLOGY) if hint else ""
+        return f'unknown domain "{shorten(domain)}"{close}'
+    name = normalize_slot(slot)
+    if name in ONTOLOGY[domain]:
+        return None
+    close = did_you_mean(name, ONTOLOGY[domain]) if hint else ""
+    return f'unknown slot "{shorten(slot)}" in domain "{domain}"{close}'
+
+
+def check_active_domains(dialogues: Dialogues, findings: Findings) -> None:
+    """Warn about active domains that MultiWOZ does not have: their turns count for nothing."""
+    messages: dict[str, str] = {}
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            for domain in turn.active_domains or ():
+                if domain in ACTIVE_DOMAINS:
+                    continue
+                if domain not in messages:
+                    hint = findings.warned < SHOWN_PROBLEMS
+                    messages[domain] = _unknown(domain, None, hint=hint) or ""
+                findings.warning(
+                    "unknown-active-domain",
+                    messages[domain],
+                    dialogue=name,
+                    turn=index,
+                    key="active_domains",
+                )
+
+
+def check_responses(census: Census, findings: Findings, responses: Responses = AUTO) -> None:
+    """Warn about placeholders nobody knows or all turns have, and of unclear kinds of responses.
+
+    `responses` is how they are said to be.
+    """
+    for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
+        close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
+        findings.warning(
+            "unknown-placeholder",
+            f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
+            count=count,
+        )
+    check_answers(census.answers, findings)
+    wording = census.wording
+    there, in_words = wording.with_placeholder, wording.identifier_in_words
+    mixture = (
+        f"{there} of {census.turns} turns have placeholders; a phone number, postcode, train id or "
+        f"reference stands in {wording.identifier_as_placeholder} as a placeholder and in "
+        f"{in_words} without any"
+    )
+    if not there:
+        seems = "no response has a placeholder like [restaurant_name]: they look lexicalised, and"
+        if responses == AUTO:
+            findings.warning(
+                "lexicalized",
+                f"{seems} were delexicalised with the database before they were scored; "
+                "--responses lexicalized says that it is meant",
+            )
+        elif responses != LEXICALIZED:
+            findings.warning(
+                "lexicalized",
+                f"{seems} Inform, Success and BLEU only mean something for delexicalised "
+                "responses: see --responses",
+            )
+    elif responses == LEXICALIZED:
+        findings.warning(
+            "mixed-responses",
+            f"{there} of {census.turns} turns have placeholders already, which stay; values in "
+            "words get placeholders in all turns",
+        )
+    elif in_words and responses == AUTO and wording.lexicalized:
+        findings.warning(
+            "mixed-responses",
+            f"{mixture}: they were taken to be lexicalised, and delexicalised with the database; "
+            "say with --responses which they are",
+        )
+    elif in_words:
+        findings.warning(
+            "mixed-responses",
+            f"{mixture}: what is said in words is not counted, unless with --responses lexicalized",
+        )
+
+
+def check_grounded(census: Census, lexicalized: bool, findings: Findings) -> None:
+    """Warn about grounded scores that cannot be computed, or not from one source."""
+    if not lexicalized:
+        findings.warning(
+            "not-grounded",
+            "responses have placeholders, which say nothing that could be held against the "
+            "database: of the grounded scores only booking is computed",
+        )
+    if not census.with_bookings and census.with_state < census.turns:
+        findings.warning(
+            "no-bookings",
+            'booking is not scored: no turn has "bookings", and there are turns without a state',
+        )
+    without = census.turns - census.with_bookings
+    if 0 < without < census.turns:
+        findings.warning(
+            "partial-bookings",
+            f"{without} of {census.turns} turns are of dialogues without "
+            '"bookings": what these book is read from their last state, if states are predicted; '
+            'write "bookings": [] where nothing is booked',
+        )
+
+
+def check_references(census: Census, sets: Mapping[str, References], findings: Findings) -> None:
+    """Warn about reference sets that lack turns, or dialogues that are not delexicalised there."""
+    for name, references in sets.items():
+        there = census.references[name]
+        if there < census.turns:
+            findings.warning(
+                "fewer-references",
+                f'the reference set "{name}" has only {there} of the {census.turns} turns; '
+                f"its BLEU is of these",
+            )
+        # Normalised text is lower-case but for placeholders.
+        lexicalized = sum(
+            all(text == text.lower() for text in texts) for texts in references.responses.values()
+        )
+        if lexicalized > LEXICALIZED_SHARE * len(references.responses):
+            findings.warning(
+                "lexicalized-references",
+                f'the reference set "{name}" has {lexicalized} of {len(references.responses)} '
+                "dialogues without any placeholder, perhaps because their spans are not annotated: "
+                "its BLEU is not comparable, see --references",
+            )

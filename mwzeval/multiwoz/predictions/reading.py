@@ -1,0 +1,310 @@
+"""Predictions as people write them, checked and typed.
+
+Everything that is wrong with an input is collected with its place; nothing of the input is changed.
+Whether it fits a corpus is the business of `coverage.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mwzeval.benchmark import recognised
+from mwzeval.errors import did_you_mean, shorten
+from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines, read_text
+from mwzeval.multiwoz import NAME, TITLE
+from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.scores.findings import Findings as Findings
+from mwzeval.scores.findings import Place, check_repeated, found, repeated
+
+TURN_KEYS = ("response", "state", "active_domains", "bookings")
+_TURN_KEYS = frozenset(TURN_KEYS)
+BOOKING_KEYS = ("domain", "slots")
+
+LONGEST_RESPONSE = 100_000
+"""Characters; people's longest has a few hundred. Scores take a hundred bytes for each."""
+
+
+class LineForm(NamedTuple):
+    """What a line of JSON Lines is: the keys of its dialogue's id and content.
+
+    `is_whole` when the line is a dialogue as other formats list them.
+    """
+
+    name: str
+    content: str
+    is_whole: bool
+
+
+LINE_FORMS = (
+    LineForm("dialogue", "turns", is_whole=False),
+    LineForm("dialogue", "messages", is_whole=False),
+    LineForm("dialogue_id", "turns", is_whole=True),
+)
+
+
+class Booking(NamedTuple):
+    """A booking that the system made in a turn: `name` or `trainid`, `day`, `people`, … of it."""
+
+    domain: str
+    slots: Mapping[str, str]
+
+
+class Turn(NamedTuple):
+    """A system turn; what the prediction does not say is None."""
+
+    response: str | None
+    state: State | None
+    active_domains: tuple[str, ...] | None
+    bookings: tuple[Booking, ...] | None = None
+
+
+Dialogues = Mapping[str, Sequence[Turn]]
+
+
+def read_predictions(path: str | Path) -> Any:
+    """Return what a JSON or JSON Lines file has in it (also compressed, or `-`), in any format.
+
+    Raises `InputError` when it is neither, or a line has no dialogue, or one comes twice.
+    """
+    name = str(path)
+    text = read_text(path)
+    if called_lines(name) or _has_lines(text):
+        return predictions_of_lines(parse_json_lines(text, name), name)
+    return parse_json(text, name)
+
+
+def called_lines(name: str) -> bool:
+    """Tell whether a file's name says that it is JSON Lines."""
+    return name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl")
+
+
+def _has_lines(text: str) -> bool:
+    """Recognise JSON Lines by the first line, on standard input and under other names."""
+    return is_line(text.lstrip().partition("\n")[0])
+
+
+def is_line(text: str) -> bool:
+    """Tell whether a text is one dialogue as a line of JSON Lines has it, of any benchmark."""
+    text = text.strip()
+    if not (text.endswith("}") and ('"dialogue' in text or '"_meta"' in text)):
+        return False
+    try:
+        line = json.loads(text)
+        return _form_of(line) is not None or recognised(line, but=NAME) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+def _form_of(line: Any) -> LineForm | None:
+    if not isinstance(line, dict):
+        return None
+    forms = [form for form in LINE_FORMS if form.name in line and form.content in line]
+    return forms[0] if len(forms) == 1 else None
+
+
+def predictions_of_lines(lines: Iterable[tuple[int, Any]], name: str) -> Any:
+    """Return the dialogues of (line number, value) pairs. Raises `InputError` for odd lines."""
+    dialogues: dict[str, Any] = {}
+    whole: list[Any] = []
+    findings = Findings(name)
+    expected = " or ".join(f'{{"{form.name}": id, "{form.content}": […]}}' for form in LINE_FORMS)
+    for number, line in lines:
+        if not (dialogues or whole) and (foreign := recognised(line, but=NAME)):
+            findings.error("other-benchmark", foreign.advice(TITLE))
+            break
+        form = _form_of(line)
+        if form is None or not isinstance(line[form.name], str):
+            findings.error("shape", f"line {number}: expected {expected}")
+            continue
+        dialogue = line[form.name]
+        if isinstance(line, RepeatedKeys):
+            findings.error("repeated-key", f"line {number}: {repeated(line)}", dialogue=dialogue)
+        if dialogues if form.is_whole else whole:
+            message = f"line {number}: lines of different formats stand in one file"
+            findings.error("mixed-formats", message, dialogue=dialogue)
+        if form.is_whole:
+            whole.append(line)
+            continue
+        if dialogue in dialogues:
+            message = f"line {number}: the dialogue was given before"
+            findings.error("repeated-key", message, dialogue=dialogue)
+        content = line[form.content]
+        dialogues[dialogue] = content if form.content == "turns" else {form.content: content}
+    findings.check()
+    return whole or dialogues
+
+
+def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Dialogues:
+    """Return the typed dialogues of raw predictions; problems go to `findings`."""
+    if not isinstance(raw, Mapping):
+        message = 'expected an object of dialogues, {"sng0073": [turn, …], …}'
+        findings.error("shape", f"{message}, {found(raw)}")
+        return {}
+    if isinstance(raw, RepeatedKeys):
+        for key in raw.repeated:
+            findings.error("repeated-key", "the dialogue is given more than once", dialogue=key)
+    if not raw:
+        findings.error("empty", "there is no dialogue in it")
+    dialogues = {}
+    for name, turns in raw.items():
+        if not isinstance(name, str):
+            findings.error("shape", f"a dialogue id must be text, {found(name)}")
+        elif not isinstance(turns, list | tuple):
+            findings.error("shape", f"expected a list of turns, {found(turns)}", dialogue=name)
+        elif not turns:
+            findings.error("empty", "the dialogue has no turns", dialogue=name)
+        else:
+            dialogues[name] = [
+                _plain_turn(turn) or _turn(turn, need_responses, Place(findings, name, index))
+                for index, turn in enumerate(turns)
+            ]
+    return dialogues
+
+
+def _plain_turn(raw: Any) -> Turn | None:
+    """Return a turn that is exactly as it should be, as nearly all are, without further ado."""
+    if type(raw) is not dict or not raw.keys() <= _TURN_KEYS:
+        return None
+    response, state, active = raw.get("response"), raw.get("state"), raw.get("active_domains")
+    if type(response) is not str or ("state" in raw and not _is_plain_state(state)):
+        return None
+    if len(response) > LONGEST_RESPONSE:
+        return None
+    if "active_domains" in raw:
+        if type(active) is not list or not all(type(domain) is str for domain in active):
+            return None
+        active = tuple(active)
+    if "bookings" in raw:
+        if raw["bookings"] != []:
+            return None
+        return Turn(response, state, active, ())
+    return Turn(response, state, active)
+
+
+def _is_plain_state(raw: Any) -> bool:
+    if type(raw) is not dict:
+        return False
+    for domain, slots in raw.items():
+        if type(domain) is not str or type(slots) is not dict:
+            return False
+        for slot, value in slots.items():
+            if not (type(slot) is type(value) is str):
+                return False
+    return True
+
+
+def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
+    if not isinstance(raw, Mapping):
+        place.error("shape", f"expected an object, {found(raw)}")
+        return Turn(None, None, None)
+    check_repeated(raw, place)
+    response = raw.get("response")
+    if response is None and not need_response:
+        pass
+    elif "response" not in raw:
+        if need_response:
+            near = [key for key in raw if isinstance(key, str)]
+            close = did_you_mean("response", near).replace("did you mean", "was this meant:")
+            place.error("missing-response", f"the turn has no response{close}", "response")
+    elif not isinstance(response, str):
+        place.error("shape", f"expected text, {found(response)}", "response")
+        response = None
+    elif len(response) > LONGEST_RESPONSE:
+        message = f"{len(response):,} characters, where a response has at most {LONGEST_RESPONSE:,}"
+        place.error("too-long", message, "response")
+        response = None
+    for key in raw:
+        if key not in TURN_KEYS:
+            name = shorten(str(key))
+            place.warning(
+                "unknown-key",
+                f'a turn\'s key "{name}" is not known and not used{did_you_mean(name, TURN_KEYS)}',
+                name,
+            )
+    state = _state(raw["state"], place) if "state" in raw else None
+    active = _active_domains(raw["active_domains"], place) if "active_domains" in raw else None
+    bookings = _bookings(raw["bookings"], place) if "bookings" in raw else None
+    return Turn(response, state, active, bookings)
+
+
+def _state(raw: Any, place: Place) -> State:
+    if not isinstance(raw, Mapping):
+        place.error("shape", f"a state is an object of domains, {found(raw)}", "state")
+        return {}
+    check_repeated(raw, place)
+    return {
+        domain: values
+        for domain, slots in raw.items()
+        if (values := _slots_of_domain(domain, slots, place)) is not None
+    }
+
+
+def _slots_of_domain(domain: Any, raw: Any, place: Place) -> dict[str, str] | None:
+    key = f"state.{domain}"
+    if not isinstance(domain, str) or not isinstance(raw, Mapping):
+        place.error("shape", f"a domain's state is an object of slots, {found(raw)}", key)
+        return None
+    return _slots(raw, key, place)
+
+
+def _slots(raw: Mapping[Any, Any], key: str, place: Place) -> dict[str, str]:
+    check_repeated(raw, place)
+    slots = {}
+    for slot, value in raw.items():
+        where = f"{key}.{slot}"
+        if isinstance(value, list | tuple):
+            place.warning(
+                "list-value", "a list stands as a slot's value; its first item is used", where
+            )
+            if not value:
+                continue
+            value = value[0]
+        if not isinstance(slot, str):
+            place.error("shape", f"a slot's name is text, {found(slot)}", where)
+        elif not isinstance(value, str):
+            hint = f': write "{value}"' if type(value) in (int, float) else ""
+            place.error("shape", f"a slot's value is text, {found(value)}{hint}", where)
+        else:
+            slots[slot] = value
+    return slots
+
+
+def _active_domains(raw: Any, place: Place) -> tuple[str, ...]:
+    if not isinstance(raw, list | tuple):
+        place.error("shape", f"expected a list of domain names, {found(raw)}", "active_domains")
+        return ()
+    for domain in raw:
+        if not isinstance(domain, str):
+            message = f"a domain's name is text, {found(domain)}"
+            place.error("shape", message, "active_domains")
+    return tuple(domain for domain in raw if isinstance(domain, str))
+
+
+def _bookings(raw: Any, place: Place) -> tuple[Booking, ...]:
+    if not isinstance(raw, list | tuple):
+        place.error("shape", f"expected a list of bookings, {found(raw)}", "bookings")
+        return ()
+    bookings = (_booking(item, f"bookings[{index}]", place) for index, item in enumerate(raw))
+    return tuple(booking for booking in bookings if booking is not None)
+
+
+def _booking(raw: Any, key: str, place: Place) -> Booking | None:
+    if not isinstance(raw, Mapping):
+        place.error("shape", f'a booking is {{"domain": …, "slots": {{…}}}}, {found(raw)}', key)
+        return None
+    check_repeated(raw, place)
+    domain, slots = raw.get("domain"), raw.get("slots")
+    if not isinstance(domain, str):
+        place.error("shape", f"a domain's name is text, {found(domain)}", f"{key}.domain")
+    if not isinstance(slots, Mapping):
+        place.error("shape", f"expected an object of slots, {found(slots)}", f"{key}.slots")
+    if not isinstance(domain, str) or not isinstance(slots, Mapping):
+        return None
+    for name in (name for name in raw if name not in BOOKING_KEYS):
+        close = did_you_mean(str(name), BOOKING_KEYS)
+        message = f'a booking\'s key "{shorten(str(name))}" is not known and not used{close}'
+        place.warning("unknown-key", message, key)
+    return Booking(domain, _slots(slots, f"{key}.slots", place))

@@ -1,0 +1,1 @@
+"""Joint goal accuracy under the conventions of published papers."""

@@ -1,0 +1,114 @@
+"""Joint goal accuracy of MultiWOZ states under one convention: rows, scores, the error table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from mwzeval.metrics.joint_goal_accuracy import (
+    Confusion,
+    DomainTurns,
+    JointGoalAccuracy,
+    joint_goal_measures,
+)
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.corpus.gold import GoldDialogue
+from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.tracking.conventions import Convention
+from mwzeval.multiwoz.tracking.states import (
+    FUZZY_THRESHOLD,
+    GoldState,
+    StateReader,
+    any_equal,
+    any_similar,
+    slots_of,
+)
+from mwzeval.scores.measure import Measure
+from mwzeval.scores.score import Signature
+from mwzeval.version import library_version
+
+BY_SCOPE = ("joint_goal_accuracy", "joint_goal_accuracy_without")
+SHOWN_CONFUSIONS = 5
+"""How many of a slot's most frequent confusions are reported."""
+
+
+class JointGoals:
+    """Scores states under a convention; gold states are prepared once.
+
+    Scores are called `dst.CONVENTION.…`, as the columns of rows are.
+    """
+
+    def __init__(self, convention: Convention, rules: Rules) -> None:
+        self.convention = convention
+        self.name = convention.name
+        self.accuracy = JointGoalAccuracy(
+            f"dst.{self.name}",
+            slots_of(convention),
+            any_similar if convention["values"] == "fuzzy95" else any_equal,
+            closed=convention["slots"] == "30",
+            domain_turns=cast(DomainTurns, convention["domain-turns"]),
+        )
+        self._rules = rules
+        self._reader = StateReader(convention, rules)
+        self._gold: dict[str, list[GoldState]] = {}
+
+    def row(
+        self,
+        name: str,
+        gold: GoldDialogue,
+        turns: Sequence[Turn],
+        confusions: Counter[Confusion] | None = None,
+    ) -> dict[str, float]:
+        """Return the counts of a dialogue, whose gold data are known as `name`."""
+        annotated = self._gold.get(name)
+        if annotated is None:
+            annotated = self._gold[name] = self._reader.gold(gold)
+        predicted = self._reader.predicted(turn.state or {} for turn in turns)
+        return self.accuracy.row(zip(predicted, annotated, strict=False), confusions)
+
+    def choices(self) -> dict[str, object]:
+        """Return what a signature has to say of the convention."""
+        chosen: dict[str, object] = {"rule": self.name, **dict(self.convention.choices)}
+        if self.convention["values"] in ("exact", "fuzzy95"):
+            chosen["rules"] = self._rules
+        if self.convention["values"] == "fuzzy95":
+            chosen["fuzzy"] = f">{FUZZY_THRESHOLD}"
+            chosen["levenshtein"] = library_version("python-Levenshtein")
+        return chosen
+
+    def measures(self, signature: Signature, sums: Mapping[str, float]) -> Iterator[Measure]:
+        """Yield the scores as measures, each said to be of this convention."""
+        return joint_goal_measures(self.accuracy, self.name, signature, sums)
+
+    def plain(self, sums: Mapping[str, float], confusions: Counter[Confusion]) -> dict[str, Any]:
+        """Return the numbers as JSON reports have them, with the errors of each slot.
+
+        Those in `BY_SCOPE` by scope, the others as they are, all in percent.
+        """
+        prefix = f"{self.accuracy.prefix}."
+        plain: dict[str, Any] = {}
+        observed = {column: np.array([number]) for column, number in sums.items()}
+        for measure in self.measures(Signature("dst", ()), sums):
+            name, value = measure.name.removeprefix(prefix), measure.value(observed)
+            if name in BY_SCOPE:
+                plain.setdefault(name, {})[measure.scope] = value
+            else:
+                plain[name] = value
+        plain["errors"] = {
+            slot: {**counts, "confusions": _most_frequent(slot, confusions)}
+            for slot, counts in self.accuracy.errors(sums).items()
+        }
+        return plain
+
+
+def _most_frequent(slot: str, confusions: Counter[Confusion]) -> list[dict[str, Any]]:
+    of_slot = [
+        (-turns, gold, value) for (of, gold, value), turns in confusions.items() if of == slot
+    ]
+    return [
+        {"gold": gold, "predicted": value, "turns": -turns}
+        for turns, gold, value in sorted(of_slot)[:SHOWN_CONFUSIONS]
+    ]

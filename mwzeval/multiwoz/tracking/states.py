@@ -1,0 +1,179 @@
+"""States in the spelling in which a convention of joint goal accuracy compares them.
+
+For all conventions alike: slot names are normalised; booking slots are called so with or without
+`book` in front; values are compared in lower case with single blanks; an empty value and
+"not mentioned" mean that a slot is not filled; spellings of "dontcare" are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+from mwzeval.metrics.joint_goal_accuracy import ABSENT
+from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.corpus.gold import GoldDialogue
+from mwzeval.multiwoz.database.venues import NO_CONSTRAINT
+from mwzeval.multiwoz.fuzzy import partial_ratio
+from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.ontology import BOOKING, SEARCH
+from mwzeval.multiwoz.tracking.conventions import Convention
+from mwzeval.multiwoz.trade_labels import DONTCARE, NONE, corrected
+
+FUZZY_THRESHOLD = 95
+"""`values=fuzzy95`: two values agree when their `partial_ratio` is above this, as for `--dst`."""
+
+FIVE_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi")
+BOOK = "book"
+NOT_MENTIONED = "not mentioned"
+_DONTCARE = NO_CONSTRAINT - {NOT_MENTIONED}
+
+REMEMBERED = 2**15
+"""How many predicted values a reader remembers the reading of."""
+
+Raw = TypeVar("Raw")
+Read = TypeVar("Read")
+PredictedState = dict[str, dict[str, str]]
+GoldState = dict[str, dict[str, tuple[str, ...]]]
+
+
+def slots_of(convention: Convention) -> dict[str, tuple[str, ...]]:
+    """Return the slots that a convention knows, by domain; others may count as well."""
+    domains = FIVE_DOMAINS if convention["slots"] == "30" else (*FIVE_DOMAINS, *_OTHER_DOMAINS)
+    booked = convention["booking"] == "in"
+    return {
+        domain: (*SEARCH[domain], *(f"{BOOK}{s}" for s in BOOKING.get(domain, ()) if booked))
+        for domain in domains
+    }
+
+
+_OTHER_DOMAINS = tuple(domain for domain in SEARCH if domain not in FIVE_DOMAINS)
+
+
+def any_equal(value: str, accepted: Sequence[str]) -> bool:
+    """Tell whether a value is among the right ones."""
+    return value in accepted
+
+
+def any_similar(value: str, accepted: Sequence[str]) -> bool:
+    """Tell whether a value is close to one of the right ones."""
+    return value in accepted or any(
+        other != ABSENT and partial_ratio(value, other) > FUZZY_THRESHOLD for other in accepted
+    )
+
+
+class StateReader:
+    """Brings states into the spelling of one convention, under one set of normalisation rules.
+
+    Domains and states that stand as in the turn before are the same objects as before.
+    """
+
+    def __init__(self, convention: Convention, rules: Rules) -> None:
+        self._rules = rules
+        self._values = convention["values"]
+        self._dontcare_is_value = convention["dontcare"] == "value"
+        self._none_is_value = convention["none"] == "value"
+        self._first_only = convention["alternatives"] == "first"
+        self._booking = convention["booking"] == "in"
+        known = {domain: frozenset(slots) for domain, slots in slots_of(convention).items()}
+        self._closed = known if convention["slots"] == "30" else None
+        self._known: dict[tuple[str, str, str], tuple[str, str]] = {}
+
+    def predicted(self, states: Iterable[State]) -> list[PredictedState]:
+        """Return the predicted states of consecutive turns; slots that are not filled are gone.
+
+        Where two slots have become one, the later one counts.
+        """
+        return _turn_by_turn(states, self._predicted_slots)
+
+    def gold(self, dialogue: GoldDialogue) -> list[GoldState]:
+        """Return the annotated states, each slot with the values that are right for it."""
+        return _turn_by_turn(dialogue.slot_values(), self._gold_slots)
+
+    def _predicted_slots(self, domain: str, slots: Mapping[str, str]) -> dict[str, str]:
+        read: dict[str, str] = {}
+        known = self._known
+        for name, text in slots.items():
+            pair = known.get((domain, name, text))
+            if pair is None:
+                slot = self._slot(domain, name)
+                pair = (slot or "", ABSENT if slot is None else self._value(domain, slot, text))
+                if len(known) >= REMEMBERED:
+                    known.clear()
+                known[domain, name, text] = pair
+            if pair[1] != ABSENT:
+                read[pair[0]] = pair[1]
+        return read
+
+    def _gold_slots(
+        self, domain: str, slots: Mapping[str, Sequence[str]]
+    ) -> dict[str, tuple[str, ...]]:
+        read: dict[str, tuple[str, ...]] = {}
+        for name, texts in slots.items():
+            slot = self._slot(domain, name)
+            if slot is not None:
+                counted = texts[:1] if self._first_only else texts
+                values = tuple(dict.fromkeys(self._value(domain, slot, text) for text in counted))
+                if any(value != ABSENT for value in values):
+                    read[slot] = values
+        return read
+
+    def _slot(self, domain: str, name: str) -> str | None:
+        """Return the slot's name; None for one that the convention leaves out."""
+        slot = _slot_name(domain, name)
+        if self._closed is not None:
+            return slot if slot in self._closed.get(domain, ()) else None
+        return slot if self._booking or not slot.startswith(BOOK) else None
+
+    def _value(self, domain: str, slot: str, text: str) -> str:
+        """Return the value as it is compared; `ABSENT` when the slot is not filled."""
+        value = " ".join(text.lower().split())
+        if value in ("", NOT_MENTIONED):
+            return ABSENT
+        if self._values == "trade":
+            value = corrected(domain, slot, value)
+        if value in _DONTCARE:
+            return DONTCARE if self._dontcare_is_value else ABSENT
+        if value == NONE:
+            return NONE if self._none_is_value else ABSENT
+        if self._values in ("exact", "fuzzy95"):
+            # Booking slots are normalised as the slots that they are called after.
+            return normalize_value(slot.removeprefix(BOOK), value, self._rules)
+        return value
+
+
+@lru_cache(maxsize=2**12)
+def _slot_name(domain: str, name: str) -> str:
+    slot = normalize_slot(name)
+    return f"{BOOK}{slot}" if slot in BOOKING.get(domain, ()) else slot
+
+
+def _turn_by_turn(
+    states: Iterable[Mapping[str, Mapping[str, Raw]]],
+    read: Callable[[str, Mapping[str, Raw]], dict[str, Read]],
+) -> list[dict[str, dict[str, Read]]]:
+    """Return the states with each domain's slots read, where these have changed."""
+    turns: list[dict[str, dict[str, Read]]] = []
+    before: Mapping[str, Mapping[str, Raw]] = {}
+    known: dict[str, dict[str, Read]] = {}
+    for state in states:
+        if turns and state is before:
+            turns.append(turns[-1])
+            continue
+        changed = len(state) != len(before)
+        now: dict[str, dict[str, Read]] = {}
+        for domain, slots in state.items():
+            old = before.get(domain)
+            # Equal slots in another order may be read otherwise, when two of them become one.
+            if old is not None and slots == old and list(slots) == list(old):
+                now[domain] = known[domain]
+            else:
+                now[domain] = read(domain, slots)
+                changed = True
+        before, known = state, now
+        if changed or not turns:
+            turns.append({domain: slots for domain, slots in now.items() if slots})
+        else:
+            turns.append(turns[-1])
+    return turns

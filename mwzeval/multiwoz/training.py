@@ -1,0 +1,298 @@
+"""What training loops plug in: `compute_metrics` for transformers' Trainer, a reward for TRL.
+
+Neither library is needed to import this, nor used: their objects are taken by their attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mwzeval.errors import UsageError, shorten
+from mwzeval.metrics.reward import DEFAULT_WEIGHTS, RewardWeights
+from mwzeval.multiwoz.evaluation import Metrics
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+
+TurnDict = Mapping[str, Any]
+Parse = Callable[[str], TurnDict]
+IGNORED_LABEL = -100
+"""What transformers puts where a label does not count, and where it pads predictions."""
+
+
+class Tokenizer(Protocol):
+    """What is used of a transformers tokenizer."""
+
+    @property
+    def all_special_ids(self) -> list[int]:
+        """The ids of special tokens."""
+
+    @property
+    def pad_token_id(self) -> Any:
+        """The id that fills up rows, None where there is none."""
+
+    def decode(self, token_ids: Any, skip_special_tokens: bool = ...) -> Any:
+        """Return the text of some tokens."""
+
+    def convert_ids_to_tokens(self, ids: Any) -> Any:
+        """Return the token of an id."""
+
+
+class EvalPrediction(Protocol):
+    """What is used of transformers' `EvalPrediction`."""
+
+    predictions: Any
+    label_ids: Any
+
+
+def response_only(text: str) -> TurnDict:
+    """Return a turn whose response is all of a text; its state is then the gold one."""
+    return {"response": text.strip()}
+
+
+def compute_metrics(
+    evaluator: Evaluator,
+    tokenizer: Tokenizer,
+    examples: Iterable[tuple[str, int]],
+    *,
+    parse: Parse = response_only,
+    shift_labels: bool = False,
+) -> Callable[[EvalPrediction], dict[str, float]]:
+    """Return a `compute_metrics` for transformers' `Trainer` or `Seq2SeqTrainer`.
+
+    It decodes the predictions, puts them together to dialogues and returns the scores of
+    `evaluator.evaluate` as a flat dict, see `flat_scores`. `examples` says what the rows of the
+    evaluation data set are: (dialogue id, index of the system turn from 0), in their order. Any
+    order will do; of each dialogue all turns must be there up to its last one. `parse` makes a
+    turn of a decoded text; by default the whole text is the response.
+
+    Predictions may be token ids (`predict_with_generate=True`) or logits, alone or first in a
+    tuple. Logits are of the gold prefix (teacher forcing), so their best tokens are a cheap
+    approximation and no generated response; they are taken where labels count, which in a causal
+    language model (`shift_labels=True`) is one position further on.
+
+    Raises `UsageError` for examples that make no dialogues and `InputError` for dialogues that the
+    corpus does not have: at once, and not after the first epoch. What it returns raises
+    `UsageError` when the predictions do not fit the examples.
+    """
+    rows = tuple((str(name), int(turn)) for name, turn in examples)
+    lengths = _lengths(rows)
+    if evaluator.metrics == Metrics():
+        raise UsageError("the evaluator has no metric: make it with bleu=True, success=True, …")
+    # An empty response fits the corpus exactly when a generated one does.
+    evaluator.checked({name: [{"response": ""}] * count for name, count in lengths.items()})
+
+    def metrics_of(prediction: EvalPrediction) -> dict[str, float]:
+        predicted = generated_ids(
+            prediction.predictions, prediction.label_ids, shift_labels=shift_labels
+        )
+        if len(predicted) != len(rows):
+            raise UsageError(
+                f"{len(predicted)} predictions for {len(rows)} examples: compute_metrics was made "
+                "for another evaluation data set"
+            )
+        dialogues: dict[str, list[TurnDict]] = {
+            name: [{}] * count for name, count in lengths.items()
+        }
+        texts = decoded_responses(tokenizer, predicted)
+        for (name, turn), text in zip(rows, texts, strict=True):
+            dialogues[name][turn] = parse(text)
+        return flat_scores(evaluator.evaluate(dialogues))
+
+    return metrics_of
+
+
+def decoded_responses(tokenizer: Tokenizer, rows: Iterable[Iterable[int]]) -> list[str]:
+    """Return the text of each row of token ids, without padding, -100 and special tokens.
+
+    Placeholders are often added as special tokens, and `skip_special_tokens` would drop them too:
+    here those stay whose name mwzeval knows.
+    """
+    special = set(tokenizer.all_special_ids)
+    if tokenizer.pad_token_id is not None:
+        special.add(tokenizer.pad_token_id)
+    dropped = {token for token in special if not _is_placeholder(tokenizer, token)}
+    return [
+        str(
+            tokenizer.decode(
+                [int(token) for token in row if token >= 0 and token not in dropped],
+                skip_special_tokens=False,
+            )
+        )
+        for row in rows
+    ]
+
+
+def flat_scores(report: Mapping[str, Any]) -> dict[str, float]:
+    """Return the main scores of a plain report under one name each.
+
+    `inform`, `success` and the same per domain (`inform_hotel`); `bleu` of the corpus' own
+    references (the first set) and `bleu_NAME` of each; `combined`, (Inform + Success) / 2 + BLEU
+    of these; `joint_accuracy`, `slot_f1` and the richness scores by their names. What was not
+    computed is left out.
+    """
+    flat: dict[str, float] = {}
+    success, bleu = report.get("success"), report.get("bleu")
+    if success:
+        for what in ("inform", "success"):
+            for scope, rate in success[what].items():
+                flat[what if scope == "total" else f"{what}_{scope}"] = float(rate)
+    if bleu:
+        flat["bleu"] = float(next(iter(bleu.values())))
+        flat.update({f"bleu_{name}": float(score) for name, score in bleu.items()})
+    if success and bleu:
+        flat["combined"] = (flat["inform"] + flat["success"]) / 2 + flat["bleu"]
+    for metric in ("dst", "richness"):
+        for name, score in (report.get(metric) or {}).items():
+            if isinstance(score, int | float):
+                flat[name] = float(score)
+    return flat
+
+
+def generated_ids(
+    predictions: Any, labels: Any = None, *, shift_labels: bool = False
+) -> list[list[int]]:
+    """Return the token ids of each example, from what a Trainer passes on.
+
+    `predictions` are ids (examples × length), or logits (examples × length × vocabulary), alone or
+    first in a tuple. Of logits the best tokens are taken, where `labels` are not -100 if there are
+    labels; with `shift_labels` those that predict the next position's label. Raises `UsageError`
+    for other shapes.
+    """
+    if isinstance(predictions, tuple | list) and predictions and _dimensions(predictions[0]) > 1:
+        predictions = predictions[0]  # logits or ids; what follows are hidden states and the like
+    array = np.asarray(predictions)
+    if array.ndim == 2 and np.issubdtype(array.dtype, np.integer):
+        return [[int(token) for token in row] for row in array]
+    if array.ndim != 3:
+        raise UsageError(
+            "predictions must be token ids (examples × length) or logits (examples × length × "
+            f"vocabulary); these have the shape {array.shape} and are of type {array.dtype}"
+        )
+    best = array.argmax(axis=-1)
+    counts = np.ones(best.shape, dtype=bool) if labels is None else _counting(labels, best.shape)
+    if shift_labels:
+        best, counts = best[:, :-1], counts[:, 1:]
+    return [
+        [int(token) for token in row[counting]] for row, counting in zip(best, counts, strict=True)
+    ]
+
+
+def _dimensions(value: Any) -> int:
+    return int(np.ndim(value))
+
+
+def _counting(labels: Any, shape: tuple[int, ...]) -> Any:
+    labels = np.asarray(labels[0] if isinstance(labels, tuple) else labels)
+    if labels.shape != shape:
+        raise UsageError(
+            f"labels have the shape {labels.shape} and predictions {shape}: they must be padded "
+            "alike"
+        )
+    return labels != IGNORED_LABEL
+
+
+def best_tokens(logits: Any, labels: Any) -> Any:
+    """Return the most likely token at each position that counts, -100 at the others.
+
+    A `preprocess_logits_for_metrics` for seq2seq models: without it, a Trainer keeps the logits of
+    the whole data set, a vocabulary times as much. Works on the device the tensors are on.
+    """
+    if isinstance(logits, tuple):
+        logits = logits[0]
+    best = logits.argmax(-1)
+    best[labels == IGNORED_LABEL] = IGNORED_LABEL
+    return best
+
+
+def reward_function(
+    evaluator: Evaluator,
+    *,
+    weights: RewardWeights = DEFAULT_WEIGHTS,
+    parse: Parse = response_only,
+    credit_only: bool = False,
+) -> Callable[..., list[float]]:
+    """Return a reward function with TRL's signature: `f(prompts, completions, **columns)`.
+
+    Two columns of the training data set are used: `dialogue_id`, and `previous_turns`, the system
+    turns before the one that a completion is (empty for the first; each a turn as in predictions).
+    A completion is text, or a list of messages of which the last is taken. Its reward is the value
+    of the dialogue up to and including it, or, with `credit_only`, the credit of the turn itself
+    (see `mwzeval.metrics.reward`). Null in `previous_turns` is what is not there: tables such as
+    those of `datasets` give every turn all keys that any turn has. Raises `UsageError` when a
+    column is missing or of another length, `InputError` for turns that cannot be scored.
+    """
+
+    def rewards_of(
+        prompts: Sequence[Any] | None = None,
+        completions: Sequence[Any] = (),
+        *,
+        dialogue_id: Sequence[str] | None = None,
+        previous_turns: Sequence[Sequence[TurnDict]] | None = None,
+        **_: Any,
+    ) -> list[float]:
+        columns = {"dialogue_id": dialogue_id, "previous_turns": previous_turns}
+        wrong = [
+            f"{name} is missing" if column is None else f"{name} has {len(column)} items"
+            for name, column in columns.items()
+            if column is None or len(column) != len(completions)
+        ]
+        if wrong or dialogue_id is None or previous_turns is None:
+            raise UsageError(
+                f"the data set's columns do not fit {len(completions)} completions: "
+                f"{', '.join(wrong)}"
+            )
+        turns = [
+            [*_without_nulls(before or ()), parse(completion_text(completion))]
+            for before, completion in zip(previous_turns, completions, strict=True)
+        ]
+        rewards = evaluator.rewards(zip(dialogue_id, turns, strict=True), weights=weights)
+        return [each.turns[-1].credit if credit_only else each.value for each in rewards]
+
+    return rewards_of
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return lists and dicts without keys whose value is null."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def completion_text(completion: Any) -> str:
+    """Return the text of a completion: itself, or the content of its last message."""
+    if isinstance(completion, Sequence) and not isinstance(completion, str) and completion:
+        message = completion[-1]
+        completion = message.get("content") if isinstance(message, Mapping) else None
+    if not isinstance(completion, str):
+        raise UsageError(
+            "a completion must be text or a list of messages that ends with text, not "
+            f"{shorten(repr(completion))}"
+        )
+    return completion
+
+
+def _lengths(rows: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Return how many turns each dialogue has. Raises `UsageError` unless all are there, once."""
+    turns: dict[str, list[int]] = {}
+    for name, turn in rows:
+        turns.setdefault(name, []).append(turn)
+    wrong = [
+        f'"{shorten(name)}" has the turns {", ".join(map(str, sorted(indices)))}'
+        for name, indices in turns.items()
+        if sorted(indices) != list(range(len(indices)))
+    ]
+    if wrong or not turns:
+        raise UsageError(
+            "examples must name each system turn of a dialogue once, (dialogue id, 0), "
+            f"(dialogue id, 1), …; {'; '.join(wrong[:5]) or 'there are none'}"
+            + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        )
+    return {name: len(indices) for name, indices in turns.items()}
+
+
+def _is_placeholder(tokenizer: Tokenizer, token: int) -> bool:
+    name = str(tokenizer.convert_ids_to_tokens(token)).strip().lower()
+    return name.startswith("[") and name.endswith("]") and name[1:-1] in PLACEHOLDERS

@@ -1,0 +1,1 @@
+"""Values and names found in responses in words."""

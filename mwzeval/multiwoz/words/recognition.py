@@ -1,0 +1,222 @@
+"""One pass over a response: which stretches of it may be values, and of which slots."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mwzeval.multiwoz.identifiers import (
+    REFERENCE_LENGTH,
+    phone_at,
+    postcode_at,
+    reference_at,
+    train_at,
+)
+from mwzeval.multiwoz.near_misses import REMEMBERED, SHORTEST, NearMisses
+from mwzeval.multiwoz.unknown_values import STREETS, TAILS, address_before, name_before
+from mwzeval.multiwoz.value_contexts import accepted
+from mwzeval.multiwoz.words.gazetteer import Gazetteer, Longest, Meaning
+from mwzeval.multiwoz.words.number_meanings import QUANTITY_STARTS, number_at, quantity_at
+from mwzeval.multiwoz.words.surface_tables import STREET_WORDS
+from mwzeval.multiwoz.words.text import NUMERIC, PLACEHOLDER, POSSESSIVE, SIGN, WORD, Tokens
+
+NUMBERS = frozenset({"choice", "people", "stay", "time", "stars"})
+"""What a number in front of a street may have been taken for."""
+HOUSE_DIGITS = 4
+SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
+"""First letters of postcodes and train ids that stand apart from what follows."""
+
+
+BEGINNINGS = frozenset({*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *STREETS})
+"""Words with which something begins, or ends, that is not in the database."""
+
+
+class Candidate(NamedTuple):
+    """A stretch of the text (characters `start` to `end`, tokens `first` to `after`).
+
+    `meanings` are (slot, value) in the database's spelling; the value is "" where the text alone
+    tells the slot, None where the database has no such value. `sure` is False for near misses.
+    """
+
+    start: int
+    end: int
+    first: int
+    after: int
+    meanings: tuple[Meaning, ...]
+    sure: bool = True
+
+    @property
+    def slot(self) -> str:
+        """The slot of its (first) meaning."""
+        return self.meanings[0][0]
+
+
+class Recognizer:
+    """Finds candidates in texts; what it remembers only saves time."""
+
+    def __init__(self, gazetteer: Gazetteer) -> None:
+        self._gazetteer = gazetteer
+        self._near_misses = NearMisses(gazetteer)
+        self._dull: set[str] = set()
+        # Words that mean nothing unless they begin a value of the database.
+        self._quiet = frozenset(
+            word for word in gazetteer.begins if word.isalpha() and self._is_dull(word, WORD)
+        )
+
+    def candidates(self, text: str, low: str, tokens: Tokens) -> list[Candidate]:
+        """Return the candidates of a text (`low` in lower case) in its order, none overlapping."""
+        words, kinds = tokens.words, tokens.kinds
+        begins, dull, quiet = self._gazetteer.begins, self._dull, self._quiet
+        found: list[Candidate] = []
+        done = 0
+        for index in [number for number, word in enumerate(words) if word not in dull]:
+            if index < done:
+                continue
+            kind, word = kinds[index], words[index]
+            candidate = None
+            if word in begins or kind == POSSESSIVE:
+                longest = self._gazetteer.longest(tokens, index)
+                if longest is not None:
+                    candidate = _known(text, tokens, index, longest, found)
+                if candidate is None and word in quiet:
+                    continue
+            elif self._is_dull(word, kind):
+                if len(dull) >= REMEMBERED:
+                    dull.clear()
+                dull.add(word)
+                continue
+            if candidate is None and kind != PLACEHOLDER:
+                candidate = self._unknown(text, low, tokens, index)
+                # What is read backwards may begin before what was found last.
+                while candidate is not None and found and found[-1].after > candidate.first:
+                    found.pop()
+            if candidate is not None:
+                found.append(candidate)
+                done = candidate.after
+        return found
+
+    def _is_dull(self, word: str, kind: int) -> bool:
+        """Tell whether a word that begins no value never means anything by itself."""
+        if kind in (SIGN, PLACEHOLDER):
+            return True
+        return (
+            kind == WORD
+            and len(word) != REFERENCE_LENGTH
+            and word not in BEGINNINGS
+            and not word[0].isdigit()
+            and self._near_misses.closest(word) is None
+        )
+
+    def _unknown(self, text: str, low: str, tokens: Tokens, index: int) -> Candidate | None:
+        """Return what can be told without the database, or is nearly in it."""
+        words, kinds = tokens.words, tokens.kinds
+        kind, word = kinds[index], words[index]
+        if kind == NUMERIC or word in SPLIT_IDENTIFIERS:
+            candidate = _identifier(text, low, tokens, index)
+            if candidate is not None:
+                return candidate
+        elif len(word) == REFERENCE_LENGTH and reference_at(text, tokens, index):
+            return Candidate(
+                tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)
+            )
+        if word[0].isdigit():
+            number = number_at(low, tokens, index)
+            if number is None:
+                return None
+            meanings = ((number.slot, ""),)
+            return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
+        if kind < WORD:
+            return None
+        quantity = quantity_at(words, index)
+        if quantity is not None:
+            end = tokens.end(quantity - 1)
+            return Candidate(tokens.start(index), end, index, quantity, (("choice", ""),))
+        if len(word) >= SHORTEST:
+            near = self._near_miss(text, tokens, index)
+            if near is not None:
+                return near
+        if word in TAILS:
+            first = name_before(text, tokens, index, self._gazetteer.words)
+            if first is not None:
+                meanings = (("name", ""),)
+                return Candidate(tokens.start(first), tokens.end(index), first, index + 1, meanings)
+        if word in STREETS:
+            first = address_before(tokens, index)
+            if first is not None:
+                meanings = (("address", ""),)
+                return Candidate(tokens.start(first), tokens.end(index), first, index + 1, meanings)
+        return None
+
+    def _near_miss(self, text: str, tokens: Tokens, index: int) -> Candidate | None:
+        near = self._near_misses.name_at(tokens, index)
+        if near is None:
+            return None
+        first, (after, meanings, _) = near
+        if tokens.words[first] == "the":
+            first += 1
+        start, end = tokens.start(first), tokens.end(after - 1)
+        if after == first + 1 and text[start].islower() and not tokens.without_capitals:
+            return None
+        return Candidate(start, end, first, after, meanings, False)
+
+
+def _known(
+    text: str, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
+) -> Candidate | None:
+    """Return a value of the database as it is meant here; None if no value is meant."""
+    words, kinds = tokens.words, tokens.kinds
+    after, meanings = longest.after, longest.meanings
+    if meanings[-1][0] == "tail":
+        # A part of the town belongs to the address before it: `Milton Road, Chesterton`.
+        continued = (
+            bool(found)
+            and found[-1].slot == "address"
+            and found[-1].after == index - 1
+            and words[index - 1] == ","
+        )
+        meanings = (("address", meanings[-1][1]),) if continued else meanings[:-1]
+        if not meanings:
+            return None
+    kept = accepted(tokens, index, after, meanings)
+    if kept is None:
+        return None
+    after, meanings = kept
+    end = tokens.end(after - 1)
+    if longest.owner:
+        end = tokens.start(after - 1) + len(words[after - 1]) - 1
+    first = index
+    if words[index] == "the" and after > index + 1 and text[tokens.start(index)] == "t":
+        # Only a capital makes the article part of a name.
+        first += 1
+    if meanings[0][0] == "address" and index and kinds[index - 1] == NUMERIC:
+        number = words[index - 1]
+        if len(number) <= HOUSE_DIGITS and words[after - 1] in STREET_WORDS:
+            if found and found[-1].after == index and found[-1].slot in NUMBERS:
+                found.pop()
+            if not found or found[-1].after < index:
+                # A house that the database does not have in this street.
+                first = index - 1
+                meanings = (("address", ""),)
+    return Candidate(tokens.start(first), end, first, after, meanings)
+
+
+def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | None:
+    train = train_at(tokens, index)
+    if train is not None:
+        return Candidate(*train, index, _token_after(tokens, train[1], index), (("trainid", ""),))
+    for slot, find in (("postcode", postcode_at), ("phone", phone_at)):
+        end = find(low, tokens, index)
+        if end is not None:
+            return Candidate(
+                tokens.start(index), end, index, _token_after(tokens, end, index), ((slot, ""),)
+            )
+    if reference_at(text, tokens, index):
+        return Candidate(
+            tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)
+        )
+    return None
+
+
+def _token_after(tokens: Tokens, end: int, index: int) -> int:
+    while index < len(tokens.words) and tokens.start(index) < end:
+        index += 1
+    return index
