@@ -259,7 +259,7 @@ def test_it_pickles_without_gold_data_and_goes_on(evaluator: Evaluator) -> None:
 
 
 def test_nothing_that_an_evaluation_finds_is_forgotten() -> None:
-    # What is added to `Evaluation` must be added up in `mwzeval.multiwoz.accumulation.Sums`.
+    # What is added to `Evaluation` must be added up in `mwzeval.multiwoz.incremental.Sums`.
     kept = {"table", "richness", "turns", "confusions"}
     of_the_input = {"scorer", "metrics", "sources", "words"}
     assert {field.name for field in fields(Evaluation)} == kept | of_the_input

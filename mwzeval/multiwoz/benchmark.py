@@ -133,7 +133,7 @@ class MultiWoz:
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
         """Return the errors of state tracking where they are asked for."""
-        from mwzeval.report.state_errors import state_errors
+        from mwzeval.multiwoz.tracking.joint_goals import state_errors
 
         return state_errors(report) if arguments.dst_errors else None
 

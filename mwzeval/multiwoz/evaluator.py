@@ -39,11 +39,10 @@ from mwzeval.multiwoz.corpus.references import (
     load_references,
     own_references,
 )
-from mwzeval.multiwoz.coverage import Coverage, check_fit, coverage
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.measures import scored
-from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.census import Census, Coverage, check_fit, coverage
 from mwzeval.multiwoz.predictions.plausibility import (
     check_grounded,
     check_keys,

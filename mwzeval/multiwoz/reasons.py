@@ -12,8 +12,7 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import Progress, replaces
-from mwzeval.multiwoz.inform_success import OFFERED_BY, NormalizedTurn, provided_slots
-from mwzeval.multiwoz.repairs import (
+from mwzeval.multiwoz.explanation import (
     Case,
     Changes,
     Repair,
@@ -23,6 +22,7 @@ from mwzeval.multiwoz.repairs import (
     constrain,
     say,
 )
+from mwzeval.multiwoz.inform_success import OFFERED_BY, NormalizedTurn, provided_slots
 
 
 class Kind(NamedTuple):

@@ -22,8 +22,7 @@ from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.fuzzy import partial_ratio
+from mwzeval.multiwoz.database.venues import Database, partial_ratio
 from mwzeval.multiwoz.grounding.bookings import (
     Booked,
     BookingOutcome,
@@ -36,10 +35,13 @@ from mwzeval.multiwoz.grounding.bookings import (
 from mwzeval.multiwoz.grounding.responses import Grounded, Grounding
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.inform_success import NormalizedTurn, dialogue_acts, prepare_goal
-from mwzeval.multiwoz.mentions import Delexicalized, Mention
-from mwzeval.multiwoz.moses import natural_spacing
 from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
-from mwzeval.multiwoz.normalization.normalize import State, canonical_response, normalize_states
+from mwzeval.multiwoz.normalization.normalize import (
+    State,
+    canonical_response,
+    natural_spacing,
+    normalize_states,
+)
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.predictions.wording import Wording
@@ -47,6 +49,7 @@ from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.invented_names import with_invented
+from mwzeval.multiwoz.words.text import Delexicalized, Mention
 
 DST_THRESHOLD = 95
 """Two state values agree when their `partial_ratio` is above this."""

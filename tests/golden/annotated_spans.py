@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.mentions import Mention
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.words.text import Mention
 from tests.places import read_json, shared
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
-from mwzeval.multiwoz.mentions import Mention
+from mwzeval.multiwoz.words.text import Mention
 from tests.multiwoz import specification
 
 Turn = tuple[Mapping[str, Mapping[str, str]], Sequence[Mention]]

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.corpus.gold import Goal, GoldDialogue, booking_of
+from mwzeval.multiwoz.corpus.gold import Goal, GoldDialogue, booking_of, goals_of
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.goals import goals_of
 from mwzeval.multiwoz.grounding.bookings import (
     BOOKING_SLOTS,
     BookingOutcome,

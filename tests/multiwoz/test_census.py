@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.accumulation import decided, possible_sources
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.incremental import decided, possible_sources
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring import Sources

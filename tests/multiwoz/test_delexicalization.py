@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.mentions import Delexicalized, Mention
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer, placeholder
+from mwzeval.multiwoz.words.text import Delexicalized, Mention
 from tests.multiwoz.worlds import Tables, sample_tables
 from tests.work import calls
 

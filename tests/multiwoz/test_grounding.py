@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.grounding.responses import SAID_AS, Grounded
-from mwzeval.multiwoz.mentions import Mention
 from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.words.text import Mention
 from tests.examples import examples
 from tests.multiwoz import grounded_twin
 from tests.multiwoz.towns import TOWN, grounding_of, mention, named

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.amounts import amount, is_total
-from mwzeval.multiwoz.mentions import Mention
 from mwzeval.multiwoz.words.invented_names import LONGEST, with_invented
+from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.value_spellings import amount, is_total
 from tests.work import calls
 
 HERE = ("restaurant",)

@@ -19,8 +19,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.tracking.conventions import CHOICES, PRESETS, Convention, parse_rules
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
-from mwzeval.multiwoz.tracking.states import FIVE_DOMAINS, slots_of
-from mwzeval.multiwoz.trade_labels import MISPLACED, SPELLINGS
+from mwzeval.multiwoz.tracking.states import FIVE_DOMAINS, MISPLACED, SPELLINGS, slots_of
 from tests.multiwoz import worlds
 from tests.places import ROOT, read_json, shared
 

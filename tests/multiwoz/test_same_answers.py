@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mwzeval.multiwoz.corpus.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.same_answers import MOST_ALIKE, MOST_EARLY, Answers
+from mwzeval.multiwoz.predictions.wording import MOST_ALIKE, MOST_EARLY, Answers
 from tests.parts import cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 

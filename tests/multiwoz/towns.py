@@ -8,7 +8,7 @@ from typing import Any
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.responses import Grounding
-from mwzeval.multiwoz.mentions import Mention
+from mwzeval.multiwoz.words.text import Mention
 
 Rows = list[dict[str, Any]]
 

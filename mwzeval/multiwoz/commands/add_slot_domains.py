@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.json_files import write_atomically
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.multiwoz.formats.adaptation import adapt
+    from mwzeval.multiwoz.normalization.active_domains import add_slot_domains, has_active_domains
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
-    from mwzeval.multiwoz.slot_domains import add_slot_domains, has_active_domains
 
     (file,) = files_of(arguments, at_most=1)
     findings = Findings(file)

@@ -55,10 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Delexicalise, write and print; return the exit code."""
     from mwzeval.files.json_files import write_atomically
     from mwzeval.multiwoz.choices import LEXICALIZED
-    from mwzeval.multiwoz.delexicalized_predictions import DelexicalizedInput
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
+    from mwzeval.multiwoz.words.delexicalization import DelexicalizedInput
     from mwzeval.report.formats import render, warnings_text
 
     evaluator = Evaluator(

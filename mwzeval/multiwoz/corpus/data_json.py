@@ -1,16 +1,116 @@
 """References and states out of dialogues in the `data.json` format of MultiWOZ 2.0, 2.1, 2.3, 2.4.
 
 Source: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020.
+
+The dialogues of one fold, wherever a `data.json`-format corpus keeps them.
+
+Accepted, in this order, for a corpus folder `F`: ready-made fold files (`F/test.json` or
+`F/test.json.zip`), `F/data.json` or `F/data.json.zip` with the fold lists beside it, and the
+archive `F.zip` as it is published, with the lists inside.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from mwzeval.multiwoz.corpus.gold import Annotations
-from mwzeval.multiwoz.delexicalized_reference import Span, delexicalize
+from mwzeval.errors import DataError, InputError
+from mwzeval.files.json_files import data_bytes, parse_data
+from mwzeval.files.reading import read_zip
+from mwzeval.files.resources import DataRoot
+from mwzeval.multiwoz.choices import Fold
+from mwzeval.multiwoz.corpus.gold import Annotations, dialogue_id
+from mwzeval.multiwoz.corpus.references import Span, delexicalize
+
+FOLD_FILES: dict[Fold, tuple[str, ...]] = {
+    "test": ("test",),
+    "dev": ("val", "dev"),
+    "train": ("train",),
+}
+FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
+    "test": ("testListFile.txt", "testListFile.json", "testListFile"),
+    "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
+}
+"""The lists of dialogues, one a line or as JSON; train is what neither has."""
+READ_NAMES = frozenset(
+    {"data.json"}
+    | {f"{name}.json" for names in FOLD_FILES.values() for name in names}
+    | {name for names in FOLD_LISTS.values() for name in names}
+)
+Dialogues = dict[str, Mapping[str, Any]]
+
+
+def fold_sources(root: DataRoot, folders: Iterable[str], fold: Fold) -> list[Path]:
+    """Return the files that `read_fold` reads: one, or `data.json` and the fold lists beside it.
+
+    Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
+    """
+    folders = tuple(folders)
+    ready_made = [
+        f"{folder}/{name}.json{ending}"
+        for folder in folders
+        for name in FOLD_FILES[fold]
+        for ending in ("", ".zip")
+    ]
+    whole = [f"{folder}/data.json{ending}" for folder in folders for ending in ("", ".zip")]
+    archives = [f"{folder}.zip" for folder in folders]
+    path = root.require(*ready_made, *whole, *archives)
+    if path.name.removesuffix(".zip") != "data.json":
+        return [path]
+    folder = path.parent.relative_to(root.path).as_posix()
+    lists = (root.find(*(f"{folder}/{name}" for name in names)) for names in FOLD_LISTS.values())
+    return [path, *(found for found in lists if found)]
+
+
+def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
+    """Return the annotated dialogues of a fold by id. Raises `DataError` for damaged files."""
+    contents: dict[str, bytes] = {}
+    for path in sources:
+        contents.update(_contents(path))
+    for name in FOLD_FILES[fold]:
+        if f"{name}.json" in contents:
+            return _dialogues(contents[f"{name}.json"], sources[0])
+    if "data.json" not in contents:
+        raise DataError(f"{sources[0]}: there is no data.json inside")
+    dialogues = _dialogues(contents["data.json"], sources[0])
+    if fold in FOLD_LISTS:
+        chosen = _listed(contents, fold, sources[0])
+    else:
+        others = (_listed(contents, other, sources[0]) for other in FOLD_LISTS)
+        chosen = dialogues.keys() - set().union(*others)
+    return {name: dialogue for name, dialogue in dialogues.items() if name in chosen}
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    """Return the files of interest by their base names: this one, or those of the archive."""
+    if path.suffix != ".zip":
+        return {path.name: data_bytes(path)}
+    try:
+        return read_zip(path, READ_NAMES)
+    except InputError as error:
+        raise DataError(str(error)) from None
+
+
+def _dialogues(content: bytes, path: Path) -> Dialogues:
+    try:
+        plain = parse_data(content, path)
+        return {dialogue_id(name): dialogue for name, dialogue in plain.items()}
+    except AttributeError as error:
+        raise DataError(f"{path}: not dialogues in the data.json format: {error}") from None
+
+
+def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:
+    for name in FOLD_LISTS[fold]:
+        if name in contents:
+            text = contents[name].decode(errors="replace")
+            names = json.loads(text) if text.lstrip().startswith("[") else text.split()
+            return {dialogue_id(name) for name in names}
+    names = " or ".join(FOLD_LISTS[fold])
+    raise DataError(f"{path}: {names} is needed beside it, or inside, to tell the folds apart")
+
 
 SLOT_OF_ACT = {
     "addr": "address",

@@ -1,4 +1,10 @@
-"""What the gold annotation says about each dialogue: goal, bookings, references, states."""
+"""What the gold annotation says about each dialogue: goal, bookings, references, states.
+
+Goals and bookings out of a MultiWOZ 2.0/2.1-format `data.json` dialogue.
+
+Source: the `goal` and `metadata` annotations of Budzianowski et al., EMNLP 2018; which slots
+count as requested is the choice of Nekvinda and Dušek, GEM 2021.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from mwzeval.multiwoz.normalization.normalize import State
+from mwzeval.multiwoz.normalization.normalize import State, normalize_slot
 
 ALL_DOMAINS = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")
 
@@ -143,3 +149,43 @@ def booking_of(
 def dialogue_id(name: str) -> str:
     """Return the id of a MultiWOZ file name: `SNG0073.json` → `sng0073`."""
     return name.partition(".")[0].lower()
+
+
+REQUESTS = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "reference": "REFERENCE"}
+"""Requested slots that count; whoever asks only for, say, the entrance fee asks for nothing."""
+
+TRAIN_REQUESTS = {"trainID": "TRAINID"}
+
+
+def goals_of(annotated: Mapping[str, Any]) -> dict[str, Goal]:
+    """Return the goal per domain of a dialogue's `goal` annotation; empty domains are left out."""
+    return {
+        domain: _goal(domain, annotated[domain]) for domain in ALL_DOMAINS if annotated.get(domain)
+    }
+
+
+def _goal(domain: str, annotated: Mapping[str, Any]) -> Goal:
+    requests = TRAIN_REQUESTS if domain == "train" else REQUESTS
+    requestable = {requests[slot] for slot in annotated.get("reqt", ()) if slot in requests}
+    if annotated.get("book"):
+        requestable.add("REFERENCE")
+    informable = {
+        normalize_slot(slot): str(value) for slot, value in annotated.get("info", {}).items()
+    }
+    booking = booking_of(annotated.get("book"), annotated.get("fail_book"))
+    return Goal(informable, frozenset(requestable), booking)
+
+
+def booked_domains_of(log: list[Mapping[str, Any]]) -> tuple[frozenset[str], ...]:
+    """Return the domains booked by each system turn of a dialogue's `log`.
+
+    A taxi has no reference number, so its bookings do not count.
+    """
+    return tuple(
+        frozenset(
+            domain
+            for domain, slots in turn["metadata"].items()
+            if domain != "taxi" and slots.get("book", {}).get("booked")
+        )
+        for turn in log[1::2]
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.corpus.gold import Annotations, dialogue_id
-from mwzeval.multiwoz.delexicalized_reference import Span, delexicalize
+from mwzeval.multiwoz.corpus.references import Span, delexicalize
 
 
 def annotations_of(

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mwzeval.multiwoz.amounts import AMOUNTS, amount, is_total
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database.venues import UNKNOWN, Row, id_column
+from mwzeval.multiwoz.normalization.aliases import normalize_time
 from mwzeval.multiwoz.normalization.normalize import normalize_name, normalize_slot
-from mwzeval.multiwoz.times import normalize_time
+from mwzeval.multiwoz.words.value_spellings import AMOUNTS, amount, is_total
 
 SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
 """Columns whose placeholder has another name."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded
-from mwzeval.multiwoz.mentions import Mention
+from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Fact, Reason
 
 INFORM, SUCCESS = "grounded_inform", "grounded_success"

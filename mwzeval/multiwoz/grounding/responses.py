@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
 from mwzeval.metrics.grounding import JudgedValue
-from mwzeval.multiwoz.amounts import AMOUNTS
 from mwzeval.multiwoz.database.facts import TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.inform_success import WITHOUT_OFFER
-from mwzeval.multiwoz.mentions import Mention
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
+from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.value_spellings import AMOUNTS
 
 NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
 """The slot with which a response names a venue of the domain."""

@@ -1,11 +1,90 @@
 """Spellings of names, foods and types that mean the same venue or value, as exact matches.
 
 To add one, add a line; that changes scores, so it belongs into a new rule set.
+
+Times of day as `HH:MM`, out of the many ways in which systems and annotators write them.
 """
 
 from __future__ import annotations
 
 from mwzeval.multiwoz.choices import Rules
+
+SPOKEN_TIMES = {
+    "afternoon": "13:00",
+    "lunch": "12:00",
+    "noon": "12:00",
+    "mid-day": "12:00",
+    "around lunch time": "12:00",
+    "morning": "08:00",
+    "seven o'clock tomorrow evening": "07:00",  # (odd) not 19:00
+    "three forty five p.m": "15:45",
+    "one thirty p.m.": "13:30",
+    "six fourty five": "06:45",
+    "eight thirty": "08:30",
+}
+SPOKEN_BEGINNINGS = {"one o'clock p.m": "13:00", "ten o'clock a.m": "10:00"}
+
+
+def normalize_time(time: str) -> str:
+    """Return `HH:MM` where the text can be read as a time, else the text; never raises."""
+    time = time.strip().lower()
+    if time in SPOKEN_TIMES:
+        return SPOKEN_TIMES[time]
+    for beginning, spoken in SPOKEN_BEGINNINGS.items():
+        if time.startswith(beginning):
+            return spoken
+    time = _without_preposition(time)
+    for ending in ("am", "a.m."):
+        if time.endswith(ending):
+            time = time.removesuffix(ending).strip()
+    for ending in ("pm", "p.m."):
+        if time.endswith(ending):
+            time = time.removesuffix(ending).strip()
+            afternoon = _after_noon(time)
+            if afternoon is not None:
+                return afternoon
+            break
+    if not time:
+        return "00:00"
+    if time[-1] in ".,?":
+        time = time[:-1]
+    return _with_two_digits(time)
+
+
+def _without_preposition(time: str) -> str:
+    if time.startswith("by"):
+        time = time[3:]
+    if time.startswith("after"):
+        time = time[5:].strip()
+    if time.startswith("afer"):  # "afer 14:00"
+        time = time[4:].strip()
+    return time
+
+
+def _after_noon(time: str) -> str | None:
+    """Return the time twelve hours later, its minutes as they stand; None where that makes none."""
+    # (odd) 12 pm becomes 24:00, and "5: 30 pm" becomes "17: 30".
+    if time.count(":") == 1:
+        hours, minutes = time.split(":")
+        # Hours that are no number are bad input, and stay.
+        return f"{int(hours) + 12}:{minutes}" if _is_number(hours.strip()) else time
+    return f"{int(time) + 12}:00" if _is_number(time) else None
+
+
+def _with_two_digits(time: str) -> str:
+    if _is_number(time):
+        return f"{time[:2]}:{time[2:]}" if len(time) == 4 else f"{time.zfill(2)}:00"
+    if ":" in time:
+        time = time.replace(" ", "")
+        if len(time) == 4 and time[1] == ":":
+            return "0" + time
+    return time
+
+
+def _is_number(text: str) -> bool:
+    # Python refuses to read numbers of thousands of digits, so those are text.
+    return text.isascii() and text.isdigit() and len(text) < 1000
+
 
 NAME_ALIASES_2021 = {
     "hotel du vin bistro": "hotel du vin and bistro",

@@ -3,6 +3,15 @@
 Every published figure depends on these rules, the odd ones too, so none of them may be "repaired";
 a rule that must change becomes a new rule set. To add a spelling for a placeholder or a value,
 see `placeholders.py` and `value_aliases.py`.
+
+The slots that MultiWOZ states can have, in normalised spelling.
+
+Only warnings come from here: systems that predict other slots are scored as they are.
+
+Natural spacing: Moses tokenisation and detokenisation, one after the other.
+
+Whatever spaces a system puts around punctuation, all systems come out alike. Source: the Moses
+scripts in their Python port, `sacremoses`, with library defaults for English.
 """
 
 from __future__ import annotations
@@ -10,11 +19,71 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from sacremoses import MosesDetokenizer, MosesTokenizer
+
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.moses import natural_spacing
-from mwzeval.multiwoz.normalization.aliases import FOOD_ALIASES, NAME_ALIASES, TYPE_ALIASES
+from mwzeval.multiwoz.normalization.aliases import (
+    FOOD_ALIASES,
+    NAME_ALIASES,
+    TYPE_ALIASES,
+    normalize_time,
+)
 from mwzeval.multiwoz.normalization.placeholders import canonical_placeholders
-from mwzeval.multiwoz.times import normalize_time
+
+
+class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
+    """The library's tokeniser, asking ready sets of characters.
+
+    The library builds a set of all lower-case letters of Unicode for every full stop it meets,
+    which takes as long as everything else together.
+    """
+
+    _LOWER = frozenset(MosesTokenizer.IsLower)
+    _ALPHA = frozenset(MosesTokenizer.IsAlpha)
+
+    def islower(self, text: str) -> bool:
+        return self._LOWER.issuperset(text)
+
+    def isanyalpha(self, text: str) -> bool:
+        return not self._ALPHA.isdisjoint(text)
+
+
+_TOKENIZER = _Tokenizer(lang="en")
+_DETOKENIZER = MosesDetokenizer(lang="en")
+
+
+@lru_cache(maxsize=2**14)
+def natural_spacing(text: str) -> str:
+    """Return the text as Moses tokenises and then detokenises it."""
+    return str(_DETOKENIZER.detokenize(_TOKENIZER.tokenize(text)))
+
+
+BOOKING = {
+    "restaurant": ("day", "people", "time"),
+    "hotel": ("day", "people", "stay"),
+    "train": ("people",),
+    "bus": ("people",),
+}
+"""Slots that the annotation writes with `book` in front."""
+SEARCH = {
+    "restaurant": ("area", "food", "name", "pricerange"),
+    "hotel": ("area", "internet", "name", "parking", "pricerange", "stars", "type"),
+    "attraction": ("area", "name", "type"),
+    "train": ("arrive", "day", "departure", "destination", "leave"),
+    "taxi": ("arrive", "departure", "destination", "leave"),
+    "hospital": ("department",),
+    "police": ("name",),
+    "bus": ("arrive", "day", "departure", "destination", "leave"),
+}
+
+ONTOLOGY = {
+    domain: frozenset(slots).union(
+        # Many systems write booking slots without `book` in front; neither form is scored.
+        *({slot, f"book{slot}"} for slot in BOOKING.get(domain, ()))
+    )
+    for domain, slots in SEARCH.items()
+}
+
 
 State = Mapping[str, Mapping[str, str]]
 """Domain → slot → value."""

@@ -1,5 +1,7 @@
 """What an input is made of, counted: enough for everything that is decided by, or said about, all
 of it. Counts of parts add up, so an input may come in parts.
+
+Does an input fit the corpus? Ids and lengths must; what is missing is counted.
 """
 
 from __future__ import annotations
@@ -7,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from mwzeval.multiwoz.corpus.corpora import GoldFold
+from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean
+from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, GoldFold, Seen, dialogue_of
+from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.normalization.normalize import unknown_placeholders
-from mwzeval.multiwoz.predictions.reading import Dialogues
-from mwzeval.multiwoz.predictions.wording import Wording
-from mwzeval.multiwoz.rollouts import Seen
-from mwzeval.multiwoz.same_answers import Answers
+from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
+from mwzeval.multiwoz.predictions.wording import Answers, Wording
 
 DIFFERENT_PLACEHOLDERS = 2**12
 """Unknown placeholders told apart in a part of an input; no system means as many."""
@@ -93,3 +97,95 @@ class Census:
             if known or len(self.unknown_placeholders) < DIFFERENT_PLACEHOLDERS:
                 self.unknown_placeholders[name] += times
         self.seen.merge(later.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a fold was predicted: (there, in the fold), and the same per goal domain.
+
+    With `rollouts`, so many of its dialogues in all, the turns are out of those that they have.
+    """
+
+    dialogues: tuple[int, int]
+    turns: tuple[int, int]
+    domains: Mapping[str, tuple[int, int]]
+    rollouts: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the form of the report's `meta`."""
+        rollouts = {} if self.rollouts is None else {"rollouts": {"scored": self.rollouts}}
+        return {
+            **rollouts,
+            "dialogues": {"scored": self.dialogues[0], "of": self.dialogues[1]},
+            "turns": {"scored": self.turns[0], "of": self.turns[1]},
+            "domains": {
+                name: {"scored": scored, "of": of} for name, (scored, of) in self.domains.items()
+            },
+        }
+
+
+def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
+    """Note dialogues that the fold does not have, and those with more turns than there are."""
+    strangers = len(dialogues) > 1 and not any(
+        gold.name_of(name) in gold.dialogues for name in dialogues
+    )
+    if strangers:
+        findings.error(
+            "wrong-fold",
+            f"none of the {len(dialogues)} dialogues is in the {gold.fold} fold of {gold.corpus}: "
+            "choose another with --fold and --corpus",
+        )
+    for name, turns in dialogues.items():
+        annotated = gold.dialogues.get(gold.name_of(name))
+        if annotated is None:
+            # Looking for the closest id is slow, and the file may be of another fold altogether.
+            hint = not strangers and len(findings.errors) < SHOWN_PROBLEMS
+            message = _unknown_dialogue(name, gold, hint=hint)
+            findings.error("unknown-dialogue", message, dialogue=name)
+        elif len(turns) > len(annotated.states):
+            findings.error(
+                "too-many-turns",
+                f"has {len(turns)} system turns; the {gold.fold} fold of {gold.corpus} has "
+                f"{len(annotated.states)} — predict one response per system turn",
+                dialogue=name,
+            )
+
+
+def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
+    if not gold.rollouts and dialogue_of(name) in gold.dialogues:
+        return f'a rollout of "{dialogue_of(name)}": rollouts are scored with --rollouts'
+    canonical = dialogue_id(name)
+    if canonical != name and canonical in gold.dialogues:
+        return f'ids are lower-case and without file ending: write "{canonical}"'
+    where = f"the {gold.fold} fold of {gold.corpus}"
+    if name.startswith(SAMPLE_PREFIX) and gold.corpus != SAMPLE:
+        return f"not in {where} but of the sample, which is scored alone: --corpus sample"
+    return f"not in {where}{did_you_mean(name, gold.dialogues) if hint else ''}"
+
+
+def coverage(census: Census, gold: GoldFold, findings: Findings) -> Coverage:
+    """Return how much of the fold is there; warn when it is not all of it."""
+    domains: dict[str, list[int]] = {}
+    turns = rollouts = 0
+    for name, annotated in gold.dialogues.items():
+        times = census.seen.rollouts(name)
+        rollouts += times
+        turns += max(1, times) * len(annotated.states)
+        for domain in annotated.goal:
+            counts = domains.setdefault(domain, [0, 0])
+            counts[0] += times > 0
+            counts[1] += 1
+    result = Coverage(
+        (len(census.seen), len(gold.dialogues)),
+        (census.turns, turns),
+        {domain: (there, of) for domain, (there, of) in sorted(domains.items())},
+        rollouts if gold.rollouts else None,
+    )
+    for what, (there, of) in (("dialogues", result.dialogues), ("turns", result.turns)):
+        if there < of:
+            findings.warning(
+                f"fewer-{what}",
+                f"{of - there} of the fold's {of} {what} are not in the predictions; the scores "
+                f"are of the {there} that are, and not comparable to those of the whole fold",
+            )
+    return result

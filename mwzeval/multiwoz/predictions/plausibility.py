@@ -8,9 +8,8 @@ from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
 from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.corpus.references import References
-from mwzeval.multiwoz.normalization.normalize import normalize_slot
+from mwzeval.multiwoz.normalization.normalize import ONTOLOGY, normalize_slot
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
-from mwzeval.multiwoz.ontology import ONTOLOGY
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
 from mwzeval.multiwoz.predictions.unfilled import (
@@ -22,7 +21,7 @@ from mwzeval.multiwoz.predictions.unfilled import (
     oddity,
     spelling,
 )
-from mwzeval.multiwoz.same_answers import check_answers
+from mwzeval.multiwoz.predictions.wording import check_answers
 
 ACTIVE_DOMAINS = ONTOLOGY.keys() | {"general", "booking"}
 """The domains that turns may be about; those of dialogue acts among them belong to no goal."""

@@ -5,7 +5,7 @@ what is asked for), and looks up the database. It never sees goals, references, 
 anything of a later turn.
 """
 
-from mwzeval.multiwoz.template_system.services import known_services
+from mwzeval.multiwoz.template_system.catalogue import known_services
 from mwzeval.multiwoz.template_system.system import baseline_predictions
 
 __all__ = ["baseline_predictions", "known_services"]

@@ -1,13 +1,17 @@
-"""The database as the template system uses it: which venues match, and what is known of one."""
+"""The database as the template system uses it: which venues match, and what is known of one.
+
+Police and hospital, which are in the database's folder but have no venues to choose among.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mwzeval.files.json_files import read_data
+from mwzeval.files.resources import DataRoot
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.database.venues import UNKNOWN, Database, id_column
-from mwzeval.multiwoz.fuzzy import partial_ratio
+from mwzeval.multiwoz.database.venues import UNKNOWN, Database, id_column, partial_ratio
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_slots
 
 NEARLY = 85
@@ -58,3 +62,19 @@ def known_of(row: Mapping[str, Any]) -> dict[str, str]:
             slot = normalize_slot(column)
             known[long_names.get(slot, slot)] = value.strip()
     return known
+
+
+SERVICES = ("police", "hospital")
+
+
+def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:
+    """Return what the first row of `db/police_db.json` and `db/hospital_db.json` says.
+
+    A service without such a file has no values. Raises `DataError` when a file is damaged.
+    """
+    services: dict[str, Mapping[str, str]] = {}
+    for domain in SERVICES:
+        path = root.find(f"db/{domain}_db.json")
+        rows = read_data(path) if path else []
+        services[domain] = known_of(rows[0]) if isinstance(rows, list) and rows else {}
+    return services

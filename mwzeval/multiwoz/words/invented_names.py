@@ -2,14 +2,67 @@
 
 Only names of two words or more, in capitals, are told, and only where the words beside them say
 that a venue is named: what is found is meant to be right rather than complete.
+
+Names and addresses that the database does not have, where their form gives them away.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
-from mwzeval.multiwoz.mentions import Mention
+from mwzeval.multiwoz.words.text import NUMERIC, WORD, Mention, Tokens
+
+TAILS = {
+    **dict.fromkeys(
+        ("restaurant", "brasserie", "bistro", "cafe", "pizzeria", "takeaway"), "restaurant"
+    ),
+    **dict.fromkeys(("hotel", "guesthouse", "lodge", "inn"), "hotel"),
+    **dict.fromkeys(
+        ("museum", "college", "theatre", "gallery", "cinema", "nightclub"), "attraction"
+    ),
+}
+"""Last words of names, and the domain that they tell."""
+
+STREETS = frozenset({"street", "road", "lane", "avenue", "drive", "terrace", "crescent"})
+LONGEST_UNKNOWN = 4
+"""Words before the last one that are looked at."""
+
+
+def name_before(text: str, tokens: Tokens, index: int, known: Container[str]) -> int | None:
+    """Return the first token of a name that ends with this one; None if it does not look like one.
+
+    All of its words have capitals, and one that is not the first of a sentence is no word of the
+    database: neither `Indian Restaurant` nor `Restaurants` is a name.
+    """
+    if not text[tokens.start(index)].isupper():
+        return None
+    first, telling = index, False
+    while first and index - first < LONGEST_UNKNOWN:
+        before = first - 1
+        if tokens.kinds[before] < WORD or not text[tokens.start(before)].isupper():
+            break
+        if tokens.words[before] not in known and before and tokens.words[before - 1] not in ".!?":
+            telling = True
+        first = before
+    while first < index and (tokens.words[first] in known or _begins(tokens, first)):
+        first += 1
+    return first if telling and first < index else None
+
+
+def _begins(tokens: Tokens, index: int) -> bool:
+    return index == 0 or tokens.words[index - 1] in ".!?"
+
+
+def address_before(tokens: Tokens, index: int) -> int | None:
+    """Return the token with the number of a house in this street; None if there is none."""
+    for first in range(index - 2, max(-1, index - LONGEST_UNKNOWN), -1):
+        if tokens.kinds[first] == NUMERIC:
+            return first if len(tokens.words[first]) <= LONGEST_UNKNOWN else None
+        if tokens.kinds[first] < WORD:
+            return None
+    return None
+
 
 KIND_WORDS = {
     "restaurant": "restaurant brasserie bistro eatery diner pizzeria grill",

@@ -12,7 +12,7 @@ from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.multiwoz.choices import INPUT_FORMATS
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.formats.detection import marks
+from mwzeval.multiwoz.formats.adaptation import marks
 from mwzeval.multiwoz.predictions.reading import read_predictions
 from tests.multiwoz.formats.rendering import to_messages, to_sgd, to_unified
 from tests.places import ROOT, sample_predictions
