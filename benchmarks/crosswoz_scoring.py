@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import REPETITIONS, Row
-from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file, simulator_file
-from mwzeval.crosswoz.evaluation import Evaluated, evaluate, score
-from mwzeval.crosswoz.places import load_gold
+from mwzeval.crosswoz.corpus.places import load_gold
+from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
+from mwzeval.crosswoz.scoring.evaluation import Evaluated, evaluate, score
 
 DEFAULT_DATA = "../shared/data/crosswoz"
 SCORING_SECONDS = 1

@@ -6,8 +6,8 @@ in the repository, or this file. It knows one trick: it names a venue and answer
 
 from collections.abc import Iterable
 
-from mwzeval.crosswoz.acts import Act, Acts
-from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.corpus.acts import Act, Acts
+from mwzeval.crosswoz.corpus.database import Database
 
 
 class NamesOnly:
@@ -24,10 +24,10 @@ class NamesOnly:
 
 
 if __name__ == "__main__":
-    from mwzeval.crosswoz.corpus import SAMPLE, load_database
-    from mwzeval.crosswoz.places import corpus_root
-    from mwzeval.crosswoz.simulation import Setting
-    from mwzeval.crosswoz.simulation_run import simulate
+    from mwzeval.crosswoz.corpus.folds import SAMPLE, load_database
+    from mwzeval.crosswoz.corpus.places import corpus_root
+    from mwzeval.crosswoz.simulation.dialogue import Setting
+    from mwzeval.crosswoz.simulation.run import simulate
 
     database, _ = load_database(corpus_root(SAMPLE), SAMPLE)
     print(simulate(Setting(database, NamesOnly), per_type=20).to_text(), end="")

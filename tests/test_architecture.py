@@ -124,7 +124,7 @@ def test_no_module_is_longer_than_a_room(path: Path) -> None:
         ("mwzeval.metrics.bleu", "mwzeval.multiwoz.corpus.corpora", False),
         ("mwzeval.metrics.bleu", "mwzeval.scores.table", True),
         ("mwzeval.multiwoz.corpus.corpora", "mwzeval.multiwoz.corpus.gold", True),
-        ("mwzeval.multiwoz.corpus.corpora", "mwzeval.crosswoz.corpus", False),
+        ("mwzeval.multiwoz.corpus.corpora", "mwzeval.crosswoz.corpus.folds", False),
         ("mwzeval.report.formats", "mwzeval.scores.score", True),
         ("mwzeval.report.formats", "mwzeval.files.json_files", False),
         ("mwzeval.report.formats", "mwzeval.multiwoz.choices", False),

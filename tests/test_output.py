@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.crosswoz.simulation_summary import Rate, Summary
+from mwzeval.crosswoz.simulation.summary import Rate, Summary
 from mwzeval.errors import DataError, InputError, Problem, UsageError, printable
 from mwzeval.output import write_result
 from mwzeval.report.formats import FORMATS, render

@@ -10,17 +10,17 @@ import example_systems
 from city import TAXI_ROW, build_city
 from wizard import Studio, conversations
 
-from mwzeval.crosswoz.corpus import TABLES
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.dialogues import dialogue_from_json
-from mwzeval.crosswoz.participants import RULE_PAPER, system_named
-from mwzeval.crosswoz.policy_vector import Vocabulary
-from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import dialogue_from_json
+from mwzeval.crosswoz.corpus.folds import TABLES
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.registry import RULE_PAPER, system_named
+from mwzeval.crosswoz.simulation.run import log_header, simulated_dialogues
+from mwzeval.crosswoz.simulation.task_descriptions import task_description
 from mwzeval.crosswoz.simulation_log import dialogue_line, header_line
-from mwzeval.crosswoz.simulation_run import log_header, simulated_dialogues
-from mwzeval.crosswoz.task_descriptions import task_description
+from mwzeval.crosswoz.systems.policy_vector import Vocabulary
+from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.template_files import TemplateNlg, load_templates
-from mwzeval.crosswoz.template_reader import TemplateReader
 
 SEED = 620
 ROOT = Path(__file__).resolve().parents[2]

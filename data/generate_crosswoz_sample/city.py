@@ -22,7 +22,7 @@ from city_words import (
     STREETS,
 )
 
-from mwzeval.crosswoz.names import (
+from mwzeval.crosswoz.corpus.names import (
     ADDRESS,
     ATTRACTION,
     COST,
@@ -40,10 +40,10 @@ from mwzeval.crosswoz.names import (
     STATION,
     TICKET,
 )
-from mwzeval.crosswoz.names import (
+from mwzeval.crosswoz.corpus.names import (
     DISHES as DISHES_SLOT,
 )
-from mwzeval.crosswoz.names import (
+from mwzeval.crosswoz.corpus.names import (
     SERVICES as SERVICES_SLOT,
 )
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mwzeval.crosswoz.acts import Acts
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.dialogues import Dialogue, State, goal_to_json
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, State, goal_to_json
 from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu
-from mwzeval.crosswoz.rule_policy import RuleSystem
-from mwzeval.crosswoz.rule_tracker import RuleTracker
-from mwzeval.crosswoz.user_simulator import RuleSimulator
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu
+from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 
 CONTEXT = 3
 Turns = list[dict[str, Any]]

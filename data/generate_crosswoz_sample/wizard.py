@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.crosswoz.acts import INFORM, RECOMMEND, Acts
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.dialogues import Goal, State, goal_to_json
-from mwzeval.crosswoz.draws import Draws, RandomDraws
-from mwzeval.crosswoz.goal_generator import GoalGenerator, goal_type
-from mwzeval.crosswoz.names import (
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, State, goal_to_json
+from mwzeval.crosswoz.corpus.names import (
     GOAL_TYPES,
     HOTEL,
     NAME,
@@ -18,10 +16,12 @@ from mwzeval.crosswoz.names import (
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
 )
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg
-from mwzeval.crosswoz.rule_policy import RuleSystem
-from mwzeval.crosswoz.rule_tracker import RuleTracker
-from mwzeval.crosswoz.user_simulator import RuleSimulator
+from mwzeval.crosswoz.draws import Draws, RandomDraws
+from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg
+from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 
 MOST_EXCHANGES = 12
 """Longer conversations are thrown away."""

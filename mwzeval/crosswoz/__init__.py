@@ -13,7 +13,7 @@ SCORING_REVISION = 2
 VERBS = {
     "crosswoz": (
         "statistics, simulation, templates, policy and NLU of CrossWOZ",
-        "mwzeval.commands.crosswoz",
+        "mwzeval.crosswoz.command",
     ),
 }
 """Verbs that only this benchmark has: what each is for, and its module."""

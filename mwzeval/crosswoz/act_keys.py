@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mwzeval.crosswoz.acts import (
+from mwzeval.crosswoz.constraints import FREE
+from mwzeval.crosswoz.corpus.acts import (
     GENERAL,
     INFORM,
     NO_OFFER,
@@ -17,8 +18,7 @@ from mwzeval.crosswoz.acts import (
     Act,
     Acts,
 )
-from mwzeval.crosswoz.constraints import FREE
-from mwzeval.crosswoz.names import ATTRACTION, HOTEL, NOTHING, SERVICES, TICKET
+from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, NOTHING, SERVICES, TICKET
 
 TOGETHER = "*"
 FREE_TICKET = Act(INFORM, ATTRACTION, TICKET, FREE)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from mwzeval.crosswoz.acts import Acts
+from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.draws import Draws
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Nlg, Nlu, System, TextSystem
-from mwzeval.crosswoz.simulated import SimulatedExchange, as_acts, as_text, selected_of, state_of
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu, System, TextSystem
+from mwzeval.crosswoz.simulation.record import (
+    SimulatedExchange,
+    as_acts,
+    as_text,
+    selected_of,
+    state_of,
+)
 
 CONTEXT = 3
 """How many utterances before one an NLU is given."""

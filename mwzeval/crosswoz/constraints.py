@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from mwzeval.crosswoz.names import COST, PRICE, TICKET
+from mwzeval.crosswoz.corpus.names import COST, PRICE, TICKET
 
 FREE, NOT_FREE = "免费", "不免费"
 AT_LEAST, AT_MOST = "以上", "以下"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from mwzeval.crosswoz.acts import SERVICE_PREFIX
 from mwzeval.crosswoz.constraints import FREE, PRICE_SLOTS
-from mwzeval.crosswoz.names import LIST_SLOTS, NO, NOTHING, RATING, TICKET, YES
-from mwzeval.crosswoz.normalization import comparable_text
+from mwzeval.crosswoz.corpus.acts import SERVICE_PREFIX
+from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NO, NOTHING, RATING, TICKET, YES
+from mwzeval.crosswoz.corpus.normalization import comparable_text
 
 NUMBERS = PRICE_SLOTS | {RATING}
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mwzeval.crosswoz.corpus import Fold
-from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.folds import Fold
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.crosswoz.act_keys import turn_key
-from mwzeval.crosswoz.acts import INFORM, RECOMMEND, Acts
-from mwzeval.crosswoz.dialogues import Dialogue
-from mwzeval.crosswoz.names import NOTHING
-from mwzeval.crosswoz.protocols import Side
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Acts
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.names import NOTHING
+from mwzeval.crosswoz.predictions.tracks import NLG
 from mwzeval.crosswoz.references import References, as_compared, turns_of, values_of
-from mwzeval.crosswoz.tracks import NLG
+from mwzeval.crosswoz.simulation.protocols import Side
 from mwzeval.crosswoz.word_tokens import words_of
 from mwzeval.metrics.multi_reference_bleu import MultiReferenceBleu, SegmentCounts, segment_counts
 from mwzeval.statistics import Sums

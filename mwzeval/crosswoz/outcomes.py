@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mwzeval.crosswoz.acts import GENERAL, INFORM, RECOMMEND, REQUEST, SERVICE_PREFIX, Act
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.dialogues import Dialogue, Exchange, Goal, SemanticTuple
-from mwzeval.crosswoz.names import (
+from mwzeval.crosswoz.corpus.acts import GENERAL, INFORM, RECOMMEND, REQUEST, SERVICE_PREFIX, Act
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.names import (
     DEPARTURE,
     DESTINATION,
     LIST_SLOTS,
@@ -22,8 +22,8 @@ from mwzeval.crosswoz.names import (
     SERVICES,
     TRAFFIC_DOMAINS,
 )
-from mwzeval.crosswoz.normalization import comparable_text
-from mwzeval.crosswoz.predictions import Predicted
+from mwzeval.crosswoz.corpus.normalization import comparable_text
+from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.spoken_values import told_in
 
 ENDS = (DEPARTURE, DESTINATION)

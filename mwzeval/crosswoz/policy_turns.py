@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mwzeval.crosswoz.acts import Acts
-from mwzeval.crosswoz.database import Database, Entity
-from mwzeval.crosswoz.dialogues import Dialogue
-from mwzeval.crosswoz.policy_vector import Vocabulary, delexicalized, lexicalized
-from mwzeval.crosswoz.rule_tracker import RuleTracker
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.database import Database, Entity
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.systems.policy_vector import Vocabulary, delexicalized, lexicalized
+from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 
 PAPER_ENDS = 2
 """(odd) From this exchange on the paper's evaluation takes every turn for the last one: it counts

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mwzeval.crosswoz.act_keys import Key, lowered, said_values, turn_key
-from mwzeval.crosswoz.acts import Acts
-from mwzeval.crosswoz.dialogues import Dialogue, SystemTurn, UserTurn
-from mwzeval.crosswoz.protocols import USER, Side
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
+from mwzeval.crosswoz.simulation.protocols import USER, Side
+from mwzeval.crosswoz.systems.templates import PLACEHOLDER, fill
 from mwzeval.crosswoz.template_mining import delexicalized
-from mwzeval.crosswoz.templates import PLACEHOLDER, fill
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from mwzeval.crosswoz.acts import Act, parse_act
+from mwzeval.crosswoz.corpus.acts import Act, parse_act
+from mwzeval.crosswoz.corpus.names import HOTEL, SERVICES
 from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.names import HOTEL, SERVICES
-from mwzeval.crosswoz.predictions import Predicted, Predictions
-from mwzeval.crosswoz.tracks import SYSTEM_ACTS, SYSTEM_ACTS_DELEX, SYSTEM_ACTS_NLU, USER_ACTS
+from mwzeval.crosswoz.predictions.reading import Predicted, Predictions
+from mwzeval.crosswoz.predictions.tracks import (
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_DELEX,
+    SYSTEM_ACTS_NLU,
+    USER_ACTS,
+)
 from mwzeval.errors import did_you_mean, shorten
 
 SHOWN = 8

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mwzeval.crosswoz.reason_codes import INFORM_CODES, NOT_DONE, NOT_FINISHED
-from mwzeval.crosswoz.simulated_input import Simulated
-from mwzeval.crosswoz.success import Judgement, spelled
-from mwzeval.crosswoz.tracks import (
+from mwzeval.crosswoz.predictions.tracks import (
     RESPONSE,
     SELECTED,
     STATE,
@@ -17,6 +14,9 @@ from mwzeval.crosswoz.tracks import (
     USER_ACTS,
     USER_RESPONSE,
 )
+from mwzeval.crosswoz.reason_codes import INFORM_CODES, NOT_DONE, NOT_FINISHED
+from mwzeval.crosswoz.scoring.success import Judgement, spelled
+from mwzeval.crosswoz.simulation.reading import Simulated
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from mwzeval.crosswoz.acts import INFORM, RECOMMEND, Act, parse_act
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.dialogues import Goal, SemanticTuple
-from mwzeval.crosswoz.names import NAME, VENUE_DOMAINS
-from mwzeval.crosswoz.simulated_input import Simulated
-from mwzeval.crosswoz.tracks import SYSTEM_ACTS
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Act, parse_act
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.names import NAME, VENUE_DOMAINS
+from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS
+from mwzeval.crosswoz.simulation.reading import Simulated
 
 
 def outcome_of(simulated: Simulated, database: Database) -> Goal:

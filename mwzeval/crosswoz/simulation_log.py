@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.crosswoz.dialogues import goal_to_json
-from mwzeval.crosswoz.names import GOAL_TYPES
-from mwzeval.crosswoz.ontology import mistakes_in
-from mwzeval.crosswoz.simulated import OUTCOMES, Outcome, SimulatedDialogue, SimulatedExchange
+from mwzeval.crosswoz.corpus.dialogues import goal_to_json
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES
+from mwzeval.crosswoz.corpus.ontology import mistakes_in
+from mwzeval.crosswoz.simulation.record import (
+    OUTCOMES,
+    Outcome,
+    SimulatedDialogue,
+    SimulatedExchange,
+)
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.json_files import parse_json, read_text
 from mwzeval.files.reading import read_bytes

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mwzeval.crosswoz.act_scores import PART_SCOPES
-from mwzeval.crosswoz.acts import Act
-from mwzeval.crosswoz.dialogues import Dialogue, Goal
-from mwzeval.crosswoz.ontology import parts_of
-from mwzeval.crosswoz.predictions import Predicted
-from mwzeval.crosswoz.track_scores import TYPE_SCOPES, Sign, percentage
+from mwzeval.crosswoz.corpus.acts import Act
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, Goal
+from mwzeval.crosswoz.corpus.ontology import parts_of
+from mwzeval.crosswoz.predictions.reading import Predicted
+from mwzeval.crosswoz.scoring.act_scores import PART_SCOPES
+from mwzeval.crosswoz.scoring.track_scores import TYPE_SCOPES, Sign, percentage
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
 from mwzeval.scores.measure import Measure
 from mwzeval.scores.score import WHOLE

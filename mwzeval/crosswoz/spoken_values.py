@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from mwzeval.crosswoz.acts import SERVICE_PREFIX
 from mwzeval.crosswoz.constraints import FREE
+from mwzeval.crosswoz.corpus.acts import SERVICE_PREFIX
+from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NO, NOTHING, TICKET, YES
+from mwzeval.crosswoz.corpus.normalization import comparable_text
 from mwzeval.crosswoz.facts import NUMBERS, is_nothing
-from mwzeval.crosswoz.names import LIST_SLOTS, NO, NOTHING, TICKET, YES
-from mwzeval.crosswoz.normalization import comparable_text
 
 DENIALS = re.compile("没有|没|无|不提供|不含|不包|不支持|暂未|不具备|不是")
 """How a sentence says that there is no such thing."""

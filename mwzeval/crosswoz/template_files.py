@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.crosswoz.acts import Acts
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.file_shapes import is_texts
 from mwzeval.crosswoz.draws import Draws
-from mwzeval.crosswoz.file_shapes import is_texts
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
-from mwzeval.crosswoz.templates import Mode, Sentences, Templates
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
+from mwzeval.crosswoz.systems.templates import Mode, Sentences, Templates
 from mwzeval.crosswoz.text_files import chinese_data
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.json_files import data_bytes, write_atomically

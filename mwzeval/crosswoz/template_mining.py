@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mwzeval.crosswoz.act_keys import said_values, spelled_key
-from mwzeval.crosswoz.acts import Acts
-from mwzeval.crosswoz.dialogues import Dialogue
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 
 
 def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[str]]]:

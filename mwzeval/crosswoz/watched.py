@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mwzeval.cluster.processes import end_with_parent
-from mwzeval.crosswoz.dialogues import Goal
-from mwzeval.crosswoz.simulated import USER_FAILED, SimulatedDialogue
-from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.record import USER_FAILED, SimulatedDialogue
 from mwzeval.errors import UsageError
 
 if TYPE_CHECKING:

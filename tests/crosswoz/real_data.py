@@ -6,8 +6,8 @@ import json
 from functools import cache
 from typing import Any
 
-from mwzeval.crosswoz.corpus import Fold, load_fold
-from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.folds import Fold, load_fold
 from mwzeval.files.resources import DataRoot
 from tests.places import shared
 

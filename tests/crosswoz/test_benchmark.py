@@ -10,8 +10,8 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
-from mwzeval.commands.crosswoz import BASELINES
-from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file
+from mwzeval.crosswoz.command import BASELINES
+from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.errors import UsageError
 from tests.crosswoz.small_world import small_gold
 from tests.crosswoz.test_places import write_world

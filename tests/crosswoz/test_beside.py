@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.baselines import gold_file
-from mwzeval.crosswoz.checking import Options
-from mwzeval.crosswoz.evaluation import evaluate
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.tracks import TRACKS
+from mwzeval.crosswoz.predictions.checking import Options
+from mwzeval.crosswoz.predictions.tracks import TRACKS
+from mwzeval.crosswoz.scoring.baselines import gold_file
+from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.scores.score import WHOLE
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold

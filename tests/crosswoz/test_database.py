@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.names import HOTEL, METRO, RESTAURANT, TAXI, VENUE_DOMAINS
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.names import HOTEL, METRO, RESTAURANT, TAXI, VENUE_DOMAINS
 from tests.crosswoz.real_data import database, fold, vectors
 
 TAXI_WITHOUT_END = "the release returns one empty item for a taxi that lacks an end"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file
 from mwzeval.crosswoz.benchmark import WORDS
-from mwzeval.crosswoz.checking import Options
-from mwzeval.crosswoz.evaluation import Evaluated, evaluate
+from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.reason_codes import REASON_CODES
+from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
+from mwzeval.crosswoz.scoring.evaluation import Evaluated, evaluate
 from mwzeval.errors import UsageError
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of

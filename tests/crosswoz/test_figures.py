@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from mwzeval.comparison.runs import across
-from mwzeval.crosswoz.baselines import gold_file, rule_tracker_file, simulator_file
-from mwzeval.crosswoz.evaluation import Evaluated, evaluate
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.names import GOAL_TYPES
-from mwzeval.crosswoz.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
+from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
+from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
+from mwzeval.crosswoz.scoring.evaluation import Evaluated, evaluate
 from tests.crosswoz.real_data import figures, fold
 from tests.places import shared
 

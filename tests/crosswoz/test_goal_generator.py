@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.dialogues import Goal, goal_from_json
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
+from mwzeval.crosswoz.corpus.names import NAME, TRAFFIC_DOMAINS
 from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.goal_generator import GoalGenerator, goal_type
-from mwzeval.crosswoz.names import NAME, TRAFFIC_DOMAINS
+from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import ROWS

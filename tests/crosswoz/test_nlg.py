@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.acts import Act
-from mwzeval.crosswoz.dialogues import SystemTurn, UserTurn
+from mwzeval.crosswoz.corpus.acts import Act
+from mwzeval.crosswoz.corpus.dialogues import SystemTurn, UserTurn
 from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.nlg import NlgScorer, value_counts
-from mwzeval.crosswoz.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.references import as_compared, turns_of
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.template_files import load_templates
 from mwzeval.crosswoz.word_tokens import pieces_of, words_of
 from mwzeval.statistics import Sums

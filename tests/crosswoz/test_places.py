@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.crosswoz.corpus import CONVLAB2, RELEASE
-from mwzeval.crosswoz.places import NAME, PUBLIC_FILES, corpus_root, load_gold
+from mwzeval.crosswoz.corpus.folds import CONVLAB2, RELEASE
+from mwzeval.crosswoz.corpus.places import NAME, PUBLIC_FILES, corpus_root, load_gold
 from mwzeval.errors import DataError
 from mwzeval.files.resources import embedded, public_files, state_of
 from tests.crosswoz.small_world import DEPENDENT, SINGLE, TABLES

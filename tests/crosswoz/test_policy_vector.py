@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mwzeval.crosswoz.acts import Act, parse_acts
-from mwzeval.crosswoz.database import Entity
+from mwzeval.crosswoz.corpus.acts import Act, parse_acts
+from mwzeval.crosswoz.corpus.database import Entity
 from mwzeval.crosswoz.policy_turns import PolicyTurn, policy_turns, round_trip
-from mwzeval.crosswoz.policy_vector import (
+from mwzeval.crosswoz.systems.policy_vector import (
     Vocabulary,
     delexicalized,
     lexicalized,

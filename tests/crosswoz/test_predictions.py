@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.baselines import gold_file
-from mwzeval.crosswoz.checking import Options
-from mwzeval.crosswoz.evaluation import evaluate, validate
 from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.predictions.checking import Options
+from mwzeval.crosswoz.scoring.baselines import gold_file
+from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.errors import InputError, Problem, UsageError
 from tests.crosswoz.small_world import small_gold
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.crosswoz.acts import Act, parse_acts
-from mwzeval.crosswoz.dialogues import Goal
-from mwzeval.crosswoz.rule_policy import RuleSystem, told
-from mwzeval.crosswoz.simulation import Setting
-from mwzeval.crosswoz.simulation_run import simulated_dialogues
-from mwzeval.crosswoz.success import judge
+from mwzeval.crosswoz.corpus.acts import Act, parse_acts
+from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.scoring.success import judge
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.run import simulated_dialogues
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem, told
 from tests.crosswoz.real_data import database
 from tests.crosswoz.world import DATABASE, IMPOSSIBLE, NEAR_AND_BY_METRO
 

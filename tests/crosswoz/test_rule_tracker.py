@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from mwzeval.crosswoz.acts import INFORM, SELECT, Act, parse_acts
-from mwzeval.crosswoz.dialogues import State, empty_state
-from mwzeval.crosswoz.names import HOTEL, RESTAURANT
-from mwzeval.crosswoz.rule_tracker import RuleTracker, current_domain
+from mwzeval.crosswoz.corpus.acts import INFORM, SELECT, Act, parse_acts
+from mwzeval.crosswoz.corpus.dialogues import State, empty_state
+from mwzeval.crosswoz.corpus.names import HOTEL, RESTAURANT
+from mwzeval.crosswoz.systems.rule_tracker import RuleTracker, current_domain
 from tests.crosswoz.real_data import figures, fold, vectors
 
 

@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.acts import Act, Acts
-from mwzeval.crosswoz.checking import Options
-from mwzeval.crosswoz.dialogues import goal_to_json
+from mwzeval.crosswoz.corpus.acts import Act, Acts
+from mwzeval.crosswoz.corpus.dialogues import goal_to_json
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, NOTHING
 from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.goal_generator import GoalGenerator
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.names import GOAL_TYPES, NAME, NOTHING
-from mwzeval.crosswoz.rule_policy import RuleSystem
-from mwzeval.crosswoz.simulated_evaluation import (
+from mwzeval.crosswoz.predictions.checking import Options
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.evaluation import (
     MACRO,
     NATURAL,
     EvaluatedSimulation,
     evaluate_simulation,
     validate_simulation,
 )
-from mwzeval.crosswoz.simulated_input import is_simulation
-from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.reading import is_simulation
 from mwzeval.crosswoz.simulation_log import dialogue_line, header_line
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
 from tests.crosswoz.real_data import database, fold
 from tests.crosswoz.small_world import small_gold

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.acts import Acts
-from mwzeval.crosswoz.database import Database
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.goal_generator import GoalGenerator, goal_type
-from mwzeval.crosswoz.names import GOAL_TYPES
-from mwzeval.crosswoz.rule_policy import RuleSystem
-from mwzeval.crosswoz.simulated_input import read_simulation
-from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.reading import read_simulation
+from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialogues
+from mwzeval.crosswoz.simulation.summary import Summary
 from mwzeval.crosswoz.simulation_log import read_log
-from mwzeval.crosswoz.simulation_run import GoalPlan, simulate, simulated_dialogues
-from mwzeval.crosswoz.simulation_summary import Summary
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import MwzevalError, UsageError
 from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO
 from tests.places import ROOT
@@ -94,9 +94,9 @@ def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path, cut: float) -> None
 
 KILLED = """
 import sys
-from mwzeval.crosswoz.rule_policy import RuleSystem
-from mwzeval.crosswoz.simulation import Setting
-from mwzeval.crosswoz.simulation_run import simulate
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.run import simulate
 from tests.crosswoz.world import DATABASE
 if __name__ == "__main__":
     simulate(Setting(DATABASE, RuleSystem), per_type=400, seed=5, processes=2, output=sys.argv[1])

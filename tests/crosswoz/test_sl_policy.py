@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.crosswoz.dialogues import Dialogue
-from mwzeval.crosswoz.policy_vector import Vocabulary, delexicalized, load_vocabulary
-from mwzeval.crosswoz.simulation import Setting
-from mwzeval.crosswoz.simulation_run import simulate
-from mwzeval.crosswoz.sl_policy import MakeSlSystem, SlPolicy, predicted_acts, shapes
-from mwzeval.crosswoz.sl_training import CHECKPOINT_FILE, Epoch, Settings, train_policy
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.run import simulate
+from mwzeval.crosswoz.systems.policy_vector import Vocabulary, delexicalized, load_vocabulary
+from mwzeval.crosswoz.systems.sl_policy import MakeSlSystem, SlPolicy, predicted_acts, shapes
+from mwzeval.crosswoz.systems.sl_training import CHECKPOINT_FILE, Epoch, Settings, train_policy
 from mwzeval.errors import InputError, UsageError
 from mwzeval.files.resources import DataRoot
 from mwzeval.files.tensor_files import read_arrays, write_arrays

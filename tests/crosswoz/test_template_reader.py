@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.crosswoz.template_reader import TemplateReader
+from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from tests.crosswoz.world import DATABASE
 
 USER = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.crosswoz.baselines import gold_file
-from mwzeval.crosswoz.checking import Options
-from mwzeval.crosswoz.evaluation import evaluate
 from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.predictions.checking import Options
+from mwzeval.crosswoz.scoring.baselines import gold_file
+from mwzeval.crosswoz.scoring.evaluation import evaluate
 from tests.crosswoz.real_data import figures, fold
 from tests.crosswoz.small_world import small_gold
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.acts import Act, Acts
-from mwzeval.crosswoz.baselines import gold_file
-from mwzeval.crosswoz.checking import Options
-from mwzeval.crosswoz.corpus import FOLDS
-from mwzeval.crosswoz.evaluation import evaluate, validate
+from mwzeval.crosswoz.corpus.acts import Act, Acts
+from mwzeval.crosswoz.corpus.folds import FOLDS
+from mwzeval.crosswoz.corpus.places import load_gold
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.places import load_gold
-from mwzeval.crosswoz.rule_policy import RuleSystem
-from mwzeval.crosswoz.simulated_evaluation import evaluate_simulation, validate_simulation
-from mwzeval.crosswoz.simulation import Setting
-from mwzeval.crosswoz.simulation_run import simulate
+from mwzeval.crosswoz.predictions.checking import Options
+from mwzeval.crosswoz.scoring.baselines import gold_file
+from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
+from mwzeval.crosswoz.simulation.run import simulate
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold

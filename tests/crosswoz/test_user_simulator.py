@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.acts import SYSTEM_INTENTS, Act, parse_acts
-from mwzeval.crosswoz.dialogues import goal_from_json, goal_to_json
+from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, parse_acts
+from mwzeval.crosswoz.corpus.dialogues import goal_from_json, goal_to_json
+from mwzeval.crosswoz.corpus.names import DOMAINS, NOTHING
 from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.names import DOMAINS, NOTHING
-from mwzeval.crosswoz.user_simulator import RuleSimulator
+from mwzeval.crosswoz.simulation.user import RuleSimulator
 from tests.crosswoz.real_data import figures, fold, vectors
 
 Item = TypeVar("Item")

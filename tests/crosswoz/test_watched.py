@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.acts import Act, Acts
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.goal_generator import GoalGenerator
-from mwzeval.crosswoz.rule_policy import RuleSystem
-from mwzeval.crosswoz.simulated import FINISHED, SYSTEM_FAILED, USER_FAILED
-from mwzeval.crosswoz.simulation import Setting
+from mwzeval.crosswoz.corpus.acts import Act, Acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.record import FINISHED, SYSTEM_FAILED, USER_FAILED
+from mwzeval.crosswoz.simulation.run import goal_of, simulate
+from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.simulation_log import read_log
-from mwzeval.crosswoz.simulation_run import goal_of, simulate
-from mwzeval.crosswoz.user_simulator import RuleSimulator
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.watched import WatchedSetting
 from mwzeval.errors import UsageError
 from tests.crosswoz.world import DATABASE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.dialogues import Goal, goal_from_json
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 
 ROWS: dict[str, list[list[Any]]] = {
     "景点": [

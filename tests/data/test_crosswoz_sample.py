@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.crosswoz.acts import SYSTEM_INTENTS, USER_INTENTS
-from mwzeval.crosswoz.corpus import SAMPLE, Fold, load_fold
-from mwzeval.crosswoz.database import Database
-from mwzeval.crosswoz.evaluation import evaluate
-from mwzeval.crosswoz.goal_generator import goal_type
-from mwzeval.crosswoz.names import GOAL_TYPES, HOTEL, METRO, NAME, NEARBY, VENUE_DOMAINS
-from mwzeval.crosswoz.places import corpus_root, load_gold
-from mwzeval.crosswoz.policy_vector import load_vocabulary
-from mwzeval.crosswoz.success import judge
+from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, USER_INTENTS
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, load_fold
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES, HOTEL, METRO, NAME, NEARBY, VENUE_DOMAINS
+from mwzeval.crosswoz.corpus.places import corpus_root, load_gold
+from mwzeval.crosswoz.scoring.evaluation import evaluate
+from mwzeval.crosswoz.scoring.success import judge
+from mwzeval.crosswoz.simulation.goals import goal_type
+from mwzeval.crosswoz.systems.policy_vector import load_vocabulary
 from tests.crosswoz import real_data
 from tests.places import ROOT
 

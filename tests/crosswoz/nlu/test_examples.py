@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.acts import Act, general
-from mwzeval.crosswoz.nlu.examples import (
+from mwzeval.crosswoz.corpus.acts import Act, general
+from mwzeval.crosswoz.corpus.normalization import comparable
+from mwzeval.crosswoz.systems.nlu.examples import (
     Labels,
     Utterance,
     class_weights,
@@ -16,7 +17,6 @@ from mwzeval.crosswoz.nlu.examples import (
     is_tagged,
     lowered,
 )
-from mwzeval.crosswoz.normalization import comparable
 from tests.crosswoz.real_data import fold
 
 

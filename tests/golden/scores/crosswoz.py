@@ -8,20 +8,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.crosswoz.baselines import rule_tracker_file, simulator_file
-from mwzeval.crosswoz.checking import Options
-from mwzeval.crosswoz.evaluation import evaluate
+from mwzeval.crosswoz.corpus.places import load_gold
 from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.participants import nlu_named, system_named
-from mwzeval.crosswoz.places import load_gold
-from mwzeval.crosswoz.policy_vector import delexicalized
-from mwzeval.crosswoz.predictions import META
-from mwzeval.crosswoz.simulated import as_acts
-from mwzeval.crosswoz.simulated_evaluation import evaluate_simulation
-from mwzeval.crosswoz.simulation import Setting
-from mwzeval.crosswoz.simulation_run import simulate
+from mwzeval.crosswoz.predictions.checking import Options
+from mwzeval.crosswoz.predictions.reading import META
+from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
+from mwzeval.crosswoz.scoring.baselines import rule_tracker_file, simulator_file
+from mwzeval.crosswoz.scoring.evaluation import evaluate
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
+from mwzeval.crosswoz.simulation.record import as_acts
+from mwzeval.crosswoz.simulation.registry import nlu_named, system_named
+from mwzeval.crosswoz.simulation.run import simulate
+from mwzeval.crosswoz.systems.policy_vector import delexicalized
 from mwzeval.crosswoz.template_files import TemplateNlg, load_templates
-from mwzeval.crosswoz.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
 from tests.golden.recorded import Cases, Groups, by_signature
 from tests.places import ROOT, read_json
 

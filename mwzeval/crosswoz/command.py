@@ -1,0 +1,194 @@
+"""CrossWOZ beyond scoring: its statistics, its rule systems, templates, policy and NLU.
+
+statistics      print what the paper's tables 6 and 7 have of a corpus
+simulate        let a user simulator talk to a system, and count how many dialogues finish
+policy          train the paper's policy, or let it speak on a fold
+nlu             train a tagger or fine-tune a BERT, or let one read a fold
+baseline        write predictions of RuleDST, of the user simulator, or of gold
+mine-templates  make template files in the public format from a corpus
+
+Scoring is `mwzeval evaluate --benchmark crosswoz`; validate, compare, explain, report likewise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.crosswoz import command_policy as crosswoz_policy
+from mwzeval.crosswoz import command_simulate as crosswoz_simulate
+from mwzeval.errors import printable
+from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.crosswoz.corpus.folds import Fold
+
+FOLDS = ("test", "val", "train")
+REVISIONS = ("release", "convlab2", "sample")
+TRAINED = ("epochs", "hidden", "learning_rate", "batch_size", "seed", "threads")
+BASELINES = ("rule-dst", "rule-dst-full", "simulator", "gold-nlu", "gold-dst", "gold-policy")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    statistics = actions.add_parser("statistics", help="tables 6 and 7 of a corpus")
+    _add_fold(statistics)
+    statistics.add_argument("--json", action="store_true", help="as JSON, unrounded")
+    crosswoz_simulate.add_arguments(
+        actions.add_parser("simulate", help="a user simulator talks to a system")
+    )
+    crosswoz_policy.add_arguments(actions.add_parser("policy", help="the paper's policy"))
+    _add_nlu(actions.add_parser("nlu", help="train or use an NLU"))
+    baseline = actions.add_parser("baseline", help="write predictions of a rule system or of gold")
+    baseline.add_argument("system", choices=BASELINES)
+    _add_fold(baseline)
+    baseline.add_argument("--seed", type=int, default=0, help="of simulator (default: %(default)s)")
+    baseline.add_argument("-o", "--output", required=True, metavar="FILE.json")
+    mine = actions.add_parser("mine-templates", help="template files from a corpus")
+    _add_fold(mine, "train")
+    mine.add_argument("-o", "--output", required=True, metavar="DIR", help="of the files")
+
+
+def _add_nlu(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="nlu_action", metavar="ACTION", required=True)
+    train = actions.add_parser("train", help="train; called again, it goes on where it was")
+    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
+    _add_fold(train, "train")
+    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the NLU")
+    train.add_argument(
+        "--bert", metavar="PATH", help="fine-tune this BERT (folder or name) instead of a tagger"
+    )
+    for name in TRAINED:
+        kind = float if name == "learning_rate" else int
+        train.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+    predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
+    predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
+    _add_fold(predict)
+    predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
+
+
+def _add_fold(parser: argparse.ArgumentParser, default: str = "test") -> None:
+    parser.add_argument("--fold", choices=FOLDS, default=default, help="default: %(default)s")
+    parser.add_argument("--revision", choices=REVISIONS, default=REVISIONS[0])
+    parser.add_argument("--data", metavar="DIR", help="in the public layout")
+    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; return 0."""
+    actions = {
+        "statistics": _statistics,
+        "simulate": crosswoz_simulate.run,
+        "policy": crosswoz_policy.run,
+        "nlu": _nlu,
+        "baseline": _baseline,
+        "mine-templates": _mine,
+    }
+    return actions[arguments.action](arguments)
+
+
+def _fold(arguments: argparse.Namespace) -> Fold:
+    from mwzeval.crosswoz.corpus.folds import load_fold
+    from mwzeval.crosswoz.corpus.places import corpus_root
+
+    root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
+    return load_fold(root, arguments.fold, arguments.revision)
+
+
+def _statistics(arguments: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from mwzeval.crosswoz.corpus.statistics import corpus_statistics, statistics_text
+
+    counted = corpus_statistics(_fold(arguments).dialogues.values())
+    if arguments.json:
+        from mwzeval.report.json import to_json
+
+        print(to_json({name: asdict(of) for name, of in counted.items()}), end="")
+    else:
+        print(statistics_text(counted))
+    return 0
+
+
+def _nlu(arguments: argparse.Namespace) -> int:
+    if arguments.nlu_action == "predict":
+        return _predict_nlu(arguments)
+    from dataclasses import replace
+
+    from mwzeval.crosswoz.systems.nlu.settings import NluSettings
+
+    chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    dialogues = list(_fold(arguments).dialogues.values())
+    print("epoch    loss")
+    if arguments.bert:
+        from mwzeval.crosswoz.systems.nlu.bert import BERT_SETTINGS, train_bert
+
+        settings = replace(BERT_SETTINGS, **given)
+        train_bert(dialogues, arguments.bert, arguments.output, settings, _show)
+    else:
+        from mwzeval.crosswoz.systems.nlu.training import train_tagger
+
+        train_tagger(dialogues, arguments.output, NluSettings(**given), _show)
+    tell(f"wrote {arguments.output}")
+    return 0
+
+
+def _show(epoch: int, loss: float) -> None:
+    print(f"{epoch:5} {loss:7.4f}", flush=True)
+
+
+def _predict_nlu(arguments: argparse.Namespace) -> int:
+    from mwzeval.crosswoz.systems.nlu.bert import load_bert
+    from mwzeval.crosswoz.systems.nlu.model import load_tagger
+
+    is_bert = Path(arguments.model, "config.json").is_file()
+    nlu = (load_bert if is_bert else load_tagger)(arguments.model)
+    fold = _fold(arguments)
+    meta = {
+        "dataset": "crosswoz",
+        "revision": arguments.revision,
+        "split": arguments.fold,
+        "track": "nlu",
+        "system": str(arguments.model),
+    }
+    _write(arguments, {"_meta": meta, **nlu.predictions(fold.dialogues.values())})
+    return 0
+
+
+def _baseline(arguments: argparse.Namespace) -> int:
+    from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE, TRACKS
+    from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
+
+    fold, name = _fold(arguments), arguments.system
+    if name.startswith("rule-dst"):
+        conditioning = GOLD_PREVIOUS_STATE if name == "rule-dst" else GOLD_ACTS
+        _write(arguments, rule_tracker_file(fold, conditioning))
+    elif name == "simulator":
+        _write(arguments, simulator_file(fold, arguments.seed))
+    else:
+        track = TRACKS[name.removeprefix("gold-")]
+        meta = {"conditioning": GOLD_PREVIOUS_STATE} if track.name == "dst" else {}
+        fields = (*track.required, *track.any_of[:1], *track.optional)
+        _write(arguments, gold_file(fold, track.name, fields, **meta))
+    return 0
+
+
+def _mine(arguments: argparse.Namespace) -> int:
+    from mwzeval.crosswoz.template_files import write_templates
+    from mwzeval.crosswoz.template_mining import mine_templates
+
+    mined = mine_templates(_fold(arguments).dialogues.values())
+    for path in write_templates(arguments.output, "auto", mined):
+        print(printable(str(path)))
+    return 0
+
+
+def _write(arguments: argparse.Namespace, plain: Any) -> None:
+    from mwzeval.files.json_files import write_atomically
+
+    write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
+    tell(f"wrote {arguments.output}")

@@ -1,0 +1,1 @@
+"""The corpus: names, acts, dialogues, database, ontology."""

@@ -1,0 +1,250 @@
+"""The venue database, in memory: which venues satisfy a state?
+
+As in the MultiWOZ database an answer is a conjunction of bit sets, one per constraint; bit i stands
+for the i-th venue of the file. Distinct texts and numbers are indexed once, a constraint is looked
+up there and remembered. Nothing leaks from one query into the next.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, compress
+from typing import Any, NamedTuple
+
+from mwzeval.crosswoz.constraints import PRICE_SLOTS, price_bounds, rating_bounds
+from mwzeval.crosswoz.corpus.names import (
+    CAR_PLATE,
+    CAR_TYPE,
+    DEPARTURE,
+    DEPARTURE_STATION,
+    DESTINATION,
+    DESTINATION_STATION,
+    DISHES,
+    METRO,
+    NAME,
+    NEARBY,
+    RATING,
+    SERVICES,
+    STATE_SLOTS,
+    STATION,
+    TAXI,
+    VENUE_DOMAINS,
+)
+
+Record = Mapping[str, Any]
+BETWEEN_TEXTS = "\0"
+REMEMBERED = 2**14
+"""Answers kept before the oldest is forgotten: bounds memory on hostile input."""
+SEVERAL_ITEMS = frozenset({DISHES, SERVICES})
+"""Slots whose value asks for several items, with blanks between."""
+ITEM_LISTS = frozenset({DISHES, SERVICES, *NEARBY.values()})
+DEPARTURE_MARK, DESTINATION_MARK = "(起点)", "(终点)"
+STATION_OF_END = {DEPARTURE_STATION: DEPARTURE, DESTINATION_STATION: DESTINATION}
+"""The slot with a station → the slot with the end of the trip that it is near."""
+TAXI_RECORD = {CAR_TYPE: "#CX", CAR_PLATE: "#CP"}
+"""What every taxi is: placeholders, which gold system acts hold as well."""
+
+
+_AS_TRUTH = bytes.maketrans(b"01", b"\0\1")
+
+
+class Entity(NamedTuple):
+    """A venue, a metro stop of a trip or a taxi: its name and what the database has of it."""
+
+    name: str
+    record: Record
+
+
+class _Texts:
+    """An index of texts: which rows have a text that contains a piece?
+
+    All distinct texts stand in one, which is searched as a whole: a piece is found in thousands of
+    texts at the speed of one search.
+    """
+
+    def __init__(self, texts_of_rows: Iterable[Iterable[str]]) -> None:
+        rows_of: dict[str, int] = {}
+        for index, texts in enumerate(texts_of_rows):
+            for text in texts:
+                rows_of[text] = rows_of.get(text, 0) | 1 << index
+        self._texts = tuple(rows_of)
+        self._rows = tuple(rows_of.values())
+        self._joined = BETWEEN_TEXTS.join(self._texts)
+        lengths = (len(text) + len(BETWEEN_TEXTS) for text in self._texts)
+        # Where the text after each begins.
+        self._ends = tuple(accumulate(lengths))
+
+    def containing(self, piece: str) -> int:
+        rows = 0
+        for index in self._indices(piece):
+            rows |= self._rows[index]
+        return rows
+
+    def first_containing(self, piece: str) -> str | None:
+        return next((self._texts[index] for index in self._indices(piece)), None)
+
+    def _indices(self, piece: str) -> Iterator[int]:
+        if BETWEEN_TEXTS in piece or not piece:
+            # Neither can be told from where two texts meet.
+            yield from (i for i, text in enumerate(self._texts) if piece in text)
+            return
+        place = self._joined.find(piece)
+        while place >= 0:
+            index = bisect_right(self._ends, place)
+            yield index
+            place = self._joined.find(piece, self._ends[index])
+
+
+class _Numbers:
+    """An index of numbers: which rows have one within bounds? A row without number never has."""
+
+    def __init__(self, numbers: Iterable[float | None]) -> None:
+        rows_of: dict[float, int] = {}
+        for index, number in enumerate(numbers):
+            if number is not None:
+                rows_of[number] = rows_of.get(number, 0) | 1 << index
+        self._numbers = sorted(rows_of)
+        self._rows = [rows_of[number] for number in self._numbers]
+
+    def within(self, low: float, high: float) -> int:
+        rows = 0
+        for of_number in self._rows[
+            bisect_left(self._numbers, low) : bisect_right(self._numbers, high)
+        ]:
+            rows |= of_number
+        return rows
+
+
+class _Venues:
+    """The venues of one domain."""
+
+    def __init__(self, domain: str, entities: Sequence[Entity]) -> None:
+        self.entities = tuple(entities)
+        self._everything = (1 << len(entities)) - 1
+        self._numbers = {
+            slot: _Numbers(entity.record.get(slot) for entity in entities)
+            for slot in STATE_SLOTS[domain]
+            if slot == RATING or slot in PRICE_SLOTS
+        }
+        self._texts = {
+            slot: _Texts(_texts(slot, entity) for entity in entities)
+            for slot in STATE_SLOTS[domain]
+            if slot not in self._numbers
+        }
+        self._satisfying = lru_cache(REMEMBERED)(self._look_up)
+
+    def find(self, constraints: Mapping[str, str]) -> tuple[Entity, ...]:
+        rows = self._everything
+        if name := constraints.get(NAME):
+            rows = self._satisfying(NAME, name)
+        else:
+            for slot, value in constraints.items():
+                if value and (slot in self._texts or slot in self._numbers):
+                    rows &= self._satisfying(slot, value)
+        if rows == self._everything:
+            return self.entities
+        # The digits of the number, lowest first, choose the entities.
+        digits = f"{rows:b}"[::-1].encode().translate(_AS_TRUTH)
+        return tuple(compress(self.entities, digits))
+
+    def _look_up(self, slot: str, value: str) -> int:
+        if slot in self._numbers:
+            bounds = rating_bounds(value) if slot == RATING else price_bounds(slot, value)
+            return self._everything if bounds is None else self._numbers[slot].within(*bounds)
+        if slot not in SEVERAL_ITEMS:
+            return self._texts[slot].containing(value)
+        rows = self._everything
+        for item in value.split():
+            rows &= self._texts[slot].containing(item)
+        return rows
+
+
+def _texts(slot: str, entity: Entity) -> Iterable[str]:
+    value = entity.name if slot == NAME else entity.record.get(slot)
+    if value is None:
+        return ()
+    # Two "services" of a hotel of the release are nothing but blanks.
+    return [item for item in value if item.strip()] if slot in ITEM_LISTS else [str(value)]
+
+
+class Database:
+    """All venues and metro stations; answers queries in the order of the files.
+
+    `tables` are the files' lists of [name, record] by domain; taxis need none.
+    """
+
+    def __init__(self, tables: Mapping[str, Sequence[Sequence[Any]]]) -> None:
+        entities = {
+            domain: [Entity(name, record) for name, record in rows]
+            for domain, rows in tables.items()
+        }
+        self._venues = {domain: _Venues(domain, entities[domain]) for domain in VENUE_DOMAINS}
+        self._by_name = {
+            domain: {entity.name: entity for entity in entities[domain]} for domain in VENUE_DOMAINS
+        }
+        self._stations = entities[METRO]
+        self._station_of = dict(reversed(self._stations))  # of equal names the first counts
+        self._places = _Texts([name] for name, _ in self._stations)
+        self._stop = lru_cache(REMEMBERED)(self._first_stop)
+        self._answer = lru_cache(REMEMBERED)(self._query)
+
+    def query(self, domain: str | None, constraints: Mapping[str, str]) -> tuple[Entity, ...]:
+        """Return what satisfies all constraints of a domain, in the order of the files.
+
+        Without a domain there is nothing. An empty value does not constrain; a name overrides all
+        other constraints and matches every venue whose name contains it. A metro or taxi trip
+        needs both ends.
+        """
+        if domain is None:
+            return ()
+        return self._answer(domain, *constraints.items())
+
+    def entities(self, domain: str) -> tuple[Entity, ...]:
+        """Return all venues of a domain."""
+        return self._venues[domain].entities
+
+    def named(self, domain: str, name: str) -> Entity | None:
+        """Return the venue of exactly this name, None when the database has none."""
+        return self._by_name.get(domain, {}).get(name)
+
+    def trip_facts(self, domain: str, ends: Mapping[str, str]) -> dict[str, Any]:
+        """Return what can be asked about a metro or taxi trip, by slot.
+
+        A station is None where the database knows none, or an end has no name.
+        """
+        if domain == TAXI:
+            return dict(TAXI_RECORD)
+        facts: dict[str, Any] = {}
+        for slot, end in STATION_OF_END.items():
+            stop = self._stop(DEPARTURE_MARK, ends[end]) if ends.get(end) else None
+            facts[slot] = None if stop is None else stop.record.get(STATION)
+        return facts
+
+    def _query(self, domain: str, *constraints: tuple[str, str]) -> tuple[Entity, ...]:
+        asked = dict(constraints)
+        if domain in self._venues:
+            return self._venues[domain].find(asked)
+        departure, destination = asked.get(DEPARTURE), asked.get(DESTINATION)
+        if not departure or not destination:
+            return ()
+        if domain == TAXI:
+            return (Entity(f"出租 ({departure} - {destination})", TAXI_RECORD),)
+        stops = (
+            self._stop(DEPARTURE_MARK, departure),
+            self._stop(DESTINATION_MARK, destination),
+        )
+        return tuple(stop for stop in stops if stop is not None)
+
+    def _first_stop(self, mark: str, place: str) -> Entity | None:
+        name = self._places.first_containing(place)
+        return None if name is None else Entity(f"{mark} {name}", self._station_of[name])
+
+    def __getstate__(self) -> dict[str, Any]:
+        tables = {domain: of.entities for domain, of in self._venues.items()}
+        return {"tables": {**tables, METRO: self._stations}}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        # What is remembered is not sent to other processes.
+        self.__init__(state["tables"])  # type: ignore[misc]

@@ -1,0 +1,271 @@
+"""Typed CrossWOZ dialogues: goals, exchanges, states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
+from mwzeval.crosswoz.corpus.file_shapes import ShapeError, is_texts
+from mwzeval.crosswoz.corpus.names import CODE_OF_GOAL_TYPE, STATE_SLOTS
+from mwzeval.crosswoz.findings import found
+from mwzeval.errors import shorten
+
+SELECTED = "selectedResults"
+LINE = (
+    "a line [sub-goal, domain, slot, value, expressed]: a number, two texts, a text or a list of "
+    "texts, true or false"
+)
+Kind = TypeVar("Kind")
+Turn = TypeVar("Turn")
+State = dict[str, dict[str, str]]
+"""Domain → slot → value, "" where nothing is asked; several items are joined by one space."""
+Selected = Mapping[str, tuple[str, ...]]
+"""Domain → the names that the system has chosen among the results of its query."""
+
+
+class SemanticTuple(NamedTuple):
+    """A line of a user's goal or state: what is wanted or asked for in one sub-goal.
+
+    `value` is "" or () for a request that is not answered yet; `expressed` says that the user has
+    chosen it for expression, in this turn or before.
+    """
+
+    subgoal: int
+    domain: str
+    slot: str
+    value: str | tuple[str, ...]
+    expressed: bool
+
+    @property
+    def refers(self) -> bool:
+        """Whether the value still stands for something chosen elsewhere (`出现在id=1的周边…`)."""
+        return isinstance(self.value, str) and "id" in self.value
+
+    @property
+    def done(self) -> bool:
+        """Whether it has been expressed and is answered."""
+        value = self.value
+        return self.expressed and bool(value) and not (isinstance(value, str) and "id" in value)
+
+    def with_value(self, value: str | tuple[str, ...], *, expressed: bool = True) -> SemanticTuple:
+        """Return the same line with another value."""
+        return self._replace(value=value, expressed=expressed)
+
+
+Goal = tuple[SemanticTuple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn:
+    """What the user says, and the user's state after it."""
+
+    utterance: str
+    acts: Acts
+    state: Goal
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTurn:
+    """What the system says; its state at the first query of the turn and at the last.
+
+    `first_query` holds the user's constraints (`sys_state_init`, the target of state tracking),
+    `last_query` may be relaxed (`sys_state`, from which the next turn starts); `first_selected` and
+    `last_selected` are the names chosen from their results.
+    """
+
+    utterance: str
+    acts: Acts
+    first_query: State
+    last_query: State
+    first_selected: Selected
+    last_selected: Selected
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A user turn and the system turn that answers it."""
+
+    user: UserTurn
+    system: SystemTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A dialogue; `goal_type` is the paper's code (S, M, M+T, CM, CM+T)."""
+
+    name: str
+    goal_type: str
+    goal: Goal
+    final_goal: Goal
+    task_description: tuple[str, ...]
+    exchanges: tuple[Exchange, ...]
+
+
+def empty_state() -> State:
+    """Return a state in which nothing is asked: all 26 slots are ""."""
+    return {domain: dict.fromkeys(slots, "") for domain, slots in STATE_SLOTS.items()}
+
+
+def dialogue_from_json(name: str, plain: Any) -> Dialogue:
+    """Return a dialogue of the public files.
+
+    Raises `ShapeError` with the place of what is missing, or is not as it should be.
+    """
+    kind = field(plain, "type", str, "text")
+    if kind not in CODE_OF_GOAL_TYPE:
+        known = ", ".join(CODE_OF_GOAL_TYPE)
+        raise ShapeError(f'type: unknown type "{shorten(kind)}" (known: {known})')
+    messages = field(plain, "messages", list, "a list of turns")
+    if not messages or len(messages) % 2:
+        raise ShapeError("messages: user and system must alternate, the user first")
+    description = plain.get("task description", [])
+    if not is_texts(description):
+        raise ShapeError(f"task description: expected a list of texts, {found(description)}")
+    dialogue = Dialogue(
+        name=name,
+        goal_type=CODE_OF_GOAL_TYPE[kind],
+        goal=_goal(plain, "goal"),
+        final_goal=_goal(plain, "final_goal"),
+        task_description=tuple(description),
+        exchanges=tuple(
+            Exchange(_turn(_user_turn, messages, first), _turn(_system_turn, messages, first + 1))
+            for first in range(0, len(messages), 2)
+        ),
+    )
+    _check_goals(dialogue)
+    return dialogue
+
+
+def _check_goals(dialogue: Dialogue) -> None:
+    """Check that the user's state and the final goal have the lines of the goal, in its order."""
+    lines = [line[:3] for line in dialogue.goal]
+    if [line[:3] for line in dialogue.final_goal] != lines:
+        raise ShapeError("final_goal: expected the lines of the goal, in its order")
+    for number, exchange in enumerate(dialogue.exchanges):
+        if [line[:3] for line in exchange.user.state] != lines:
+            place = f"turn {2 * number}, user_state"
+            raise ShapeError(f"{place}: expected the lines of the goal, in its order")
+
+
+def goal_from_json(plain: Any) -> Goal:
+    """Return a goal or user state from its five-part lists.
+
+    Raises `ShapeError` when it is none.
+    """
+    if not isinstance(plain, list):
+        raise ShapeError(f"expected a list of five-part lists, {found(plain)}")
+    return tuple(_line(line) for line in plain)
+
+
+def goal_to_json(goal: Goal) -> list[list[Any]]:
+    """Return the five-part lists of the public files."""
+    return [[*line[:3], _plain_value(line.value), line.expressed] for line in goal]
+
+
+def goal_line(raw: Any) -> SemanticTuple | None:
+    """Return a line of a goal or user state, None when it is none."""
+    if not isinstance(raw, list | tuple) or len(raw) != 5:
+        return None
+    subgoal, domain, slot, value, expressed = raw
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        value = tuple(value)
+    elif not isinstance(value, str):
+        return None
+    if not (isinstance(domain, str) and isinstance(slot, str) and isinstance(expressed, bool)):
+        return None
+    if not isinstance(subgoal, int) or isinstance(subgoal, bool):
+        return None
+    return SemanticTuple(subgoal, domain, slot, value, expressed)
+
+
+def _line(raw: Any) -> SemanticTuple:
+    line = goal_line(raw)
+    if line is None:
+        raise ShapeError(f"expected {LINE}, found {shorten(str(raw))}")
+    if line.domain not in STATE_SLOTS:
+        known = ", ".join(STATE_SLOTS)
+        raise ShapeError(f'unknown domain "{shorten(line.domain)}" (known: {known})')
+    return line
+
+
+def _plain_value(value: str | tuple[str, ...]) -> str | list[str]:
+    return value if isinstance(value, str) else list(value)
+
+
+def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
+    """Return the value of a key of an object of a file. Raises `ShapeError` for another kind."""
+    if not isinstance(plain, dict):
+        raise ShapeError(f"expected an object, {found(plain)}")
+    if key not in plain:
+        raise ShapeError(f"{key}: it is missing")
+    value = plain[key]
+    if not isinstance(value, kind):
+        raise ShapeError(f"{key}: expected {expected}, {found(value)}")
+    return value
+
+
+def _turn(read: Callable[[Any], Turn], messages: Sequence[Any], number: int) -> Turn:
+    try:
+        return read(messages[number])
+    except ValueError as error:
+        raise ShapeError(f"turn {number}, {error}") from None
+
+
+def _goal(plain: Any, key: str) -> Goal:
+    raw = field(plain, key, list, "a list of lines")
+    try:
+        return goal_from_json(raw)
+    except ValueError as error:
+        raise ShapeError(f"{key}: {error}") from None
+
+
+def _acts(plain: Any) -> Acts:
+    raw = field(plain, "dialog_act", list, "a list of acts")
+    try:
+        return parse_acts(raw)
+    except ValueError as error:
+        raise ShapeError(f"dialog_act: {error}") from None
+
+
+def _check_role(plain: Any, role: str) -> None:
+    if (said := field(plain, "role", str, "text")) != role:
+        raise ShapeError(f'role: expected "{role}", found "{shorten(said)}"')
+
+
+def _user_turn(plain: Any) -> UserTurn:
+    _check_role(plain, "usr")
+    return UserTurn(field(plain, "content", str, "text"), _acts(plain), _goal(plain, "user_state"))
+
+
+def _system_turn(plain: Any) -> SystemTurn:
+    _check_role(plain, "sys")
+    first, first_selected = _state(plain, "sys_state_init")
+    last, last_selected = _state(plain, "sys_state")
+    return SystemTurn(
+        utterance=field(plain, "content", str, "text"),
+        acts=_acts(plain),
+        first_query=first,
+        last_query=last,
+        first_selected=first_selected,
+        last_selected=last_selected,
+    )
+
+
+def _state(plain: Any, key: str) -> tuple[State, Selected]:
+    of_domains = field(plain, key, dict, "an object of domains")
+    state, selected = {}, {}
+    for domain, slots in STATE_SLOTS.items():
+        try:
+            given = field(of_domains, domain, dict, "an object of slots")
+            state[domain] = {slot: field(given, slot, str, "text") for slot in slots}
+        except ValueError as error:
+            raise ShapeError(f"{key}, {domain}, {error}") from None
+        names = given.get(SELECTED, [])
+        if not is_texts(names):
+            raise ShapeError(
+                f"{key}, {domain}, {SELECTED}: expected a list of names, {found(names)}"
+            )
+        selected[domain] = tuple(names)
+    return state, selected

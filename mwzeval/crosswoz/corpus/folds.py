@@ -1,0 +1,165 @@
+"""The corpus files: two revisions, their folds and their databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, dialogue_from_json
+from mwzeval.crosswoz.corpus.file_shapes import Table, checked_acts, checked_rows
+from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, METRO, RESTAURANT
+from mwzeval.crosswoz.text_files import chinese_data
+from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
+from mwzeval.files.derived import combined_fingerprint
+from mwzeval.files.json_files import data_bytes
+from mwzeval.files.resources import DataRoot
+
+FOLDS = ("test", "val", "train")
+TABLES = {
+    ATTRACTION: "attraction",
+    RESTAURANT: "restaurant",
+    HOTEL: "hotel",
+    METRO: "metro",
+}
+RELEASE, CONVLAB2, SAMPLE = "release", "convlab2", "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """Where a revision lies in a data root: alternatives, the first that is there counts.
+
+    `{fold}` and `{table}` stand for the fold and the database table.
+    """
+
+    dialogues: tuple[str, ...]
+    tables: tuple[str, ...]
+
+
+_RELEASE_TABLES = ("crosswoz/database/{table}_db.json", "database/{table}_db.json")
+REVISIONS = {
+    RELEASE: Revision(
+        ("crosswoz/{fold}.json.zip", "crosswoz/{fold}.json", "{fold}.json.zip", "{fold}.json"),
+        _RELEASE_TABLES,
+    ),
+    CONVLAB2: Revision(
+        ("convlab2_revision/{fold}.json.zip", "convlab2_revision/{fold}.json"),
+        (
+            "convlab2_revision/database/{table}_db.json",
+            "convlab2_revision/{table}_db.json",
+            *_RELEASE_TABLES,
+        ),
+    ),
+    SAMPLE: Revision(("{fold}.json",), ("database/{table}_db.json",)),
+}
+"""`release` reproduces the paper; `convlab2` is corrected, and recommended for new work."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """One fold of a revision, with its database's tables as they stand in the files.
+
+    `checksum` are 8 hexadecimal digits over all files that it comes from.
+    """
+
+    revision: str
+    name: str
+    checksum: str
+    dialogues: Mapping[str, Dialogue]
+    tables: Mapping[str, Table]
+
+
+def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fold:
+    """Return a fold, typed.
+
+    Raises `UsageError` for an unknown fold or revision, `DataError` when files are missing or not
+    what they should be.
+    """
+    _check("revision", revision, tuple(REVISIONS))
+    _check("fold", fold, FOLDS)
+    places = REVISIONS[revision].dialogues
+    dialogues = root.require(*(place.format(fold=fold) for place in places))
+    tables = _table_files(root, revision)
+    return Fold(
+        revision=revision,
+        name=fold,
+        checksum=_checksum(root, [dialogues, *tables.values()]),
+        dialogues=read_dialogues(dialogues),
+        tables={domain: _read_table(path) for domain, path in tables.items()},
+    )
+
+
+def load_database(root: DataRoot, revision: str = RELEASE) -> tuple[Database, str]:
+    """Return the database of a revision, and 8 hexadecimal digits over its files.
+
+    Raises `UsageError` for an unknown revision, `DataError` when files are missing or not what they
+    should be.
+    """
+    _check("revision", revision, tuple(REVISIONS))
+    tables = _table_files(root, revision)
+    database = Database({domain: _read_table(path) for domain, path in tables.items()})
+    return database, _checksum(root, tables.values())
+
+
+def _table_files(root: DataRoot, revision: str) -> dict[str, Path]:
+    places = REVISIONS[revision].tables
+    return {
+        domain: root.require(*(place.format(table=table) for place in places))
+        for domain, table in TABLES.items()
+    }
+
+
+def _checksum(root: DataRoot, paths: Iterable[Path]) -> str:
+    files = {str(path.relative_to(root.path)): path for path in paths}
+    return combined_fingerprint(files)[:8]
+
+
+def read_dialogues(path: Path) -> dict[str, Dialogue]:
+    """Return the dialogues of a `.json` or `.json.zip` file, in its order. Raises `DataError`."""
+    plain = _read_json(path)
+    if not isinstance(plain, dict) or not plain:
+        raise DataError(f"{path}: expected an object of dialogues")
+    return {name: _dialogue(path, name, dialogue) for name, dialogue in plain.items()}
+
+
+def _dialogue(path: Path, name: str, plain: Any) -> Dialogue:
+    try:
+        return dialogue_from_json(name, plain)
+    except ValueError as error:
+        raise DataError(f'{path}: dialogue "{shorten(name)}": {error}') from None
+
+
+def _read_table(path: Path) -> Table:
+    plain = _read_json(path)
+    try:
+        return checked_rows(plain)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def read_vocabulary(path: Path) -> tuple[str, ...]:
+    """Return the de-lexicalised acts of a vocabulary. Raises `DataError`."""
+    plain = _read_json(path)
+    try:
+        return checked_acts(plain)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def dialogue_ids(path: Path) -> frozenset[str]:
+    """Return the ids of the dialogues of a file, which are not looked at. Raises `DataError`."""
+    plain = _read_json(path)
+    return frozenset(plain if isinstance(plain, dict) else ())
+
+
+def _read_json(path: Path) -> Any:
+    return chinese_data(data_bytes(path), path)
+
+
+def _check(what: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise UsageError(
+            f'unknown {what} "{name}"{did_you_mean(name, known)} (known: {", ".join(known)})'
+        )

@@ -1,0 +1,133 @@
+"""Which intents, domains and slots there are, as far as a prediction may use them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+from mwzeval.crosswoz.corpus.acts import (
+    GENERAL,
+    INFORM,
+    INTENTS,
+    NO_OFFER,
+    NONE,
+    RECOMMEND,
+    REQUEST,
+    SELECT,
+    SERVICE_PREFIX,
+    SYSTEM_GENERAL,
+    SYSTEM_INTENTS,
+    USER_GENERAL,
+    USER_INTENTS,
+    Act,
+    parse_act,
+)
+from mwzeval.crosswoz.corpus.names import (
+    ADDRESS,
+    ATTRACTION,
+    CAR_PLATE,
+    CAR_TYPE,
+    DEPARTURE_STATION,
+    DESTINATION_STATION,
+    DOMAINS,
+    HOTEL,
+    METRO,
+    NAME,
+    OPEN_HOURS,
+    PHONE,
+    RESTAURANT,
+    SERVICES,
+    SOURCE_DOMAIN,
+    STATE_SLOTS,
+    TAXI,
+    VENUE_DOMAINS,
+)
+from mwzeval.errors import did_you_mean, shorten
+
+NOT_AN_ACT = "not-an-act"
+TOLD = {
+    ATTRACTION: (ADDRESS, PHONE),
+    RESTAURANT: (ADDRESS, PHONE, OPEN_HOURS),
+    HOTEL: (ADDRESS, PHONE),
+    METRO: (DEPARTURE_STATION, DESTINATION_STATION),
+    TAXI: (CAR_TYPE, CAR_PLATE),
+}
+"""Domain → slots that can be asked for and told, but are no part of a system state."""
+ACT_SLOTS = {domain: (*slots, *TOLD[domain]) for domain, slots in STATE_SLOTS.items()}
+"""Domain → slots that acts may have; a hotel's service X is one of its own, `酒店设施-X`."""
+SIDES = {
+    "user": (USER_INTENTS, USER_GENERAL),
+    "system": (SYSTEM_INTENTS, SYSTEM_GENERAL),
+}
+"""Side → its intents, and the kinds of its General acts."""
+
+
+@lru_cache(2**14)
+def wrong_in(side: str, intent: str, domain: str, slot: str) -> tuple[str, str] | None:
+    """Return the kind of a mistake and a sentence about it; None when an act is possible.
+
+    An intent of the other side is possible, too: models that tag both sides mix them up.
+    """
+    if intent not in INTENTS:
+        of_side, _ = SIDES[side]
+        return _unknown("intent", intent, (*of_side, *INTENTS))
+    if intent == GENERAL:
+        kinds = dict.fromkeys((*USER_GENERAL, *SYSTEM_GENERAL))
+        return None if domain in kinds else _unknown("kind of General act", domain, kinds)
+    if domain not in DOMAINS:
+        return _unknown("domain", domain, DOMAINS)
+    known = slots_of(intent, domain)
+    if slot in known or (slot.startswith(SERVICE_PREFIX) and intent in (INFORM, REQUEST)):
+        if slot.startswith(SERVICE_PREFIX) and domain != HOTEL:
+            return "unknown-slot", f'only {HOTEL} has services, not {domain} ("{shorten(slot)}")'
+        return None
+    return _unknown("slot", slot, known, f' of {intent} in domain "{domain}"')
+
+
+def slots_of(intent: str, domain: str) -> Collection[str]:
+    """Return the slots that acts of an intent may have in a domain, without services."""
+    if intent == SELECT:
+        return (SOURCE_DOMAIN,) if domain in VENUE_DOMAINS else ()
+    if intent == RECOMMEND:
+        return (NAME,) if domain in VENUE_DOMAINS else ()
+    if intent == NO_OFFER:
+        return (NONE,)
+    return tuple(slot for slot in ACT_SLOTS[domain] if slot != SERVICES)
+
+
+def mistakes_in(side: str, raw: object) -> Iterator[tuple[str, str]]:
+    """Yield the kind of every mistake in plain acts, and a sentence about it."""
+    if not isinstance(raw, list | tuple):
+        yield NOT_AN_ACT, "acts are not a list"
+        return
+    for item in raw:
+        try:
+            act = parse_act(item)
+        except ValueError as error:
+            yield NOT_AN_ACT, str(error)
+            continue
+        mistake = wrong_in(side, act.intent, act.domain, act.slot)
+        if mistake is not None:
+            yield mistake
+
+
+def wrong_slot(domain: str, slot: str | None = None) -> tuple[str, str] | None:
+    """Return what is wrong with a domain or slot of a state, as `wrong_in` does."""
+    if domain not in STATE_SLOTS:
+        return _unknown("domain", domain, STATE_SLOTS)
+    if slot is None or slot in STATE_SLOTS[domain]:
+        return None
+    return _unknown("slot", slot, STATE_SLOTS[domain], f' of a state in domain "{domain}"')
+
+
+def parts_of(act: Act) -> tuple[str, ...]:
+    """Return the intent and domain that an act counts for; General stands for both."""
+    return (GENERAL,) if act.intent == GENERAL else (act.intent, act.domain)
+
+
+def _unknown(what: str, name: str, known: Collection[str], where: str = "") -> tuple[str, str]:
+    code = "unknown-" + what.split(" ")[-1 if what == "slot" else 0]
+    listed = ", ".join(dict.fromkeys(known))
+    hint = did_you_mean(name, known)
+    message = f'unknown {what} "{shorten(name)}"{where}{hint} (known: {listed})'
+    return code, message

@@ -1,0 +1,152 @@
+"""Can these predictions be scored, and for what? Everything that keeps them from it, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mwzeval.crosswoz.corpus.dialogues import State
+from mwzeval.crosswoz.findings import Findings
+from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.predictions.coverage import check_all
+from mwzeval.crosswoz.predictions.reading import Predictions, check_predictions, read_predictions
+from mwzeval.crosswoz.predictions.spelling import note_spelling
+from mwzeval.crosswoz.predictions.tracks import (
+    GOLD_PREVIOUS_STATE,
+    TRACKS,
+    Track,
+    check_conditioning,
+    track_named,
+    unknown_conditioning,
+)
+from mwzeval.crosswoz.scoring.scored_tracks import AnyScores, scores_of
+from mwzeval.crosswoz.services import check_services
+from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.scores.measure import no_garbage_collection
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How predictions are checked and scored.
+
+    `tracks` and `conditioning` take the place of what the file says of itself. With `lenient`,
+    intents, domains and slots that do not exist count as wrong; otherwise they are errors.
+    `allow_partial` scores predictions that lack dialogues of the fold, and simulations that were
+    cut short. With `strict` every warning is an error. Raises `UsageError`.
+    """
+
+    tracks: tuple[str, ...] = ()
+    conditioning: str | None = None
+    lenient: bool = False
+    allow_partial: bool = False
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if self.strict and self.lenient:
+            raise UsageError("what is scored leniently gets warnings, and strictly none: choose")
+        for name in self.tracks:
+            track_named(name)
+        if self.conditioning is not None:
+            check_conditioning(self.conditioning)
+
+
+DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """Predictions that can be scored: in which tracks, and by what."""
+
+    gold: Gold
+    predictions: Predictions
+    tracks: tuple[Track, ...]
+    scores: tuple[AnyScores, ...]
+    conditioning: str | None
+    warnings: tuple[Problem, ...]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The dialogues that are scored, in the order of the fold."""
+        there = self.predictions.dialogues
+        return tuple(name for name in self.gold.fold.dialogues if name in there)
+
+
+def check(predictions: Any, gold: Gold, options: Options, findings: Findings) -> Checked | None:
+    """Return predictions (a file's name, or its content) that can be scored, None if they cannot.
+
+    Problems go to `findings`. Raises `InputError` when a file cannot be read at all.
+    """
+    if isinstance(predictions, str | Path):
+        predictions = read_predictions(predictions)
+    with no_garbage_collection():
+        typed = check_predictions(predictions, findings)
+        if not typed.dialogues:
+            return None
+        tracks = _tracks(typed, options, findings)
+        conditioning = _conditioning(typed, options, findings)
+        check_all(
+            typed,
+            gold.fold,
+            tracks,
+            findings,
+            conditioning=conditioning,
+            allow_partial=options.allow_partial,
+            other_folds=gold.other_folds,
+        )
+        if findings.errors:
+            return None
+        check_services(typed, gold, findings)
+        if findings.errors:
+            return None
+        _note_empty(typed, findings)
+        note_spelling(typed, gold.fold, tracks, findings)
+    scores = tuple(scores_of(track, typed, gold, conditioning) for track in tracks)
+    return Checked(gold, typed, tracks, scores, conditioning, tuple(findings.warnings))
+
+
+def _note_empty(predictions: Predictions, findings: Findings) -> None:
+    """Warn about what is predicted for every exchange, and is empty in all of them."""
+    exchanges = [exchange for of in predictions.dialogues.values() for exchange in of]
+    states = [exchange.state for exchange in exchanges]
+    if states and not any(state is None or any(map(any, _values(state))) for state in states):
+        findings.warning("empty-states", f"the states of all {len(states)} exchanges are empty")
+    for key in ("user_acts", "system_acts", "system_acts_nlu"):
+        acts = [getattr(exchange, key) for exchange in exchanges]
+        if acts and not any(of is None or len(of) for of in acts):
+            findings.warning("empty-acts", f"{key} of all {len(acts)} exchanges are empty")
+
+
+def _values(state: State) -> Iterator[Iterable[str]]:
+    return (slots.values() for slots in state.values())
+
+
+def _tracks(predictions: Predictions, options: Options, findings: Findings) -> tuple[Track, ...]:
+    names = options.tracks or predictions.header.track
+    known = ", ".join(TRACKS)
+    if not names:
+        message = f"nothing says what to score: name a track in _meta or by --track ({known})"
+        findings.error("missing-track", message)
+    tracks = []
+    for name in names:
+        if name in TRACKS:
+            tracks.append(TRACKS[name])
+        else:
+            message = (
+                f'unknown track "{shorten(name)}"{did_you_mean(name, TRACKS)} (known: {known})'
+            )
+            findings.error("unknown-track", message)
+    return tuple(dict.fromkeys(tracks))
+
+
+def _conditioning(predictions: Predictions, options: Options, findings: Findings) -> str | None:
+    named = options.conditioning or predictions.header.conditioning
+    if named is None:
+        return None
+    try:
+        return check_conditioning(named)
+    except UsageError:
+        findings.error("unknown-conditioning", unknown_conditioning(named), key="_meta")
+        # Not missing as well.
+        return GOLD_PREVIOUS_STATE

@@ -1,0 +1,186 @@
+"""Do predictions fit the fold, and have they what their tracks need?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mwzeval.crosswoz.corpus.folds import Fold
+from mwzeval.crosswoz.findings import Findings
+from mwzeval.crosswoz.predictions.reading import META, Header, Predictions
+from mwzeval.crosswoz.predictions.tracks import DST, FIELDS, JOINT_NAMES, SIMULATOR, Track
+from mwzeval.errors import did_you_mean, shorten
+
+SHOWN = 5
+"""How many ids a message names."""
+
+
+def check_header(header: Header, fold: Fold, findings: Findings) -> None:
+    """Note where a file says that it is for another fold or revision than the one scored."""
+    for what, said, scored in (
+        ("revision", header.revision, fold.revision),
+        ("split", header.split, fold.name),
+    ):
+        if said is not None and said != scored:
+            message = f'{META} says {what} "{shorten(said)}", but "{scored}" is scored'
+            findings.error(f"other-{what}", message, key=META)
+
+
+def check_fit(
+    predictions: Predictions,
+    fold: Fold,
+    findings: Findings,
+    *,
+    allow_partial: bool,
+    other_folds: Mapping[str, frozenset[str]],
+) -> None:
+    """Note dialogues that the fold lacks, or has in another length, and those that are missing.
+
+    `other_folds` has the ids of folds that are at hand, to say where unknown ones come from.
+    """
+    unknown = [name for name in predictions.dialogues if name not in fold.dialogues]
+    if unknown:
+        _unknown(unknown, predictions, fold, findings, other_folds)
+    for name, exchanges in predictions.dialogues.items():
+        gold = fold.dialogues.get(name)
+        if gold is not None and len(exchanges) != len(gold.exchanges):
+            message = (
+                f"expected {len(gold.exchanges)} exchanges (a user turn and its system turn make "
+                f"one), found {len(exchanges)}"
+            )
+            if len(exchanges) == 2 * len(gold.exchanges):
+                message += ": one entry for each exchange, not for each turn"
+            findings.error("wrong-length", message, dialogue=name)
+    missing = [name for name in fold.dialogues if name not in predictions.dialogues]
+    if missing and not allow_partial and len(unknown) < len(predictions.dialogues):
+        message = (
+            f"{len(missing)} of the {len(fold.dialogues)} dialogues of the fold are missing "
+            f"({_some(missing)}); a part is scored with --allow-partial"
+        )
+        findings.error("missing-dialogues", message)
+
+
+def _unknown(
+    unknown: Sequence[str],
+    predictions: Predictions,
+    fold: Fold,
+    findings: Findings,
+    other_folds: Mapping[str, frozenset[str]],
+) -> None:
+    where = f"the {fold.name} fold ({fold.revision})"
+    if len(unknown) < len(predictions.dialogues):
+        for name in unknown:
+            of = next((f" but in {other}" for other, ids in other_folds.items() if name in ids), "")
+            hint = of or did_you_mean(name, fold.dialogues)
+            findings.error("unknown-dialogue", f"not in {where}{hint}", dialogue=name)
+        return
+    message = f"none of the {len(unknown)} dialogues is in {where} ({_some(unknown)})"
+    for other, ids in other_folds.items():
+        common = sum(name in ids for name in unknown)
+        if common:
+            message += f"; {common} of them are in the {other} fold"
+    if "train" not in other_folds and len(unknown) > len(fold.dialogues):
+        message += f"; the {fold.name} fold has {len(fold.dialogues)}: is this for train?"
+    findings.error("other-fold", message)
+
+
+def check_fields(predictions: Predictions, tracks: Sequence[Track], findings: Findings) -> None:
+    """Note exchanges that lack what a track needs, each with its place."""
+    for track in tracks:
+        needed = fields_needed(predictions, track)
+        if track.any_of and not any(name in needed for name in track.any_of):
+            options = " or ".join(track.any_of)
+            findings.error("missing-field", f"{track.label} ({track.name}) needs {options}")
+        for name, exchanges in predictions.dialogues.items():
+            for turn, exchange in enumerate(exchanges):
+                for key in needed:
+                    if getattr(exchange, key) is None:
+                        message = f"the exchange has no {key}, which {track.name} needs"
+                        findings.error("missing-field", message, dialogue=name, turn=turn, key=key)
+
+
+def fields_needed(predictions: Predictions, track: Track) -> tuple[str, ...]:
+    """Return the fields that every exchange must have: once one has it, all must."""
+    given = {
+        key
+        for exchanges in predictions.dialogues.values()
+        for exchange in exchanges
+        for key in (*track.any_of, *track.optional)
+        if getattr(exchange, key) is not None
+    }
+    return tuple(key for key in FIELDS if key in track.required or key in given)
+
+
+def check_conditioned(
+    predictions: Predictions, tracks: Sequence[Track], conditioning: str | None, findings: Findings
+) -> None:
+    """Note when nothing says what predicted states were conditioned on."""
+    if DST in tracks and conditioning is None:
+        message = (
+            f"state tracking needs a conditioning, in {META} or --conditioning: "
+            f"{', '.join(JOINT_NAMES)} — single-turn and full accuracy are different scores"
+        )
+        findings.error("missing-conditioning", message, key=META)
+
+
+def check_user_states(predictions: Predictions, fold: Fold, findings: Findings) -> None:
+    """Note user states that are not about the goal of their dialogue."""
+    for name, exchanges in predictions.dialogues.items():
+        gold = fold.dialogues.get(name)
+        if gold is None:
+            continue
+        wanted = [line[:3] for line in gold.goal]
+        for turn, exchange in enumerate(exchanges):
+            given: Sequence[tuple[object, ...]] = [line[:3] for line in exchange.user_state or ()]
+            if exchange.user_state is not None and given != wanted:
+                message = _difference(given, wanted)
+                place = {"dialogue": name, "turn": turn, "key": "user_state"}
+                findings.error("other-goal", message, **place)
+
+
+def _difference(given: Sequence[tuple[object, ...]], wanted: Sequence[tuple[object, ...]]) -> str:
+    base = "a user state has the lines of the dialogue's goal, in its order"
+    if len(given) != len(wanted):
+        return f"{base}: {len(wanted)} lines, found {len(given)}"
+    number, is_, should = next(
+        (i, a, b) for i, (a, b) in enumerate(zip(given, wanted, strict=True)) if a != b
+    )
+    return (
+        f"{base}: line {number} should be about {' '.join(map(str, should))}, "
+        f"found {shorten(' '.join(map(str, is_)))}"
+    )
+
+
+def check_all(
+    predictions: Predictions,
+    fold: Fold,
+    tracks: Sequence[Track],
+    findings: Findings,
+    *,
+    conditioning: str | None,
+    allow_partial: bool,
+    other_folds: Mapping[str, frozenset[str]],
+) -> None:
+    """Note everything that keeps predictions from being scored in these tracks."""
+    check_header(predictions.header, fold, findings)
+    check_conditioned(predictions, tracks, conditioning, findings)
+    check_fit(predictions, fold, findings, allow_partial=allow_partial, other_folds=other_folds)
+    check_fields(predictions, tracks, findings)
+    if SIMULATOR in tracks:
+        check_user_states(predictions, fold, findings)
+
+
+def covered(predictions: Predictions, fold: Fold) -> dict[str, dict[str, int]]:
+    """Return how many dialogues and exchanges of the fold are predicted, as reports have it."""
+    there = [name for name in fold.dialogues if name in predictions.dialogues]
+    return {
+        "dialogues": {"scored": len(there), "of": len(fold.dialogues)},
+        "exchanges": {
+            "scored": sum(len(fold.dialogues[name].exchanges) for name in there),
+            "of": sum(len(dialogue.exchanges) for dialogue in fold.dialogues.values()),
+        },
+    }
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(f'"{shorten(name)}"' for name in names[:SHOWN])
+    return f"{shown}, …" if len(names) > SHOWN else shown

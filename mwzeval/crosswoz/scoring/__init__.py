@@ -1,0 +1,1 @@
+"""The scores of every track, and what stands beside them."""

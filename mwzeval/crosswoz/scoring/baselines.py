@@ -1,0 +1,211 @@
+"""Predictions that need no system: the gold data, a copy of what came before, the rule systems.
+
+All are written as plain predictions files; the first two are always shown beside a system's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, State, empty_state, goal_to_json
+from mwzeval.crosswoz.corpus.folds import Fold
+from mwzeval.crosswoz.draws import RandomDraws
+from mwzeval.crosswoz.predictions.reading import DATASET, META, Predicted
+from mwzeval.crosswoz.predictions.tracks import (
+    GOLD_ACTS,
+    GOLD_PREVIOUS_STATE,
+    RESPONSE,
+    SELECTED,
+    STATE,
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_DELEX,
+    SYSTEM_ACTS_NLU,
+    USER_ACTS,
+    USER_RESPONSE,
+    USER_STATE,
+)
+from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.systems.policy_vector import delexicalized
+from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+
+GOLD, COPY_PREVIOUS, CEILING = "gold", "copy_previous", "ceiling"
+BESIDE = {
+    GOLD: "gold as prediction",
+    COPY_PREVIOUS: "copy of the turn before",
+    CEILING: "gold acts without values",
+}
+"""What is shown beside a system. `ceiling`, for policies alone: gold acts lose their values and get
+new ones from the query of the gold state, as a policy's do."""
+
+
+def gold_exchanges(dialogue: Dialogue, *, with_acts: bool = True) -> tuple[Predicted, ...]:
+    """Return the gold data of a dialogue as if they were predicted.
+
+    `with_acts` says whether the system's acts are among them, or only its words.
+    """
+    return tuple(
+        Predicted(
+            user_acts=exchange.user.acts,
+            state=exchange.system.first_query,
+            system_acts=exchange.system.acts if with_acts else None,
+            system_acts_nlu=exchange.system.acts,
+            selected=exchange.system.last_selected,
+            user_state=exchange.user.state,
+            user_response=exchange.user.utterance,
+            response=exchange.system.utterance,
+        )
+        for exchange in dialogue.exchanges
+    )
+
+
+def copied_exchanges(
+    dialogue: Dialogue, *, with_acts: bool = True, own_states: bool = False
+) -> tuple[Predicted, ...]:
+    """Return what the same side said and had a turn before, in gold, as if it were predicted.
+
+    Before the first there is nothing: no acts, no words, nothing selected. The state is the gold
+    state from which the turn starts, or with `own_states` the copy's own before it, which never has
+    anything in it. `with_acts` says whether the system's acts are among them.
+    """
+    user_state = tuple(line.with_value(line.value, expressed=False) for line in dialogue.goal)
+    before = Predicted(
+        user_acts=(),
+        state=empty_state(),
+        system_acts=() if with_acts else None,
+        system_acts_nlu=(),
+        selected={},
+        user_state=user_state,
+        user_response="",
+        response="",
+    )
+    copied = []
+    gold = gold_exchanges(dialogue, with_acts=with_acts)
+    for exchange, as_gold in zip(dialogue.exchanges, gold, strict=True):
+        copied.append(before)
+        state = before.state if own_states else exchange.system.last_query
+        before = replace(as_gold, state=state)
+    return tuple(copied)
+
+
+def ceiling_exchanges(
+    dialogue: Dialogue, *, vocabulary: Container[str] | None = None
+) -> tuple[Predicted, ...]:
+    """Return the gold system acts of a dialogue without values, as if they were predicted.
+
+    Acts that are not in the `vocabulary` are left out: no policy that has it can say them.
+    """
+    return tuple(
+        Predicted(
+            system_acts_delex=tuple(
+                act
+                for act in delexicalized(exchange.system.acts)
+                if vocabulary is None or act in vocabulary
+            )
+        )
+        for exchange in dialogue.exchanges
+    )
+
+
+Exchanges = Callable[[Dialogue], Iterator[dict[str, Any]]]
+
+
+def predictions_file(
+    fold: Fold, track: str, exchanges: Exchanges, **meta: str | int
+) -> dict[str, Any]:
+    """Return a plain predictions file for a fold, its header first."""
+    header = {"dataset": DATASET, "revision": fold.revision, "split": fold.name, "track": track}
+    return {
+        META: header | meta,
+        **{
+            name: [{"turn": turn, **plain} for turn, plain in enumerate(exchanges(dialogue))]
+            for name, dialogue in fold.dialogues.items()
+        },
+    }
+
+
+def rule_tracker_file(
+    fold: Fold, conditioning: str = GOLD_PREVIOUS_STATE, *, source_in_turn: bool = False
+) -> dict[str, Any]:
+    """Return RuleDST's predictions from gold user acts, conditioned as the header says.
+
+    `gold_previous_state` sets the tracker back to the gold state before every turn, as the paper
+    does; `gold_acts` leaves it alone. `source_in_turn` is a variant (see `RuleTracker`).
+    """
+    resets = conditioning == GOLD_PREVIOUS_STATE
+
+    def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
+        tracker = RuleTracker(source_in_turn=source_in_turn)
+        before: State = empty_state()
+        for exchange in dialogue.exchanges:
+            if resets:
+                tracker.state = {domain: dict(slots) for domain, slots in before.items()}
+            tracker.update(exchange.user.acts)
+            yield {STATE: sparse(tracker.state)}
+            before = exchange.system.last_query
+
+    name = "RuleDST" if resets else "RuleDST, no resets"
+    conditioning = GOLD_PREVIOUS_STATE if resets else GOLD_ACTS
+    return predictions_file(fold, "dst", exchanges, conditioning=conditioning, system=name)
+
+
+def simulator_file(fold: Fold, seed: int = 0) -> dict[str, Any]:
+    """Return the rule-based user's predictions, each turn from the gold state before it."""
+
+    def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
+        draws = RandomDraws(f"{seed}/{dialogue.name}")
+        previous: Exchange | None = None
+        for exchange in dialogue.exchanges:
+            user = RuleSimulator(dialogue.goal, draws)
+            if previous is None:
+                acts = user.begin()
+            else:
+                user.state = list(previous.user.state)
+                acts = user.answer(previous.system.acts)
+            yield {USER_ACTS: _plain_acts(acts), USER_STATE: goal_to_json(tuple(user.state))}
+            previous = exchange
+
+    return predictions_file(fold, "sim", exchanges, system="rule-based user", seed=seed)
+
+
+def gold_file(fold: Fold, track: str, fields: Sequence[str], **meta: str | int) -> dict[str, Any]:
+    """Return the gold data of a fold as predictions with the named fields."""
+
+    def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
+        for predicted in gold_exchanges(dialogue):
+            plain = plain_exchange(predicted)
+            yield {key: plain[key] for key in fields}
+
+    return predictions_file(fold, track, exchanges, system=BESIDE[GOLD], **meta)
+
+
+def plain_exchange(predicted: Predicted) -> dict[str, Any]:
+    """Return what was predicted for an exchange as predictions files have it."""
+    plain: dict[str, Any] = {}
+    for key in (USER_ACTS, SYSTEM_ACTS, SYSTEM_ACTS_NLU):
+        if (acts := getattr(predicted, key)) is not None:
+            plain[key] = _plain_acts(acts)
+    if predicted.state is not None:
+        plain[STATE] = sparse(predicted.state)
+    if predicted.system_acts_delex is not None:
+        plain[SYSTEM_ACTS_DELEX] = list(predicted.system_acts_delex)
+    if predicted.selected is not None:
+        plain[SELECTED] = {d: list(names) for d, names in predicted.selected.items() if names}
+    if predicted.user_state is not None:
+        plain[USER_STATE] = goal_to_json(predicted.user_state)
+    for key in (USER_RESPONSE, RESPONSE):
+        if (text := getattr(predicted, key)) is not None:
+            plain[key] = text
+    return plain
+
+
+def sparse(state: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return a state without what is empty."""
+    filled = {domain: {s: v for s, v in slots.items() if v} for domain, slots in state.items()}
+    return {domain: slots for domain, slots in filled.items() if slots}
+
+
+def _plain_acts(acts: Acts) -> list[list[str]]:
+    return [list(act) for act in acts]

@@ -1,0 +1,1 @@
+"""Simulated dialogues: users, goals, runs, logs, and what came of them."""

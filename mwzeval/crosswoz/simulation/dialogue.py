@@ -1,0 +1,167 @@
+"""One simulated dialogue: a user with a goal talks to a system, in acts or in words.
+
+Source: Zhu et al., TACL 2020, section 5.6 ("task finish rate"): the user begins; a dialogue is
+finished when the user terminates within 15 turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from mwzeval.crosswoz.channels import ActChannel, Pipeline, TextChannel
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.draws import Draws, RandomDraws
+from mwzeval.crosswoz.simulation.protocols import (
+    MakeSystem,
+    MakeTextSystem,
+    MakeUser,
+    Nlg,
+    Nlu,
+    UserSimulator,
+)
+from mwzeval.crosswoz.simulation.record import (
+    FINISHED,
+    LIMIT,
+    SYSTEM_FAILED,
+    USER_FAILED,
+    Outcome,
+    SimulatedDialogue,
+    SimulatedExchange,
+    as_acts,
+)
+from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.errors import UsageError, did_you_mean
+
+Level = Literal["act", "text"]
+LEVELS: tuple[Level, ...] = ("act", "text")
+MOST_EXCHANGES = 15
+"""After so many turns of the user a dialogue is given up."""
+Note = Callable[[SimulatedDialogue], object]
+FAILURES = (Exception, SystemExit)
+"""What may end a dialogue, and nothing else: a user or system is somebody's research."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Who talks to whom, and how.
+
+    `make_system` makes a system of acts (`System`), `make_text_system` one of words (`TextSystem`):
+    one of the two is given. In words (level `text`), `nlu` and `nlg` serve the user, and a system
+    of acts too. Raises `UsageError` for what does not go together.
+    """
+
+    database: Database
+    make_system: MakeSystem | None = None
+    make_text_system: MakeTextSystem | None = None
+    make_user: MakeUser = RuleSimulator
+    level: Level = "act"
+    nlu: Nlu | None = None
+    nlg: Nlg | None = None
+    limit: int = MOST_EXCHANGES
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            hint = did_you_mean(self.level, LEVELS)
+            raise UsageError(f'unknown level "{self.level}"{hint} (known: {", ".join(LEVELS)})')
+        if (self.make_system is None) == (self.make_text_system is None):
+            raise UsageError("a simulation has one system: of acts, or of words")
+        if self.level == "act" and self.make_system is None:
+            raise UsageError("a system of words cannot talk in acts: choose the level text")
+        if self.level == "text" and (self.nlu is None or self.nlg is None):
+            raise UsageError("a user that speaks in words needs an NLU and an NLG")
+        if self.limit < 1:
+            raise UsageError(f"the limit is at least one exchange, not {self.limit}")
+
+    def simulate(
+        self, goal: Goal, number: int, seed: int | str, *, note: Note | None = None
+    ) -> SimulatedDialogue:
+        """Return the dialogue about a goal; seed and number decide whatever is left to chance.
+
+        Nothing that a user or system does is an error here: a dialogue in which one of them raises,
+        or says what is no act, ends with that and says so. `note` is told before each call of one
+        of them what the dialogue comes to if that call fails.
+        """
+        draws = RandomDraws(f"{seed}/dialogue/{number}")
+        talk = _Talk(goal, number, note)
+        talk.calls(USER_FAILED)
+        try:
+            talk.user = self.make_user(goal, draws)
+        except FAILURES as error:
+            return talk.ended(USER_FAILED, error)
+        talk.calls(SYSTEM_FAILED)
+        try:
+            channel = self._channel(draws)
+        except FAILURES as error:
+            return talk.ended(SYSTEM_FAILED, error)
+        return talk.hold(talk.user, channel, self.limit)
+
+    def _channel(self, draws: Draws) -> ActChannel | TextChannel:
+        if self.level == "act" and self.make_system is not None:
+            return ActChannel(self.make_system(self.database))
+        assert self.nlu is not None  # as was checked
+        assert self.nlg is not None
+        if self.make_system is None:
+            assert self.make_text_system is not None
+            return TextChannel(self.make_text_system(self.database), self.nlu, self.nlg, draws)
+        pipeline = Pipeline(self.make_system(self.database), self.nlu, self.nlg, draws)
+        return TextChannel(pipeline, self.nlu, self.nlg, draws)
+
+
+class _Talk:
+    """A dialogue while it is held."""
+
+    def __init__(self, goal: Goal, number: int, note: Note | None) -> None:
+        self.user: UserSimulator | None = None
+        self._note = note
+        self._goal = goal
+        self._number = number
+        self._exchanges: list[SimulatedExchange] = []
+        self._user_turns = 0
+        self._silent = 0
+
+    def hold(
+        self, user: UserSimulator, channel: ActChannel | TextChannel, limit: int
+    ) -> SimulatedDialogue:
+        heard: Acts = ()
+        while self._user_turns < limit:
+            self.calls(USER_FAILED)
+            try:
+                said = as_acts(user.answer(heard) if self._user_turns else user.begin(), "the user")
+                terminated = user.terminated
+            except FAILURES as error:
+                return self.ended(USER_FAILED, error)
+            self._user_turns += 1
+            # To a user who is about to leave it does not matter any more.
+            if_failed = FINISHED if terminated else SYSTEM_FAILED
+            self.calls(if_failed)
+            try:
+                heard, exchange = channel.exchange(said)
+            except FAILURES as error:
+                return self.ended(if_failed, error)
+            self._exchanges.append(exchange)
+            self._silent += not (exchange.system_acts or exchange.system_utterance)
+            if terminated:
+                return self.ended(FINISHED)
+        return self.ended(LIMIT)
+
+    def calls(self, if_failed: Outcome) -> None:
+        """Tell what becomes of the dialogue if the call that begins now does not return."""
+        if self._note is not None:
+            self._note(self.ended(if_failed))
+
+    def ended(self, outcome: Outcome, error: BaseException | None = None) -> SimulatedDialogue:
+        final = getattr(self.user, "state", None)
+        return SimulatedDialogue(
+            number=self._number,
+            goal=self._goal,
+            final_goal=self._goal if final is None else tuple(final),
+            exchanges=tuple(self._exchanges),
+            outcome=outcome,
+            user_turns=self._user_turns,
+            silent=self._silent,
+            problem=None if error is None else f"{type(error).__name__}: {error}",
+        )

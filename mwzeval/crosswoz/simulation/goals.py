@@ -1,0 +1,313 @@
+"""Goals as CrossWOZ drew them: venues, venues near those, and trips between them.
+
+Source: Zhu et al., TACL 2020, section 3.2; where paper and public code differ (traffic, the source
+of nearby venues, how many constraints) the code is followed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from mwzeval.crosswoz.corpus.acts import SERVICE_PREFIX
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.names import (
+    ADDRESS,
+    ATTRACTION,
+    CAR_PLATE,
+    CAR_TYPE,
+    COST,
+    DEPARTURE,
+    DEPARTURE_STATION,
+    DESTINATION,
+    DESTINATION_STATION,
+    DISHES,
+    DURATION,
+    HOTEL,
+    HOTEL_TYPE,
+    LIST_SLOTS,
+    METRO,
+    NAME,
+    NEARBY,
+    OPEN_HOURS,
+    PHONE,
+    PRICE,
+    RATING,
+    RESTAURANT,
+    SERVICES,
+    TAXI,
+    TICKET,
+    TRAFFIC_DOMAINS,
+    VENUE_DOMAINS,
+    YES,
+)
+from mwzeval.crosswoz.draws import Draws
+from mwzeval.errors import DataError
+
+Value = str | tuple[str, ...]
+MOST_SUBGOALS = 5
+VENUE_CHANCE = 0.8
+NAME_CHANCE = 0.1
+SECOND_DISH_CHANCE = 0.15
+TRAFFIC_CHANCE = 0.3
+BOTH_TRAFFIC_CHANCE = 0.1
+NEARBY_CHANCE = {
+    HOTEL: {HOTEL: 0.0, ATTRACTION: 0.45, RESTAURANT: 0.45},
+    ATTRACTION: {HOTEL: 0.3, ATTRACTION: 0.3, RESTAURANT: 0.3},
+    RESTAURANT: {HOTEL: 0.3, ATTRACTION: 0.3, RESTAURANT: 0.3},
+}
+"""Domain → domain of a venue nearby → how often such a venue becomes a sub-goal."""
+CONSTRAINED = {
+    ATTRACTION: (TICKET, DURATION, RATING),
+    RESTAURANT: (DISHES, COST, RATING),
+    HOTEL: (HOTEL_TYPE, SERVICES, PRICE, RATING),
+}
+CONSTRAINTS = (1, 2, 3), (20, 60, 20)
+_NEARBY = (NEARBY[ATTRACTION], NEARBY[RESTAURANT], NEARBY[HOTEL])
+REQUESTED = {
+    ATTRACTION: (ADDRESS, PHONE, TICKET, DURATION, RATING, *_NEARBY),
+    RESTAURANT: (ADDRESS, PHONE, OPEN_HOURS, DISHES, COST, RATING, *_NEARBY),
+    HOTEL: (SERVICES, HOTEL_TYPE, ADDRESS, PHONE, PRICE, RATING, *_NEARBY[:2]),
+}
+REQUESTS = (1, 2), (30, 70)
+TRAFFIC_REQUESTS = {METRO: (DEPARTURE_STATION, DESTINATION_STATION), TAXI: (CAR_TYPE, CAR_PLATE)}
+FIXED_VALUES = {
+    RATING: {"4分以上": 2, "4.5分以上": 6, "5分": 2},
+    TICKET: {
+        **{"免费": 10, "不免费": 1, "20元以下": 2, "20-50元": 4, "50-100元": 3},
+        **{"100-150元": 3, "150-200元": 3, "200元以上": 2},
+    },
+    COST: {
+        **{"50元以下": 1, "50-100元": 15, "100-150元": 15, "150-500元": 5},
+        **{"500-1000元": 2, "1000元以上": 1},
+    },
+}
+"""Slot → value → its weight, for slots whose values do not come from the database."""
+HOTEL_BANDS = tuple(range(100, 1000, 100))
+HIGHEST_PRICE = 1000
+SERVICE_DRAWS = (1, 2)
+WIFI = "wifi"
+
+
+@dataclass(slots=True, eq=False)
+class SubGoal:
+    """A part of a goal while it is being made.
+
+    `source` is the sub-goal whose venue this one is near; `ends` are where a trip goes from and to.
+    """
+
+    domain: str
+    constraints: dict[str, Value] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+    source: SubGoal | None = None
+    ends: tuple[SubGoal, SubGoal] | None = None
+
+
+class GoalGenerator:
+    """Draws goals whose values a database has.
+
+    Raises `DataError` naming all that the database lacks for it.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        lacking = [domain for domain in VENUE_DOMAINS if not database.entities(domain)]
+        if not self._common_dishes:
+            lacking.append(f"{DISHES} that two restaurants have")
+        if not self._service_frequencies:
+            lacking.append(SERVICES)
+        lacking += [slot for (_, slot), values in self._frequencies.items() if not values]
+        if lacking:
+            raise DataError(f"goals cannot be drawn from a database without {', '.join(lacking)}")
+
+    def goal(self, draws: Draws) -> Goal:
+        """Return a new goal."""
+        venues = self._venues(draws)
+        subgoals = [*venues, *self._nearby(venues, draws)]
+        traffic = _traffic(subgoals, draws)
+        return _flat(_in_order(venues, subgoals[len(venues) :], traffic))
+
+    def _venues(self, draws: Draws) -> list[SubGoal]:
+        order = draws.shuffled(VENUE_DOMAINS)
+        chosen = [domain for domain in order if draws.happens(VENUE_CHANCE)] or order[:1]
+        return [self._venue(domain, None, draws) for domain in chosen]
+
+    def _nearby(self, venues: Sequence[SubGoal], draws: Draws) -> list[SubGoal]:
+        """Return sub-goals for venues near those: they have no such sub-goals themselves."""
+        nearby: list[SubGoal] = []
+        for source in draws.shuffled(venues):
+            for domain in VENUE_DOMAINS:
+                if len(venues) + len(nearby) == MOST_SUBGOALS:
+                    return nearby
+                asked = NEARBY[domain] in source.requests
+                if asked and draws.happens(NEARBY_CHANCE[source.domain][domain]):
+                    nearby.append(self._venue(domain, source, draws))
+        return nearby
+
+    def _venue(self, domain: str, source: SubGoal | None, draws: Draws) -> SubGoal:
+        constraints: dict[str, Value] = {}
+        if source is None and draws.happens(NAME_CHANCE):
+            constraints[NAME] = draws.choose(self._database.entities(domain)).name
+        else:
+            count = draws.weighted(*CONSTRAINTS)
+            for slot in draws.shuffled(CONSTRAINED[domain])[:count]:
+                constraints |= self._constraint(domain, slot, draws)
+        if source is not None:
+            constraints = {NAME: "", **constraints}  # worded when sub-goals have their numbers
+        return SubGoal(domain, constraints, self._requests(domain, constraints, draws), source)
+
+    def _constraint(self, domain: str, slot: str, draws: Draws) -> dict[str, Value]:
+        if slot == SERVICES:
+            return {f"{SERVICE_PREFIX}{service}": YES for service in self._services(draws)}
+        if slot == DISHES:
+            return {DISHES: self._dishes(draws)}
+        weights = FIXED_VALUES.get(slot) or (
+            self._hotel_prices if slot == PRICE else self._frequencies[domain, slot]
+        )
+        return {slot: draws.weighted(tuple(weights), tuple(weights.values()))}
+
+    def _services(self, draws: Draws) -> list[str]:
+        """Return one or two services of which at most one is a kind of wifi."""
+        frequencies = self._service_frequencies
+        chosen: list[str] = []
+        for _ in range(draws.choose(SERVICE_DRAWS)):
+            service = draws.weighted(tuple(frequencies), tuple(frequencies.values()))
+            while service in chosen and len(chosen) < len(frequencies):
+                service = draws.weighted(tuple(frequencies), tuple(frequencies.values()))
+            wifi_twice = WIFI in service and any(WIFI in other for other in chosen)
+            if service not in chosen and not wifi_twice:
+                chosen.append(service)
+        return chosen
+
+    def _dishes(self, draws: Draws) -> tuple[str, ...]:
+        dish = draws.choose(self._common_dishes)
+        if draws.happens(SECOND_DISH_CHANCE) and (others := self._dishes_beside(dish)):
+            return (dish, draws.choose(others))
+        return (dish,)
+
+    def _requests(self, domain: str, constraints: dict[str, Value], draws: Draws) -> list[str]:
+        requests = [] if NAME in constraints else [NAME]
+        constrained = {slot.partition("-")[0] for slot in constraints}
+        free = [slot for slot in REQUESTED[domain] if slot not in constrained]
+        for slot in draws.shuffled(free)[: draws.weighted(*REQUESTS)]:
+            requests += self._asked_services(constraints, draws) if slot == SERVICES else [slot]
+        return requests
+
+    def _asked_services(self, constraints: dict[str, Value], draws: Draws) -> list[str]:
+        """Return slots of one or two services that are not wanted already; maybe of none."""
+        asked: list[str] = []
+        for _ in range(draws.choose(SERVICE_DRAWS)):
+            slot = SERVICE_PREFIX + draws.choose(tuple(self._service_frequencies))
+            known = [*constraints, *asked]
+            wifi_twice = WIFI in slot and any(WIFI in other for other in known)
+            if slot not in known and not wifi_twice:
+                asked.append(slot)
+        return asked
+
+    @cached_property
+    def _frequencies(self) -> dict[tuple[str, str], dict[str, float]]:
+        """(domain, slot) → value → how many venues have it, for slots with a single text."""
+        return {
+            (domain, slot): dict(Counter(self._values(domain, slot)))
+            for domain, slot in ((ATTRACTION, DURATION), (HOTEL, HOTEL_TYPE))
+        }
+
+    @cached_property
+    def _service_frequencies(self) -> dict[str, float]:
+        items = (item for value in self._values(HOTEL, SERVICES) for item in value if item.strip())
+        return dict(Counter(items))
+
+    @cached_property
+    def _hotel_prices(self) -> dict[str, float]:
+        prices = list(self._values(HOTEL, PRICE))
+        weights: dict[str, float] = {
+            f"{low}-{low + 100}元": sum(low <= price <= low + 100 for price in prices)
+            for low in HOTEL_BANDS
+        }
+        weights[f"{HIGHEST_PRICE}元以上"] = sum(price > HIGHEST_PRICE for price in prices)
+        return weights
+
+    @cached_property
+    def _common_dishes(self) -> tuple[str, ...]:
+        """The dishes that at least two restaurants recommend."""
+        counts = Counter(dish for dishes in self._values(RESTAURANT, DISHES) for dish in dishes)
+        return tuple(dish for dish, count in counts.items() if count > 1)
+
+    @cached_property
+    def _beside(self) -> dict[str, dict[str, None]]:
+        beside: dict[str, dict[str, None]] = {}
+        for dishes in self._values(RESTAURANT, DISHES):
+            for dish in dishes:
+                beside.setdefault(dish, {}).update(dict.fromkeys(dishes))
+        return beside
+
+    def _dishes_beside(self, dish: str) -> tuple[str, ...]:
+        return tuple(other for other in self._beside[dish] if other != dish)
+
+    def _values(self, domain: str, slot: str) -> Iterator[Any]:
+        for entity in self._database.entities(domain):
+            if (value := entity.record.get(slot)) is not None:
+                yield value
+
+
+def _traffic(venues: Sequence[SubGoal], draws: Draws) -> list[SubGoal]:
+    if not 2 <= len(venues) < MOST_SUBGOALS or not draws.happens(TRAFFIC_CHANCE):
+        return []
+    has_room = len(venues) + len(TRAFFIC_DOMAINS) <= MOST_SUBGOALS
+    both = draws.happens(BOTH_TRAFFIC_CHANCE) and has_room
+    domains = TRAFFIC_DOMAINS if both else (draws.choose(TRAFFIC_DOMAINS),)
+    trips = []
+    for domain in domains:
+        start, end, *_ = draws.shuffled(venues)
+        trips.append(SubGoal(domain, {}, list(TRAFFIC_REQUESTS[domain]), ends=(start, end)))
+    return trips
+
+
+def _in_order(
+    venues: Sequence[SubGoal], nearby: Sequence[SubGoal], traffic: Sequence[SubGoal]
+) -> list[SubGoal]:
+    """Return all sub-goals: each venue, then those near it, each trip as soon as it can be made."""
+    placed: list[SubGoal] = []
+    waiting = list(traffic)
+    for venue in venues:
+        for subgoal in (venue, *(near for near in nearby if near.source is venue)):
+            placed.append(subgoal)
+            for trip in [t for t in waiting if all(end in placed for end in t.ends or ())]:
+                placed.append(trip)
+                waiting.remove(trip)
+    return placed
+
+
+def _flat(subgoals: Sequence[SubGoal]) -> Goal:
+    number = {subgoal: index for index, subgoal in enumerate(subgoals, start=1)}
+    goal: list[SemanticTuple] = []
+    for index, subgoal in enumerate(subgoals, start=1):
+        constraints = dict(subgoal.constraints)
+        if subgoal.source is not None:
+            near = number[subgoal.source]
+            constraints[NAME] = f"出现在id={near}的{NEARBY[subgoal.domain]}里"
+        if subgoal.ends is not None:
+            first, last = sorted(number[end] for end in subgoal.ends)
+            constraints |= {DEPARTURE: f"id={first}", DESTINATION: f"id={last}"}
+        for slot, value in constraints.items():
+            goal.append(SemanticTuple(index, subgoal.domain, slot, value, False))
+        for slot in subgoal.requests:
+            empty: Value = () if slot in LIST_SLOTS else ""
+            goal.append(SemanticTuple(index, subgoal.domain, slot, empty, False))
+    return tuple(goal)
+
+
+def goal_type(goal: Goal) -> str:
+    """Return the paper's code of a goal's type: S, M, M+T, CM or CM+T.
+
+    It is one domain, or several; dependent (C) where a venue is near another; with traffic (+T).
+    """
+    if goal[-1].subgoal == 1:
+        return "S"
+    depends = any(isinstance(line.value, str) and "出现在id" in line.value for line in goal)
+    travels = any(line.domain in TRAFFIC_DOMAINS for line in goal)
+    return ("CM" if depends else "M") + ("+T" if travels else "")

@@ -1,0 +1,1 @@
+"""Systems that come along: rules, templates, and models that are trained."""

@@ -1,0 +1,153 @@
+"""What an NLU learns from: utterances with their context, tags of characters, acts of sentences.
+
+Values of Inform and Recommend acts that stand in an utterance are tagged character by character
+(B and I); all other acts are classes of the whole utterance.
+Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, SEPARATOR, Act, Acts, parse_act
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.file_shapes import ShapeError, checked_acts, is_texts
+from mwzeval.crosswoz.corpus.names import NOTHING
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
+
+CONTEXT = 3
+"""How many utterances before one belong to it."""
+OUTSIDE = "O"
+BEGIN, INSIDE = "B-", "I-"
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """An utterance of one side, and those before it, oldest first."""
+
+    text: str
+    context: tuple[str, ...]
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An utterance with its acts: the tag of each character, and the classes of the whole."""
+
+    utterance: Utterance
+    tags: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The tags and classes that a model knows, each numbered by its place."""
+
+    tags: tuple[str, ...]
+    classes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example]) -> Labels:
+        """Return the labels of training examples."""
+        kinds = {tag[len(BEGIN) :] for example in examples for tag in example.tags if tag[1:]}
+        tags = [OUTSIDE, *(mark + kind for kind in sorted(kinds) for mark in (BEGIN, INSIDE))]
+        classes = {spelling for example in examples for spelling in example.classes}
+        return cls(tuple(tags), tuple(sorted(classes)))
+
+    @classmethod
+    def checked(cls, tags: Any, classes: Any) -> Labels:
+        """Return the labels that a file has. Raises `ValueError` for what are none."""
+        if not is_texts(tags):
+            raise ShapeError("tags: expected a list of texts")
+        return cls(tuple(tags), checked_acts(classes))
+
+    def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
+        """Return the acts of an utterance by the numbers of its tags and classes, in order."""
+        acts = {parse_act(self.classes[number]) for number in classes}
+        acts |= set(_tagged(text, [self.tags[number] for number in tags]))
+        return tuple(sorted(acts))
+
+
+def utterances(dialogue: Dialogue) -> list[tuple[Utterance, Acts]]:
+    """Return the utterances of a dialogue with their context and gold acts."""
+    said: list[str] = []
+    found = []
+    for exchange in dialogue.exchanges:
+        for side, turn in ((USER, exchange.user), (SYSTEM, exchange.system)):
+            found.append((Utterance(turn.utterance, tuple(said[-CONTEXT:]), side), turn.acts))
+            said.append(turn.utterance)
+    return found
+
+
+def examples_of(dialogues: Iterable[Dialogue]) -> list[Example]:
+    """Return the examples of dialogues, one an utterance."""
+    return [
+        example_of(utterance, acts)
+        for dialogue in dialogues
+        for utterance, acts in utterances(dialogue)
+    ]
+
+
+def example_of(utterance: Utterance, acts: Acts) -> Example:
+    """Return an utterance with the labels of its acts.
+
+    A value that is not there cannot be learned and is left out; of values inside each other the
+    longest is tagged.
+    """
+    text = lowered(utterance.text)
+    tags = [OUTSIDE] * len(text)
+    classes = []
+    for act in sorted(acts, key=lambda act: -len(act.value)):
+        if not is_tagged(act):
+            classes.append(str(act))
+            continue
+        value, kind = lowered(act.value), SEPARATOR.join(act[:3])
+        start = text.find(value)
+        while start >= 0:
+            end = start + len(value)
+            if all(tag == OUTSIDE for tag in tags[start:end]):
+                tags[start:end] = [BEGIN + kind, *[INSIDE + kind] * (len(value) - 1)]
+                break
+            start = text.find(value, start + 1)
+    return Example(utterance, tuple(tags), tuple(sorted(classes)))
+
+
+def is_tagged(act: Act) -> bool:
+    """Tell whether an act is found by its value, not as a class."""
+    sayable = act.intent in (INFORM, RECOMMEND) and not act.is_service
+    return sayable and act.value not in ("", NOTHING)
+
+
+def lowered(text: str) -> str:
+    """Return a text in lower case, character by character: as long as before."""
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
+def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
+    """Return how much a positive case of each class counts: log10(negative / positive), 1 at least.
+
+    Source: the public code of BERTNLU.
+    """
+    from math import log10
+
+    counts = Counter(spelling for example in examples for spelling in example.classes)
+    return [
+        max(1.0, log10((len(examples) - counts[name]) / counts[name]))
+        if counts[name] < len(examples)
+        else 1.0
+        for name in labels.classes
+    ]
+
+
+def _tagged(text: str, tags: Sequence[str]) -> Iterable[Act]:
+    """Yield the acts of tagged values; an I that goes on nothing begins a value, too."""
+    start, kind = 0, ""
+    for place, tag in enumerate([*tags, OUTSIDE]):
+        if kind and tag != INSIDE + kind:
+            yield parse_act([*kind.split(SEPARATOR, 2), text[start:place]])
+            kind = ""
+        if not kind and tag != OUTSIDE:
+            start, kind = place, tag[len(BEGIN) :]

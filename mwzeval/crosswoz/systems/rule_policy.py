@@ -1,0 +1,216 @@
+"""A system of rules: RuleDST, the database, and a policy that answers whatever it is asked.
+
+It offers what the database has; where nothing satisfies all constraints it says so, offers what
+satisfies most of them, and tells how that differs. Nothing of it comes from the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from mwzeval.crosswoz.corpus.acts import (
+    GENERAL,
+    INFORM,
+    NO_OFFER,
+    NONE,
+    RECOMMEND,
+    SERVICE_PREFIX,
+    Act,
+    Acts,
+    general,
+    ordered,
+)
+from mwzeval.crosswoz.corpus.database import DEPARTURE_MARK, DESTINATION_MARK, Database, Entity
+from mwzeval.crosswoz.corpus.dialogues import State
+from mwzeval.crosswoz.corpus.names import (
+    CAR_PLATE,
+    CAR_TYPE,
+    DEPARTURE_STATION,
+    DESTINATION_STATION,
+    DISHES,
+    LIST_SLOTS,
+    METRO,
+    NAME,
+    NEARBY,
+    NO,
+    NOTHING,
+    SERVICES,
+    TAXI,
+    TRAFFIC_DOMAINS,
+    VENUE_DOMAINS,
+    YES,
+)
+from mwzeval.crosswoz.systems.policy_vector import DISH_TAGS, UNITS
+from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
+
+RECOMMENDED = 3
+"""The most names that one turn recommends."""
+LISTED = 3
+"""The most values that one turn gives of a list, such as venues nearby."""
+REPLIES = {"thank": "welcome", "bye": "bye", "greet": "greet"}
+TRAFFIC_SLOTS = {METRO: (DEPARTURE_STATION, DESTINATION_STATION), TAXI: (CAR_TYPE, CAR_PLATE)}
+_NEARBY = frozenset(NEARBY.values())
+_LISTS = LIST_SLOTS | {SERVICES}
+
+
+class _Offer(NamedTuple):
+    """A venue that is talked of, and the constraints that it was offered for.
+
+    It is `open` as long as the user may have taken another of those recommended with it.
+    """
+
+    constraints: tuple[str, ...]
+    venue: Entity
+    open: bool
+
+
+class RuleSystem:
+    """A system of rules, one dialogue long.
+
+    The tracker is RuleDST with the Select variant that takes the source from the same turn, so that
+    "near the one just chosen" is understood; `paper_compatible` leaves the paper's rule.
+    """
+
+    def __init__(self, database: Database, *, paper_compatible: bool = False) -> None:
+        self._database = database
+        self._tracker = RuleTracker(source_in_turn=not paper_compatible)
+        self._offers: dict[str, _Offer] = {}
+        self._said: Acts = ()
+
+    @property
+    def state(self) -> State:
+        """The constraints of the last query: what nothing satisfied has been given up."""
+        return self._tracker.state
+
+    @property
+    def selected(self) -> Mapping[str, tuple[str, ...]]:
+        """The venue that is talked of, by domain."""
+        return {domain: (offer.venue.name,) for domain, offer in self._offers.items()}
+
+    def answer(self, user_acts: Iterable[Act]) -> Acts:
+        """Return what the system says."""
+        heard = tuple(user_acts)
+        self._tracker.update(heard, self._said)
+        domain = self._tracker.domain
+        acts: list[Act] = []
+        if domain in VENUE_DOMAINS:
+            acts = self._speak_of_venue(domain)
+        elif domain in TRAFFIC_DOMAINS:
+            acts = self._speak_of_trip(domain)
+        if not acts:
+            kinds = [act.domain for act in heard if act.intent == GENERAL]
+            acts = [general(REPLIES[kind]) for kind in kinds if kind in REPLIES]
+        self._said = ordered(acts or [general("reqmore")])
+        return self._said
+
+    def _speak_of_venue(self, domain: str) -> list[Act]:
+        asked = [slot for of, slot in self._tracker.requests if of == domain]
+        slots = self._tracker.state[domain]
+        offer = self._offers.get(domain)
+        acts: list[Act] = []
+        if offer is None or offer.constraints != tuple(slots.values()):
+            offer, acts = self._search(domain, slots, only_name=set(asked) <= {NAME})
+            if offer is None:
+                return acts
+            self._offers[domain] = offer
+        elif asked and offer.open:
+            # What is told now is of one venue: that one is named.
+            self._offers[domain] = offer = offer._replace(open=False)
+            acts = [Act(INFORM, domain, NAME, offer.venue.name)]
+        elif NAME in asked:
+            acts = [Act(INFORM, domain, NAME, offer.venue.name)]
+        for slot in asked:
+            if slot != NAME:
+                acts += told(domain, slot, offer.venue)
+        return acts
+
+    def _search(
+        self, domain: str, slots: Mapping[str, str], *, only_name: bool
+    ) -> tuple[_Offer | None, list[Act]]:
+        """Return the offer for some constraints, and how it is made."""
+        found = self._database.query(domain, slots)
+        if not found:
+            return self._search_less(domain, slots)
+        constraints = tuple(slots.values())
+        if name := slots[NAME]:
+            exact = self._database.named(domain, name)
+            return _Offer(constraints, exact or found[0], False), []
+        if len(found) > 1 and only_name:
+            names = [entity.name for entity in found[:RECOMMENDED]]
+            acts = [Act(RECOMMEND, domain, NAME, name) for name in names]
+            return _Offer(constraints, found[0], True), acts
+        return _Offer(constraints, found[0], False), [Act(INFORM, domain, NAME, found[0].name)]
+
+    def _search_less(
+        self, domain: str, slots: Mapping[str, str]
+    ) -> tuple[_Offer | None, list[Act]]:
+        """Return an offer for as many of the constraints as possible, and how it differs."""
+        no_offer = Act(NO_OFFER, domain, NONE, NONE)
+        for given_up in _least(slots):
+            less = _without(slots, given_up)
+            found = self._database.query(domain, less)
+            if not found:
+                continue
+            self._tracker.state[domain] = less
+            acts = [no_offer, Act(INFORM, domain, NAME, found[0].name)]
+            for slot, item in given_up:
+                if slot not in _NEARBY and slot != NAME:
+                    asked = SERVICE_PREFIX + item if slot == SERVICES else slot
+                    acts += told(domain, asked, found[0])
+            return _Offer(tuple(less.values()), found[0], False), acts
+        return None, [no_offer]
+
+    def _speak_of_trip(self, domain: str) -> list[Act]:
+        found = self._database.query(domain, self._tracker.state[domain])
+        if not found:
+            return []
+        asked = {slot for of, slot in self._tracker.requests if of == domain}
+        slots = [slot for slot in TRAFFIC_SLOTS[domain] if slot in asked]
+        if domain == TAXI:
+            return [Act(INFORM, domain, slot, str(found[0].record[slot])) for slot in slots]
+        stations = {entity.name[:4]: entity.record.get(METRO) for entity in found}
+        marks = {DEPARTURE_STATION: DEPARTURE_MARK, DESTINATION_STATION: DESTINATION_MARK}
+        return [Act(INFORM, domain, slot, stations.get(marks[slot]) or NOTHING) for slot in slots]
+
+
+def told(domain: str, slot: str, venue: Entity) -> list[Act]:
+    """Return how a system tells what the database has of a venue; "no such thing" if nothing."""
+    record = venue.record
+    if slot.startswith(SERVICE_PREFIX):
+        has = slot.removeprefix(SERVICE_PREFIX) in (record.get(SERVICES) or ())
+        return [Act(INFORM, domain, slot, YES if has else NO)]
+    value = record.get(slot)
+    if slot in LIST_SLOTS:
+        items = [item for item in value or () if slot != DISHES or item not in DISH_TAGS]
+        return [Act(INFORM, domain, slot, item) for item in items[:LISTED] or [NOTHING]]
+    text = NOTHING if value is None else f"{value}{UNITS.get(slot, '')}"
+    return [Act(INFORM, domain, slot, text)]
+
+
+def _least(slots: Mapping[str, str]) -> Iterator[Sequence[tuple[str, str]]]:
+    """Yield sets of constraints to give up: small sets first, what is nearby last."""
+    units = [
+        (slot, item)
+        for slot, value in slots.items()
+        if value
+        for item in (value.split() if slot in _LISTS and slot not in _NEARBY else (value,))
+    ]
+    ordinary = [unit for unit in units if unit[0] not in _NEARBY]
+    nearby = [unit for unit in units if unit[0] in _NEARBY]
+    for size in range(1, len(ordinary) + 1):
+        yield from combinations(ordinary, size)
+    if nearby:
+        for size in range(len(ordinary) + 1):
+            for given_up in combinations(ordinary, size):
+                yield (*nearby, *given_up)
+
+
+def _without(slots: Mapping[str, str], given_up: Iterable[tuple[str, str]]) -> dict[str, str]:
+    less = dict(slots)
+    for slot, item in given_up:
+        kept = less[slot].split() if slot in _LISTS and slot not in _NEARBY else [less[slot]]
+        kept.remove(item)
+        less[slot] = " ".join(kept)
+    return less
