@@ -15,14 +15,14 @@ from pathlib import Path
 from benchmarks.measure import REPETITIONS, Row
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import load_fold
-from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.record import dialogue_line
 from mwzeval.crosswoz.simulation.run import goal_of
-from mwzeval.crosswoz.simulation_log import dialogue_line
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
-from mwzeval.crosswoz.template_files import TemplateNlg, load_templates
+from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 from mwzeval.files.resources import DataRoot
 
 DEFAULT_DATA = "../shared/data/crosswoz"

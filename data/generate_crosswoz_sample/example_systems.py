@@ -6,8 +6,7 @@ from typing import Any
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, State, goal_to_json
-from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu, RandomDraws
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker

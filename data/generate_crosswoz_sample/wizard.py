@@ -16,9 +16,8 @@ from mwzeval.crosswoz.corpus.names import (
     TRAFFIC_DOMAINS,
     VENUE_DOMAINS,
 )
-from mwzeval.crosswoz.draws import Draws, RandomDraws
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Draws, Nlg, RandomDraws
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker

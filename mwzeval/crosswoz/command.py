@@ -118,7 +118,7 @@ def _nlu(arguments: argparse.Namespace) -> int:
         return _predict_nlu(arguments)
     from dataclasses import replace
 
-    from mwzeval.crosswoz.systems.nlu.settings import NluSettings
+    from mwzeval.crosswoz.systems.nlu.examples import NluSettings
 
     chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
     given = {name: value for name, value in chosen.items() if value is not None}
@@ -178,8 +178,7 @@ def _baseline(arguments: argparse.Namespace) -> int:
 
 
 def _mine(arguments: argparse.Namespace) -> int:
-    from mwzeval.crosswoz.template_files import write_templates
-    from mwzeval.crosswoz.template_mining import mine_templates
+    from mwzeval.crosswoz.systems.templates import mine_templates, write_templates
 
     mined = mine_templates(_fold(arguments).dialogues.values())
     for path in write_templates(arguments.output, "auto", mined):

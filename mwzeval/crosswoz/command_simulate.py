@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     about = {"system": arguments.system, "revision": arguments.revision, "database": checksum}
     setting_of: dict[str, Any] = {"level": arguments.level, "limit": arguments.limit}
     if arguments.level == "text":
-        from mwzeval.crosswoz.template_files import TemplateNlg, load_templates
+        from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 
         templates = load_templates(arguments.templates)
         reads_manual = arguments.nlu == "templates"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mwzeval.crosswoz.corpus.dialogues import dialogue_from_json, empty_state
-from mwzeval.crosswoz.corpus.folds import RELEASE, Fold
-from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.corpus.folds import RELEASE, Fold, Gold
 
 TABLES: dict[str, list[list[Any]]] = {
     "景点": [

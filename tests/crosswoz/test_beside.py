@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.tracks import TRACKS
 from mwzeval.crosswoz.scoring.baselines import gold_file

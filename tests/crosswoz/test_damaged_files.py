@@ -13,20 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.corpus.folds import read_dialogues, read_vocabulary
+from mwzeval.crosswoz.corpus.folds import Gold, read_dialogues, read_vocabulary
 from mwzeval.crosswoz.corpus.names import HOTEL
 from mwzeval.crosswoz.corpus.places import load_gold
 from mwzeval.crosswoz.corpus.statistics import corpus_statistics, statistics_text
-from mwzeval.crosswoz.gold import Gold
-from mwzeval.crosswoz.policy_turns import all_turns
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.tracks import GOLD_PREVIOUS_STATE, TRACKS
 from mwzeval.crosswoz.scoring.baselines import gold_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
+from mwzeval.crosswoz.systems.sl_policy import all_turns
 from mwzeval.crosswoz.systems.template_reader import spellings
-from mwzeval.crosswoz.template_files import KINDS, SIDES, load_templates
+from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.resources import embedded
 from mwzeval.report.json import to_json, to_plain

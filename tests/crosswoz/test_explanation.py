@@ -8,9 +8,9 @@ import pytest
 
 from mwzeval.crosswoz.benchmark import WORDS
 from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.reason_codes import REASON_CODES
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.crosswoz.scoring.evaluation import Evaluated, evaluate
+from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.errors import UsageError
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of

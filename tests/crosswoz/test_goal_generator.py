@@ -10,8 +10,8 @@ import pytest
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 from mwzeval.crosswoz.corpus.names import NAME, TRAFFIC_DOMAINS
-from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.protocols import RandomDraws
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import ROWS

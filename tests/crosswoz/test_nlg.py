@@ -13,13 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.crosswoz.corpus.acts import Act
-from mwzeval.crosswoz.corpus.dialogues import SystemTurn, UserTurn
-from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.nlg import NlgScorer, value_counts
-from mwzeval.crosswoz.references import as_compared, turns_of
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
-from mwzeval.crosswoz.template_files import load_templates
-from mwzeval.crosswoz.word_tokens import pieces_of, words_of
+from mwzeval.crosswoz.corpus.dialogues import SystemTurn, UserTurn, pieces_of, words_of
+from mwzeval.crosswoz.scoring.text_scores import NlgScorer, as_compared, turns_of, value_counts
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, RandomDraws, Side
+from mwzeval.crosswoz.systems.templates import load_templates
 from mwzeval.statistics import Sums
 from tests.crosswoz.real_data import figures, fold
 from tests.places import shared

@@ -11,7 +11,6 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act, parse_acts
 from mwzeval.crosswoz.corpus.database import Entity
-from mwzeval.crosswoz.policy_turns import PolicyTurn, policy_turns, round_trip
 from mwzeval.crosswoz.systems.policy_vector import (
     Vocabulary,
     delexicalized,
@@ -19,6 +18,7 @@ from mwzeval.crosswoz.systems.policy_vector import (
     load_vocabulary,
     multi_hot,
 )
+from mwzeval.crosswoz.systems.sl_policy import PolicyTurn, policy_turns, round_trip
 from mwzeval.errors import DataError
 from mwzeval.files.resources import DataRoot
 from tests.crosswoz.real_data import database, figures, fold, vectors

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate

@@ -11,9 +11,8 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.dialogues import goal_to_json
+from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, NOTHING
-from mwzeval.crosswoz.draws import RandomDraws
-from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.evaluation import (
@@ -24,8 +23,9 @@ from mwzeval.crosswoz.simulation.evaluation import (
     validate_simulation,
 )
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.protocols import RandomDraws
 from mwzeval.crosswoz.simulation.reading import is_simulation
-from mwzeval.crosswoz.simulation_log import dialogue_line, header_line
+from mwzeval.crosswoz.simulation.record import dialogue_line, header_line
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
 from tests.crosswoz.real_data import database, fold

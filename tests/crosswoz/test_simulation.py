@@ -14,12 +14,16 @@ from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, Acts, general
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal
 from mwzeval.crosswoz.corpus.names import DOMAINS, NOTHING
-from mwzeval.crosswoz.draws import Draws
 from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.protocols import Side
-from mwzeval.crosswoz.simulation.record import OUTCOMES, SimulatedDialogue
+from mwzeval.crosswoz.simulation.protocols import Draws, Side
+from mwzeval.crosswoz.simulation.record import (
+    OUTCOMES,
+    Ended,
+    SimulatedDialogue,
+    dialogue_to_json,
+    ended_from_json,
+)
 from mwzeval.crosswoz.simulation.user import RuleSimulator
-from mwzeval.crosswoz.simulation_log import Ended, dialogue_to_json, ended_from_json
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import UsageError
 from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO

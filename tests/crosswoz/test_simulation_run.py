@@ -16,13 +16,13 @@ import pytest
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
-from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.protocols import RandomDraws
 from mwzeval.crosswoz.simulation.reading import read_simulation
+from mwzeval.crosswoz.simulation.record import read_log
 from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialogues
 from mwzeval.crosswoz.simulation.summary import Summary
-from mwzeval.crosswoz.simulation_log import read_log
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import MwzevalError, UsageError
 from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO

@@ -7,8 +7,8 @@ import pytest
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import goal_from_json
 from mwzeval.crosswoz.corpus.statistics import corpus_statistics, statistics_text
-from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.protocols import RandomDraws
 from mwzeval.crosswoz.simulation.task_descriptions import task_description
 from tests.crosswoz.real_data import figures, fold
 

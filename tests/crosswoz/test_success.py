@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
-from mwzeval.crosswoz.facts import is_fact
-from mwzeval.crosswoz.outcomes import outcome_of, spoken_names, subgoals_by_exchange
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_exchanges, gold_file
+from mwzeval.crosswoz.scoring.end_to_end_scores import (
+    outcome_of,
+    spoken_names,
+    subgoals_by_exchange,
+    told_in,
+)
 from mwzeval.crosswoz.scoring.evaluation import evaluate
-from mwzeval.crosswoz.scoring.success import judge
-from mwzeval.crosswoz.spoken_values import told_in
+from mwzeval.crosswoz.scoring.success import is_fact, judge
 from mwzeval.scores.explanation import Explanation
 from tests.crosswoz.real_data import database as real_database
 from tests.crosswoz.real_data import fold

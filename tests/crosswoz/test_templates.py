@@ -9,22 +9,32 @@ from typing import TypeVar
 
 import pytest
 
-from mwzeval.crosswoz.act_keys import lowered, parse_key, spelled_key, turn_key
 from mwzeval.crosswoz.corpus.acts import (
     SYSTEM_GENERAL,
     USER_GENERAL,
     Act,
     Acts,
     general,
+    lowered,
     parse_acts,
+    parse_key,
+    spelled_key,
+    turn_key,
 )
 from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, SERVICES, VENUE_DOMAINS
-from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.simulation.goals import CONSTRAINED, REQUESTED, TRAFFIC_REQUESTS
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
-from mwzeval.crosswoz.systems.templates import MODES, PLACEHOLDER, Mode, Templates, fill
-from mwzeval.crosswoz.template_files import TemplateNlg, load_templates, write_templates
-from mwzeval.crosswoz.template_mining import mine_templates
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, RandomDraws, Side
+from mwzeval.crosswoz.systems.templates import (
+    MODES,
+    PLACEHOLDER,
+    Mode,
+    TemplateNlg,
+    Templates,
+    fill,
+    load_templates,
+    mine_templates,
+    write_templates,
+)
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import fold, vectors
 from tests.places import shared

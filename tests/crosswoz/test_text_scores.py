@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, parse_acts
 from mwzeval.crosswoz.corpus.dialogues import goal_from_json, goal_to_json
 from mwzeval.crosswoz.corpus.names import DOMAINS, NOTHING
-from mwzeval.crosswoz.draws import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import RandomDraws
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from tests.crosswoz.real_data import figures, fold, vectors
 

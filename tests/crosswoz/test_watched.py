@@ -16,12 +16,10 @@ from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.record import FINISHED, SYSTEM_FAILED, USER_FAILED
-from mwzeval.crosswoz.simulation.run import goal_of, simulate
+from mwzeval.crosswoz.simulation.record import FINISHED, SYSTEM_FAILED, USER_FAILED, read_log
+from mwzeval.crosswoz.simulation.run import WatchedSetting, goal_of, simulate
 from mwzeval.crosswoz.simulation.user import RuleSimulator
-from mwzeval.crosswoz.simulation_log import read_log
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
-from mwzeval.crosswoz.watched import WatchedSetting
 from mwzeval.errors import UsageError
 from tests.crosswoz.world import DATABASE
 

@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import accumulate, compress
 from typing import Any, NamedTuple
 
-from mwzeval.crosswoz.constraints import PRICE_SLOTS, price_bounds, rating_bounds
 from mwzeval.crosswoz.corpus.names import (
     CAR_PLATE,
     CAR_TYPE,
@@ -32,6 +31,7 @@ from mwzeval.crosswoz.corpus.names import (
     TAXI,
     VENUE_DOMAINS,
 )
+from mwzeval.crosswoz.corpus.normalization import PRICE_SLOTS, price_bounds, rating_bounds
 
 Record = Mapping[str, Any]
 BETWEEN_TEXTS = "\0"

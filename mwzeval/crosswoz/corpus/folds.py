@@ -1,17 +1,20 @@
-"""The corpus files: two revisions, their folds and their databases."""
+"""The corpus files: two revisions, their folds and their databases.
+
+What predictions are scored against: a fold, and what is made from it once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, dialogue_from_json
-from mwzeval.crosswoz.corpus.file_shapes import Table, checked_acts, checked_rows
+from mwzeval.crosswoz.corpus.file_shapes import Table, checked_acts, checked_rows, chinese_data
 from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, METRO, RESTAURANT
-from mwzeval.crosswoz.text_files import chinese_data
 from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.derived import combined_fingerprint
 from mwzeval.files.json_files import data_bytes
@@ -163,3 +166,27 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
         raise UsageError(
             f'unknown {what} "{name}"{did_you_mean(name, known)} (known: {", ".join(known)})'
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Gold:
+    """A fold, and what is known beside it.
+
+    `other_folds` has the ids of folds at hand, to say where unknown dialogues come from.
+    `system_vocabulary` are the acts without values that policies of the paper can say (mined from
+    the train fold); None where the file is not there.
+    """
+
+    fold: Fold
+    other_folds: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    system_vocabulary: frozenset[str] | None = None
+
+    @cached_property
+    def database(self) -> Database:
+        """The venues of the fold's revision."""
+        return Database(self.fold.tables)
+
+    @property
+    def corpus(self) -> str:
+        """What reports call the corpus: `crosswoz-release` and the like."""
+        return f"crosswoz-{self.fold.revision}"

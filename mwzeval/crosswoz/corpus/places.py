@@ -11,11 +11,11 @@ from mwzeval.crosswoz.corpus.folds import (
     RELEASE,
     REVISIONS,
     SAMPLE,
+    Gold,
     dialogue_ids,
     load_fold,
     read_vocabulary,
 )
-from mwzeval.crosswoz.gold import Gold
 from mwzeval.errors import DataError
 from mwzeval.files.derived import remembered_checksums
 from mwzeval.files.resources import DataRoot, embedded, locate

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz.corpus.dialogues import State
+from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.findings import Findings
-from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.predictions.coverage import check_all
 from mwzeval.crosswoz.predictions.reading import Predictions, check_predictions, read_predictions
-from mwzeval.crosswoz.predictions.spelling import note_spelling
+from mwzeval.crosswoz.predictions.spelling import check_services, note_spelling
 from mwzeval.crosswoz.predictions.tracks import (
     GOLD_PREVIOUS_STATE,
     TRACKS,
@@ -22,7 +22,6 @@ from mwzeval.crosswoz.predictions.tracks import (
     unknown_conditioning,
 )
 from mwzeval.crosswoz.scoring.scored_tracks import AnyScores, scores_of
-from mwzeval.crosswoz.services import check_services
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.scores.measure import no_garbage_collection
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Goal, Selected, State
+from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.findings import Findings, Place, found
 from mwzeval.crosswoz.predictions.fields import (
     checked_acts,
@@ -35,7 +36,6 @@ from mwzeval.crosswoz.predictions.tracks import (
     USER_RESPONSE,
     USER_STATE,
 )
-from mwzeval.crosswoz.text_files import chinese_text
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines
 from mwzeval.files.reading import STANDARD_INPUT, read_bytes

@@ -12,7 +12,6 @@ from typing import Any
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, State, empty_state, goal_to_json
 from mwzeval.crosswoz.corpus.folds import Fold
-from mwzeval.crosswoz.draws import RandomDraws
 from mwzeval.crosswoz.predictions.reading import DATASET, META, Predicted
 from mwzeval.crosswoz.predictions.tracks import (
     GOLD_ACTS,
@@ -27,6 +26,7 @@ from mwzeval.crosswoz.predictions.tracks import (
     USER_RESPONSE,
     USER_STATE,
 )
+from mwzeval.crosswoz.simulation.protocols import RandomDraws
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.policy_vector import delexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz import SCORING_REVISION
-from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold
+from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
 from mwzeval.crosswoz.findings import Findings
-from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Checked, Options, check
 from mwzeval.crosswoz.predictions.coverage import covered
 from mwzeval.crosswoz.predictions.tracks import DST, POLICY, TRACKS

@@ -10,7 +10,17 @@ from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.predictions.checking import Checked
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import NLU
-from mwzeval.crosswoz.reason_codes import (
+from mwzeval.crosswoz.scoring.act_scores import PolicyScores, SimulatorScores
+from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
+from mwzeval.crosswoz.scoring.scored_tracks import AnyScores
+from mwzeval.crosswoz.scoring.state_scores import (
+    Difference,
+    StateScores,
+    differences,
+    is_chosen_name,
+    is_spelling,
+)
+from mwzeval.crosswoz.scoring.success import (
     CHOSEN_NAME,
     INFORM_CODES,
     MISSING_ACT,
@@ -24,18 +34,7 @@ from mwzeval.crosswoz.reason_codes import (
     WRONG_LINE,
     WRONG_SLOT,
 )
-from mwzeval.crosswoz.scoring.act_scores import PolicyScores
-from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
-from mwzeval.crosswoz.scoring.scored_tracks import AnyScores
-from mwzeval.crosswoz.scoring.state_scores import (
-    Difference,
-    StateScores,
-    differences,
-    is_chosen_name,
-    is_spelling,
-)
 from mwzeval.crosswoz.scoring.track_scores import selects
-from mwzeval.crosswoz.simulator_scores import SimulatorScores
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.gold import Gold
+from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.predictions.coverage import fields_needed
 from mwzeval.crosswoz.predictions.reading import Predicted, Predictions
 from mwzeval.crosswoz.predictions.tracks import (
@@ -22,7 +22,13 @@ from mwzeval.crosswoz.predictions.tracks import (
     SYSTEM_ACTS_NLU,
     Track,
 )
-from mwzeval.crosswoz.scoring.act_scores import SYSTEM, USER, NluScores, PolicyScores
+from mwzeval.crosswoz.scoring.act_scores import (
+    SYSTEM,
+    USER,
+    NluScores,
+    PolicyScores,
+    SimulatorScores,
+)
 from mwzeval.crosswoz.scoring.baselines import (
     CEILING,
     COPY_PREVIOUS,
@@ -35,7 +41,6 @@ from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
 from mwzeval.crosswoz.scoring.state_scores import StateScores
 from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.crosswoz.scoring.track_scores import Sign, TrackScores
-from mwzeval.crosswoz.simulator_scores import SimulatorScores
 from mwzeval.scores.measure import Measure, Scored
 from mwzeval.scores.table import Table
 

@@ -2,6 +2,12 @@
 
 Ours: the paper has nothing of the kind, and its finish rate only asks whether every line of the
 goal got some value. docs/crosswoz.md defines every word of this.
+
+Is what was told of a slot what the database has?
+
+Why something was lost: the kinds of reason that explanations have.
+
+docs/crosswoz.md says what each means. A slot, or for acts the intent, may stand behind a colon.
 """
 
 from __future__ import annotations
@@ -19,23 +25,84 @@ from mwzeval.crosswoz.corpus.names import (
     LIST_SLOTS,
     NAME,
     NEARBY,
+    NO,
+    NOTHING,
+    RATING,
     SERVICES,
+    TICKET,
     VENUE_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.corpus.normalization import comparable_text
-from mwzeval.crosswoz.facts import is_fact, is_nothing
-from mwzeval.crosswoz.reason_codes import (
-    INFORM_CODES,
-    NO_END,
-    NO_VENUE,
-    NOT_NEARBY,
-    OTHER_END,
-    UNANSWERED,
-    UNKNOWN_VENUE,
-    WRONG_CONSTRAINT,
-    WRONG_VALUE,
+from mwzeval.crosswoz.corpus.normalization import FREE, PRICE_SLOTS, comparable_text
+
+MISSING_ACT, SPURIOUS_ACT, WRONG_ACT_VALUE = "missing-act", "spurious-act", "wrong-act-value"
+MISSING_SLOT, SPURIOUS_SLOT, WRONG_SLOT = "missing-slot", "spurious-slot", "wrong-slot"
+SPELLING, CHOSEN_NAME = "other-spelling", "name-not-annotated"
+WRONG_LINE, MISSING_FLAG, SPURIOUS_FLAG = "wrong-line", "not-expressed", "expressed-too-early"
+
+NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY = "no-venue", "venue-not-in-database", "not-nearby"
+WRONG_CONSTRAINT, NO_END, OTHER_END = "wrong-constraint", "end-not-named", "other-end"
+UNANSWERED, WRONG_VALUE = "unanswered", "wrong-value"
+NOT_FINISHED, NOT_DONE = "not-finished", "not-done"
+
+INFORM_CODES = frozenset({NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY, WRONG_CONSTRAINT, NO_END, OTHER_END})
+"""Faults that lose Inform, and Success with it; the others of an outcome lose Success alone."""
+REASON_CODES = frozenset(
+    {MISSING_ACT, SPURIOUS_ACT, WRONG_ACT_VALUE, MISSING_SLOT, SPURIOUS_SLOT, WRONG_SLOT, SPELLING}
+    | {CHOSEN_NAME, WRONG_LINE, MISSING_FLAG, SPURIOUS_FLAG, NOT_FINISHED, NOT_DONE}
+    | {UNANSWERED, WRONG_VALUE}
+    | INFORM_CODES
 )
+
+
+NUMBERS = PRICE_SLOTS | {RATING}
+NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+SEPARATORS = re.compile(r"[,;、/]")
+"""Signs that stand between several phone numbers, where others put a blank."""
+
+
+def is_nothing(held: object) -> bool:
+    """Tell whether the database has no value: null, an empty text or list."""
+    return held is None or held in ("", [], ())
+
+
+def is_fact(slot: str, told: str | tuple[str, ...], held: object) -> bool:
+    """Tell whether a told value is the database's `held`.
+
+    Numbers may have a unit (`300元`, `4.5分`), 免费 (free) is 0; of a list some items are enough,
+    but none may be invented; `无` says that there is nothing; texts are compared in one width and
+    without case, blanks and separators.
+    """
+    if slot.startswith(SERVICE_PREFIX):
+        service = slot.removeprefix(SERVICE_PREFIX)
+        items = held if isinstance(held, list | tuple) else ()
+        has = any(service in str(item) for item in items)
+        return told == (YES if has else NO)
+    if told == NOTHING or told == (NOTHING,):
+        return is_nothing(held)
+    if slot in LIST_SLOTS:
+        items = held if isinstance(held, list | tuple) else ()
+        known = {comparable_text(str(item)) for item in items}
+        given = (told,) if isinstance(told, str) else told
+        return bool(given) and all(comparable_text(item) in known for item in given)
+    if is_nothing(held):
+        return False
+    text = told if isinstance(told, str) else " ".join(told)
+    if slot in NUMBERS:
+        return _number(slot, text) == float(str(held))
+    return _plain(text) == _plain(str(held))
+
+
+def _number(slot: str, text: str) -> float | None:
+    if slot == TICKET and text.strip() == FREE:
+        return 0.0
+    match = NUMBER.match(text.strip())
+    return float(match[0]) if match else None
+
+
+def _plain(text: str) -> str:
+    return SEPARATORS.sub("", comparable_text(text))
+
 
 REFERENCE = re.compile(r"id=([0-9]{1,9})")
 

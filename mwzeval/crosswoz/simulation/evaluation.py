@@ -3,12 +3,17 @@
 Source of the finish rate: Zhu et al., TACL 2020, section 5.6. Its overall figure is over the first
 1,000 dialogues, in which goal types are as frequent as they come ("natural"), not the mean over
 goal types ("macro"). Inform and Success are ours, see `success.py`.
+
+What a simulated dialogue came to: the user's last state, corrected by what the system said.
+
+A simulated dialogue as people look at it: what both sides said, and what came of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,22 +23,153 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.crosswoz import SCORING_REVISION
-from mwzeval.crosswoz.corpus.names import GOAL_TYPES
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Act, parse_act
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.folds import Gold
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, VENUE_DOMAINS
 from mwzeval.crosswoz.findings import Findings
-from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Options
-from mwzeval.crosswoz.predictions.tracks import END_TO_END
-from mwzeval.crosswoz.scoring.success import Judgement, judge
-from mwzeval.crosswoz.simulated_explanation import explain
-from mwzeval.crosswoz.simulated_outcomes import outcome_of
-from mwzeval.crosswoz.simulation.reading import Log, read_simulation
+from mwzeval.crosswoz.predictions.tracks import (
+    END_TO_END,
+    RESPONSE,
+    SELECTED,
+    STATE,
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_NLU,
+    USER_ACTS,
+    USER_RESPONSE,
+)
+from mwzeval.crosswoz.scoring.success import (
+    INFORM_CODES,
+    NOT_DONE,
+    NOT_FINISHED,
+    Judgement,
+    judge,
+    spelled,
+)
+from mwzeval.crosswoz.simulation.reading import Log, Simulated, read_simulation
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.measure import Measure, Resampling, Scored
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
 from mwzeval.version import __version__, library_version
+
+ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "understood as"}
+
+
+def explain(simulated: Simulated, judged: Judgement) -> Explanation:
+    """Return what became of a simulated dialogue, and why it failed if it did."""
+    finished = simulated.finished
+    return Explanation(
+        unit=simulated.name,
+        outcomes={
+            WHOLE: {
+                "e2e.finish_rate": finished,
+                "e2e.inform": judged.inform if finished else None,
+                "e2e.success": judged.success if finished and judged.inform else None,
+            }
+        },
+        goal=tuple(_goal_facts(simulated)),
+        turns=tuple(_turn(turn) for turn in simulated.turns),
+        reasons=tuple(_reasons(simulated, judged)),
+    )
+
+
+def _goal_facts(simulated: Simulated) -> Iterator[Fact]:
+    yield Fact("goal type", simulated.goal_type)
+    for wanted, final in zip(simulated.goal, simulated.outcome, strict=True):
+        what = f"{wanted.slot} = {spelled(wanted.value)}" if wanted.value else wanted.slot
+        came = f" → {spelled(final.value)}" if final.value != wanted.value else ""
+        label = "wants" if wanted.value else "asks for"
+        yield Fact(f"{wanted.subgoal} {label}", f"{what}{came}", wanted.domain)
+
+
+def _turn(raw: Mapping[str, Any]) -> TurnView:
+    said = [
+        Utterance(speaker, str(raw[key]))
+        for key, speaker in ((USER_RESPONSE, "user"), (RESPONSE, "system"))
+        if raw.get(key) is not None
+    ]
+    facts = [Fact(label, _acts(raw[key])) for key, label in ACTS.items() if raw.get(key)]
+    if not said:
+        # Without words the acts are what was said.
+        said = [
+            Utterance(speaker, _acts(raw.get(key) or ()) or "(nothing)")
+            for key, speaker in ((USER_ACTS, "user"), (SYSTEM_ACTS, "system"))
+        ]
+        facts = []
+    return TurnView(tuple(said), (*facts, *_domain_facts(raw)))
+
+
+def _domain_facts(raw: Mapping[str, Any]) -> Iterator[Fact]:
+    for key in (STATE, SELECTED):
+        domains = raw.get(key)
+        for domain, content in domains.items() if isinstance(domains, Mapping) else ():
+            if isinstance(content, Mapping) and content:
+                yield Fact(key, "; ".join(f"{s}={v}" for s, v in content.items()), str(domain))
+            elif isinstance(content, list) and content:
+                yield Fact(key, ", ".join(map(str, content)), str(domain))
+
+
+def _acts(raw: Iterable[Any]) -> str:
+    spelling = (act if isinstance(act, str) else "+".join(map(str, act)) for act in raw)
+    return ", ".join(spelling)
+
+
+def _reasons(simulated: Simulated, judged: Judgement) -> Iterator[Reason]:
+    if not simulated.finished:
+        undone = [line for line in simulated.outcome if not line.done]
+        for line in undone:
+            text = f"sub-goal {line.subgoal}: {line.slot} is {spelled(line.value)} in the end"
+            yield Reason(f"{NOT_DONE}:{line.slot}", "e2e.finish_rate", line.domain, None, text)
+        if not undone:
+            text = f"the user did not end it within {simulated.n_turns} turns"
+            yield Reason(NOT_FINISHED, "e2e.finish_rate", WHOLE, None, text)
+        return
+    for fault in judged.faults:
+        loses_inform = fault.code in INFORM_CODES
+        if loses_inform != judged.inform:
+            outcome = "e2e.inform" if loses_inform else "e2e.success"
+            code = f"{fault.code}:{fault.slot}" if fault.slot else fault.code
+            text = f"sub-goal {fault.subgoal}: {fault.text}"
+            yield Reason(code, outcome, fault.domain, None, text)
+
+
+def outcome_of(simulated: Simulated, database: Database) -> Goal:
+    """Return the lines of the goal with the user's last values.
+
+    A user who names the venue keeps that name whatever is said; so where the system calls it by a
+    name that does not exist, that name counts.
+    """
+    invented = dict(_invented(simulated, database))
+
+    def corrected(wanted: SemanticTuple, final: SemanticTuple) -> SemanticTuple:
+        is_given = wanted.slot == NAME and bool(wanted.value) and not wanted.refers
+        if is_given and wanted.domain in invented:
+            return final.with_value(invented[wanted.domain])
+        return final
+
+    pairs = zip(simulated.goal, simulated.outcome, strict=True)
+    return tuple(corrected(wanted, final) for wanted, final in pairs)
+
+
+def _invented(simulated: Simulated, database: Database) -> Iterator[tuple[str, str]]:
+    for act in _system_acts(simulated):
+        is_name = act.intent in (INFORM, RECOMMEND) and act.slot == NAME
+        if is_name and act.domain in VENUE_DOMAINS and not database.named(act.domain, act.value):
+            yield act.domain, act.value
+
+
+def _system_acts(simulated: Simulated) -> Iterator[Act]:
+    for turn in simulated.turns:
+        for raw in turn.get(SYSTEM_ACTS) or ():
+            # What is no act names nothing.
+            with suppress(ValueError):
+                yield parse_act(raw)
+
 
 OUTCOMES = {"finish_rate": "Finish rate", "inform": "Inform", "success": "Success"}
 NATURAL, MACRO = "natural mix", "macro"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
 from mwzeval.crosswoz.findings import Findings, Place, found
@@ -16,7 +17,6 @@ from mwzeval.crosswoz.predictions.fields import checked_user_state
 from mwzeval.crosswoz.predictions.reading import DIALOGUE, META, TURNS
 from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.crosswoz.simulation.goals import goal_type
-from mwzeval.crosswoz.text_files import chinese_text
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import parse_json_lines
 from mwzeval.files.reading import read_bytes

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
-from mwzeval.crosswoz.simulation.record import FINISHED, OUTCOMES
-from mwzeval.crosswoz.simulation_log import Ended
+from mwzeval.crosswoz.simulation.record import FINISHED, OUTCOMES, Ended
 from mwzeval.errors import printable
 
 NATURAL_MIX = 1000

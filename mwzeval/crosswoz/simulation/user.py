@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from mwzeval.crosswoz.constraints import PRICE_SLOTS
 from mwzeval.crosswoz.corpus.acts import (
     INFORM,
     NO_OFFER,
@@ -23,7 +22,8 @@ from mwzeval.crosswoz.corpus.acts import (
 )
 from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
 from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, NOTHING, RATING, SOURCE_DOMAIN
-from mwzeval.crosswoz.draws import Draws
+from mwzeval.crosswoz.corpus.normalization import PRICE_SLOTS
+from mwzeval.crosswoz.simulation.protocols import Draws
 
 Value = str | tuple[str, ...]
 FIRST_TURN = (2, 3, 4), (30, 50, 20)

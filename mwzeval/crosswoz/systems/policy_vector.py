@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.constraints import PRICE_SLOTS
 from mwzeval.crosswoz.corpus.acts import (
     GENERAL,
     INFORM,
@@ -44,6 +43,7 @@ from mwzeval.crosswoz.corpus.names import (
     TAXI,
     YES,
 )
+from mwzeval.crosswoz.corpus.normalization import PRICE_SLOTS
 from mwzeval.files.resources import DataRoot
 
 Vector = NDArray[np.float32]

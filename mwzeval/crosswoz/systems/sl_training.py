@@ -17,9 +17,8 @@ import numpy as np
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.policy_turns import all_turns
 from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, multi_hot
-from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, no_turns, shapes
+from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, all_turns, no_turns, shapes
 from mwzeval.errors import UsageError
 from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
 from mwzeval.version import required

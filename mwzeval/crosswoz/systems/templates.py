@@ -2,28 +2,86 @@
 
 Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: `auto` templates are
 sentences for whole turns, mined from a corpus; `manual` ones are sentences for single acts.
+
+Templates out of a corpus: its sentences, with placeholders where values stood.
+
+Template files in the public format, and the small set of our own that comes with mwzeval.
+
+Four JSON files, in a folder or a zip archive: sentences mined from a corpus (`auto`) and written by
+hand (`manual`) for both sides. Each is an object: key → list of sentences.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from mwzeval.crosswoz.act_keys import (
+from mwzeval.crosswoz.corpus.acts import (
+    INFORM,
+    SEPARATOR,
+    Act,
+    Acts,
     Key,
     act_key,
     as_said,
     lowered,
     parse_key,
+    said_values,
+    spelled_key,
     turn_key,
     value_of,
 )
-from mwzeval.crosswoz.corpus.acts import INFORM, SEPARATOR, Act, Acts
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.file_shapes import chinese_data, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING
-from mwzeval.crosswoz.draws import Draws
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Draws, Side
+from mwzeval.errors import DataError, InputError
+from mwzeval.files.json_files import data_bytes, write_atomically
+from mwzeval.files.reading import read_zip
+from mwzeval.files.resources import embedded
+
+
+def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[str]]]:
+    """Return the sentences of both sides by key, for `write_templates(folder, "auto", …)`.
+
+    A sentence that does not say all values of its acts word for word is left out. Keys are in
+    order; sentences stay in that of the corpus, and as often as they are there, so that a choice
+    among them is as frequent as in the corpus.
+    """
+    mined: dict[Side, dict[str, list[str]]] = {USER: {}, SYSTEM: {}}
+    for dialogue in dialogues:
+        for exchange in dialogue.exchanges:
+            for side, turn in ((USER, exchange.user), (SYSTEM, exchange.system)):
+                template = template_of(turn.utterance, turn.acts)
+                if template is not None:
+                    mined[side].setdefault(spelled_key(turn.acts), []).append(template)
+    return {side: dict(sorted(of_side.items())) for side, of_side in mined.items()}
+
+
+def template_of(utterance: str, acts: Acts) -> str | None:
+    """Return an utterance with placeholders for its values, None when it lacks one of them."""
+    template, missing = delexicalized(utterance, acts)
+    return None if missing else template
+
+
+def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
+    """Return an utterance with placeholders for the values of acts, and how many it lacks.
+
+    Values are replaced in the order of the acts (a short one may break up a longer one).
+    """
+    missing = 0
+    for placeholder, value in said_values(acts):
+        if value in utterance:
+            utterance = utterance.replace(value, placeholder)
+        else:
+            missing += 1
+    return utterance, missing
+
 
 Mode = Literal["auto", "manual", "auto_manual"]
 MODES: tuple[Mode, ...] = ("auto", "manual", "auto_manual")
@@ -124,3 +182,78 @@ def _as_part(sentence: str) -> str:
     """Return a sentence as it is followed by another: with a comma, unless it asks or exclaims."""
     part = sentence.rstrip(_PAUSES)
     return part if not part or part[-1] in _ENDS else part + COMMA
+
+
+SIDES: tuple[Side, ...] = (USER, SYSTEM)
+KINDS = ("auto", "manual")
+FILE = "{kind}_{side}_template_nlg.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemplateNlg:
+    """Words for acts, by the templates of both sides."""
+
+    sides: Mapping[Side, Templates]
+    mode: Mode = "auto_manual"
+
+    def say(self, acts: Acts, side: Side, draws: Draws) -> str | None:
+        """Return a text that says the acts, None when there is no template for them."""
+        return self.sides[side].sentence(acts, draws, self.mode)
+
+
+def load_templates(path: str | Path | None = None) -> dict[Side, Templates]:
+    """Return the templates of a folder or zip archive, None: those that come with mwzeval.
+
+    A file that is not there has no sentences, but each side must have some. Raises `DataError`.
+    """
+    place = embedded("crosswoz", "templates") if path is None else Path(path)
+    read = _from_archive(place) if place.is_file() else _from_folder(place)
+    templates = {}
+    for side in SIDES:
+        auto, manual = (read.get(FILE.format(kind=kind, side=side), {}) for kind in KINDS)
+        if not auto and not manual:
+            names = " or ".join(FILE.format(kind=kind, side=side) for kind in KINDS)
+            raise DataError(f"{place}: no templates of the {side}: expected {names}")
+        templates[side] = Templates.from_json(auto, manual)
+    return templates
+
+
+def write_templates(folder: str | Path, kind: str, sides: Mapping[Side, Sentences]) -> list[Path]:
+    """Write templates of a kind (`auto`, `manual`) in the public format; return their places.
+
+    Raises `MwzevalError` when the folder cannot be written.
+    """
+    places = []
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for side, sentences in sides.items():
+        place = Path(folder, FILE.format(kind=kind, side=side))
+        text = json.dumps(sentences, ensure_ascii=False, indent=1)
+        write_atomically(place, f"{text}\n".encode())
+        places.append(place)
+    return places
+
+
+def _names() -> list[str]:
+    return [FILE.format(kind=kind, side=side) for kind in KINDS for side in SIDES]
+
+
+def _from_folder(folder: Path) -> dict[str, Sentences]:
+    places = [folder / name for name in _names()]
+    return {place.name: _parsed(data_bytes(place), place) for place in places if place.is_file()}
+
+
+def _from_archive(path: Path) -> dict[str, Sentences]:
+    try:
+        members = read_zip(path, _names())
+    except InputError as error:
+        raise DataError(f"{error}: expected a folder or a zip archive of templates") from None
+    return {name: _parsed(raw, path / name) for name, raw in members.items()}
+
+
+def _parsed(raw: bytes, place: Path) -> Sentences:
+    plain: Any = chinese_data(raw, place)
+    if not isinstance(plain, dict) or not all(
+        sentences and is_texts(sentences) for sentences in plain.values()
+    ):
+        raise DataError(f"{place}: expected an object: key → list of sentences")
+    return plain

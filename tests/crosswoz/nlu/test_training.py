@@ -12,9 +12,8 @@ import pytest
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.systems.nlu.bert import load_bert, train_bert
-from mwzeval.crosswoz.systems.nlu.examples import utterances
+from mwzeval.crosswoz.systems.nlu.examples import NluSettings, utterances
 from mwzeval.crosswoz.systems.nlu.model import KIND, MODEL_FILE, JointNlu, load_tagger
-from mwzeval.crosswoz.systems.nlu.settings import NluSettings
 from mwzeval.crosswoz.systems.nlu.training import CHECKPOINT_FILE, Watch, train_tagger
 from mwzeval.errors import InputError, UsageError
 from mwzeval.files.tensor_files import read_arrays, write_arrays

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.places import load_gold
-from mwzeval.crosswoz.gold import Gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.reading import META
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
@@ -21,7 +21,7 @@ from mwzeval.crosswoz.simulation.record import as_acts
 from mwzeval.crosswoz.simulation.registry import nlu_named, system_named
 from mwzeval.crosswoz.simulation.run import simulate
 from mwzeval.crosswoz.systems.policy_vector import delexicalized
-from mwzeval.crosswoz.template_files import TemplateNlg, load_templates
+from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 from tests.golden.recorded import Cases, Groups, by_signature
 from tests.places import ROOT, read_json
 

@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.simulation.protocols import USER
-from mwzeval.crosswoz.systems.nlu.examples import Labels, Utterance, lowered
-from mwzeval.crosswoz.systems.nlu.model import MODEL_FILE, JointNlu, set_weights, weights_of
-from mwzeval.crosswoz.systems.nlu.network import BETWEEN
-from mwzeval.crosswoz.systems.nlu.settings import NluSettings
+from mwzeval.crosswoz.systems.nlu.examples import Labels, NluSettings, Utterance, lowered
+from mwzeval.crosswoz.systems.nlu.model import (
+    BETWEEN,
+    MODEL_FILE,
+    JointNlu,
+    set_weights,
+    weights_of,
+)
 from mwzeval.crosswoz.systems.nlu.training import (
     NluTraining,
     Watch,

@@ -15,17 +15,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.systems.nlu.examples import Example, Labels, class_weights, examples_of
+from mwzeval.crosswoz.systems.nlu.examples import (
+    Example,
+    Labels,
+    NluSettings,
+    class_weights,
+    examples_of,
+)
 from mwzeval.crosswoz.systems.nlu.model import (
     MODEL_FILE,
     JointNlu,
+    character_network,
     known_characters,
     save_tagger,
     set_weights,
     weights_of,
 )
-from mwzeval.crosswoz.systems.nlu.network import character_network
-from mwzeval.crosswoz.systems.nlu.settings import NluSettings
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
 from mwzeval.version import required
