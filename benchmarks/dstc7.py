@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import REPETITIONS, ProcessCost, Row
-from mwzeval.dstc7.dialogues import read_examples
-from mwzeval.dstc7.evaluation import Evaluated, Gold, evaluate, score
-from mwzeval.dstc7.explanation import explain_all
 from mwzeval.dstc7.pool import read_pool
+from mwzeval.dstc7.reading.dialogues import read_examples
+from mwzeval.dstc7.reading.tracks import Track
+from mwzeval.dstc7.scoring.evaluation import Evaluated, Gold, evaluate, score
+from mwzeval.dstc7.scoring.explanation import explain_all
 from mwzeval.dstc7.submission_writing import write_submission
 from mwzeval.dstc7.synthetic import Sizes, World, write_track
-from mwzeval.dstc7.tracks import Track
 
 TRAIN = 100_000
 TRACK = Track("ubuntu", 1)
@@ -34,14 +34,14 @@ PACKED_MB = 2_000
 
 EVALUATE = """
 import sys
-from mwzeval.dstc7.evaluation import Gold, evaluate
+from mwzeval.dstc7.scoring.evaluation import Gold, evaluate
 from mwzeval.report.json import to_json, to_plain
 sys.stdout.write(to_json(to_plain(evaluate(sys.argv[1], Gold(*sys.argv[2:])).report())))
 """
 
 STREAM = """
 import sys
-from mwzeval.dstc7.dialogues import stream_examples
+from mwzeval.dstc7.reading.dialogues import stream_examples
 assert sum(1 for _ in stream_examples(sys.argv[1])) == int(sys.argv[2])
 """
 
@@ -53,7 +53,7 @@ sys.stderr.write(status.partition("VmHWM:")[2].split()[0])
 
 REFUSE = """
 import sys
-from mwzeval.dstc7.evaluation import Gold, validate
+from mwzeval.dstc7.scoring.evaluation import Gold, validate
 found = validate(sys.argv[1], Gold(sys.argv[2]), "dstc7-ubuntu-1")
 assert [problem.kind for problem in found if problem.severity == "error"] == ["too-large"]
 """

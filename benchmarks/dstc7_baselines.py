@@ -25,12 +25,12 @@ from mwzeval.dstc7.baselines.ranker import BM25, DUAL_ENCODER, TFIDF, Baseline
 from mwzeval.dstc7.baselines.run import predict, train
 from mwzeval.dstc7.baselines.tfidf import tfidf_vectors
 from mwzeval.dstc7.baselines.vectors import list_scores, pool_best
-from mwzeval.dstc7.dialogues import stream_examples
-from mwzeval.dstc7.evaluation import evaluate
 from mwzeval.dstc7.inputs import Gold
 from mwzeval.dstc7.pool import read_pool
+from mwzeval.dstc7.reading.dialogues import stream_examples
+from mwzeval.dstc7.reading.tracks import RANKED, Track
+from mwzeval.dstc7.scoring.evaluation import evaluate
 from mwzeval.dstc7.synthetic import Sizes, World, write_track
-from mwzeval.dstc7.tracks import RANKED, Track
 
 LIMIT = 12.0
 """Seconds that building an index and searching it may take."""

@@ -15,7 +15,7 @@ SCORING_REVISION = 2
 VERBS = {
     "dstc7": (
         "baselines, synthetic data and conversions for DSTC7 sentence selection",
-        "mwzeval.commands.dstc7",
+        "mwzeval.dstc7.command",
     ),
 }
 """Verbs that only this benchmark has: what each is for, and its module."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mwzeval.dstc7.dialogues import Example
-from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.tracks import SPEAKERS, Track
+from mwzeval.dstc7.reading.dialogues import Example
+from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.tracks import SPEAKERS, Track
 from mwzeval.errors import shorten
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from mwzeval.dstc7.checks import KnownCandidates
-from mwzeval.dstc7.dialogues import Example
 from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.submission import Submission
-from mwzeval.dstc7.targets import Targets
-from mwzeval.dstc7.tracks import Track
+from mwzeval.dstc7.reading.checks import KnownCandidates
+from mwzeval.dstc7.reading.dialogues import Example
+from mwzeval.dstc7.reading.submission import Submission
+from mwzeval.dstc7.reading.targets import Targets
+from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.errors import UsageError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.findings import Findings, found
+from mwzeval.dstc7.reading.findings import Findings, found
 from mwzeval.errors import DataError
 from mwzeval.files.json_files import parse_json_lines, read_text
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mwzeval.dstc7.findings import Findings, found
-from mwzeval.dstc7.json_array import items_of
+from mwzeval.dstc7.reading.findings import Findings, found
+from mwzeval.dstc7.reading.json_array import items_of
 
 Paraphrases = tuple[tuple[str, ...], ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mwzeval.dstc7.inputs import Gold
-from mwzeval.dstc7.tracks import Track
+from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.resources import embedded
 

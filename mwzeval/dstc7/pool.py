@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import candidate_id
+from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import shorten
 from mwzeval.files.json_files import read_text

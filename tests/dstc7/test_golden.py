@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.evaluation import Gold as GoldFiles
-from mwzeval.dstc7.evaluation import (
+from mwzeval.dstc7.inputs import Loaded
+from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.submission import check_submission
+from mwzeval.dstc7.scoring.evaluation import Gold as GoldFiles
+from mwzeval.dstc7.scoring.evaluation import (
     Options,
     Track,
     evaluate,
@@ -19,10 +22,7 @@ from mwzeval.dstc7.evaluation import (
     plain_metrics,
     score,
 )
-from mwzeval.dstc7.findings import Findings
-from mwzeval.dstc7.inputs import Loaded
-from mwzeval.dstc7.scoring import NOTHING, select
-from mwzeval.dstc7.submission import check_submission
+from mwzeval.dstc7.scoring.rows import NOTHING, select
 from mwzeval.errors import InputError
 from tests.dstc7.cases import Folder, golden, kinds, loaded
 from tests.places import read_json, shared

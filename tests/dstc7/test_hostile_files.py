@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mwzeval.dstc7.advising import read_courses
-from mwzeval.dstc7.dialogues import read_examples
-from mwzeval.dstc7.evaluation import Gold, Options, evaluate, validate
+from mwzeval.dstc7.baselines.knowledge_files import read_courses
 from mwzeval.dstc7.man_pages import read_man_pages
 from mwzeval.dstc7.paraphrases import read_paraphrases
 from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.submission import read_submission
-from mwzeval.dstc7.targets import read_targets
-from mwzeval.dstc7.trec import read_qrels, read_run
+from mwzeval.dstc7.reading.dialogues import read_examples
+from mwzeval.dstc7.reading.submission import read_submission
+from mwzeval.dstc7.reading.targets import read_targets
+from mwzeval.dstc7.reading.trec import read_qrels, read_run
+from mwzeval.dstc7.scoring.evaluation import Gold, Options, evaluate, validate
 from mwzeval.errors import InputError, MwzevalError, Problem
 from tests.dstc7.cases import UBUNTU
 from tests.places import ROOT
@@ -133,7 +133,7 @@ def test_any_other_file_as_a_submission_is_refused(other: str, tmp_path: Path) -
 @pytest.mark.parametrize("kind", ["targets", "dialogues", "pool"])
 @pytest.mark.parametrize("other", sorted(path.name for path in FIXTURES.iterdir()))
 def test_any_other_file_in_the_place_of_gold_data_ends_well(other: str, kind: str) -> None:
-    from mwzeval.dstc7.tracks import Track
+    from mwzeval.dstc7.reading.tracks import Track
 
     files: dict[str, Any] = {
         "targets": FIXTURES / "ubuntu_responses_subtask_2.tsv",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.dstc7.evaluation import Evaluated, Options, score
-from mwzeval.dstc7.published import CHANCE, boards_of, published_document, read_published
-from mwzeval.dstc7.tracks import TRACK_NAMES, track_of
+from mwzeval.dstc7.board import CHANCE, boards_of, published_document, read_published
+from mwzeval.dstc7.reading.tracks import TRACK_NAMES, track_of
+from mwzeval.dstc7.scoring.evaluation import Evaluated, Options, score
 from mwzeval.errors import DataError, UsageError
 from mwzeval.report.boards import Entry
 from mwzeval.report.formats import to_text

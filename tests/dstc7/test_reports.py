@@ -12,7 +12,9 @@ import pytest
 from mwzeval.comparison import compare
 from mwzeval.comparison.runs import across
 from mwzeval.dstc7.benchmark import WORDS
-from mwzeval.dstc7.evaluation import (
+from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
+from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
+from mwzeval.dstc7.scoring.evaluation import (
     Evaluated,
     Options,
     evaluate,
@@ -20,9 +22,7 @@ from mwzeval.dstc7.evaluation import (
     per_example,
     score,
 )
-from mwzeval.dstc7.explanation import explain, explain_all, worst_first
-from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
-from mwzeval.dstc7.tracks import TRACK_NAMES, Track, track_of
+from mwzeval.dstc7.scoring.explanation import explain, explain_all, worst_first
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.report.explanation_text import explanation_text, histogram_text
 from mwzeval.report.formats import to_text

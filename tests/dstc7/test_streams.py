@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from mwzeval.dstc7 import submission, targets
-from mwzeval.dstc7.evaluation import Gold, Options, validate
-from mwzeval.dstc7.json_array import DEEPEST, items_of
+from mwzeval.dstc7.reading import submission, targets
+from mwzeval.dstc7.reading.json_array import DEEPEST, items_of
+from mwzeval.dstc7.scoring.evaluation import Gold, Options, validate
 from mwzeval.errors import InputError
 from tests.dstc7.cases import UBUNTU, kinds
 from tests.places import ROOT

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.evaluation import Gold, Options, Track, evaluate, validate
-from mwzeval.dstc7.findings import LEVELS
+from mwzeval.dstc7.reading.findings import LEVELS
+from mwzeval.dstc7.scoring.evaluation import Gold, Options, Track, evaluate, validate
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.report.json import plain_problem
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, kinds, submission_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.evaluation import Options, Track, per_example
+from mwzeval.dstc7.scoring.evaluation import Options, Track, per_example
 from mwzeval.errors import InputError
 from tests.dstc7.cases import (
     SEVERAL,

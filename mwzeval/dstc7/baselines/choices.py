@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from mwzeval.dstc7.baselines.query import Ranking
-from mwzeval.dstc7.tracks import CHOICES
+from mwzeval.dstc7.reading.tracks import CHOICES
 
 
 def as_choices(ranking: Ranking, *, are_logarithms: bool) -> Ranking:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mwzeval.dstc7.advising import Course, read_courses
+from mwzeval.dstc7.baselines.knowledge_files import Course, read_courses
 from mwzeval.dstc7.baselines.query import Knowledge
 from mwzeval.dstc7.baselines.words import words_of
 from mwzeval.dstc7.man_pages import ManPage, by_name, read_man_pages, relevant
-from mwzeval.dstc7.tracks import Track
+from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.errors import UsageError
 
 MOST_NAMED = 4

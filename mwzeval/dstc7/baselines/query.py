@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mwzeval.dstc7.dialogues import Candidate, Example
 from mwzeval.dstc7.ids import NONE
+from mwzeval.dstc7.reading.dialogues import Candidate, Example
 
 
 class Knowledge(Protocol):

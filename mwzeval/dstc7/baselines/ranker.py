@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mwzeval.dstc7.baselines.bm25 import bm25_vectors
 from mwzeval.dstc7.baselines.dual_encoder.model import DualEncoder
+from mwzeval.dstc7.baselines.lexical import draw_from_pool, rank_at_random
 from mwzeval.dstc7.baselines.none_threshold import Threshold, tune
 from mwzeval.dstc7.baselines.query import (
     Knowledge,
@@ -17,13 +18,12 @@ from mwzeval.dstc7.baselines.query import (
     query_of,
     with_knowledge,
 )
-from mwzeval.dstc7.baselines.random import draw_from_pool, rank_at_random
 from mwzeval.dstc7.baselines.tfidf import tfidf_vectors
 from mwzeval.dstc7.baselines.vectors import Vectors, list_scores, order, pool_best
-from mwzeval.dstc7.dialogues import stream_examples
 from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.tracks import RANKED, Track
+from mwzeval.dstc7.reading.dialogues import stream_examples
+from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 
 RANDOM, TFIDF, BM25, DUAL_ENCODER = "random", "tfidf", "bm25", "dual-encoder"

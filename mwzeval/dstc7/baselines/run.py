@@ -13,9 +13,9 @@ from mwzeval.dstc7.baselines.dual_encoder.training import Watcher, train_dual_en
 from mwzeval.dstc7.baselines.none_threshold import Threshold, insert_none
 from mwzeval.dstc7.baselines.query import Knowledge, Query, query_of
 from mwzeval.dstc7.baselines.ranker import DUAL_ENCODER, RANDOM, Baseline, Ranker
-from mwzeval.dstc7.dialogues import stream_examples
+from mwzeval.dstc7.reading.dialogues import stream_examples
+from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.dstc7.submission_writing import write_submission
-from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import InputError, Problem, UsageError
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mwzeval.dstc7.ids import NONE
+from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.dstc7.synthetic.drafts import SPLITS, Draft, Drafter
 from mwzeval.dstc7.synthetic.identities import identities
 from mwzeval.dstc7.synthetic.knowledge import course_info, course_of, man_pages, profile
 from mwzeval.dstc7.synthetic.world import Recipe, World
-from mwzeval.dstc7.tracks import RANKED, Track
 from mwzeval.errors import UsageError
 from mwzeval.files.json_files import write_atomically, written_atomically
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.dstc7.tracks import Dataset
+from mwzeval.dstc7.reading.tracks import Dataset
 
 LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", dtype=np.uint8)
 UBUNTU_LENGTH = 12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mwzeval.dstc7.reading.tracks import Dataset
 from mwzeval.dstc7.synthetic.words import Generator
 from mwzeval.dstc7.synthetic.world import World
-from mwzeval.dstc7.tracks import Dataset
 
 INSTRUCTORS = ("Ada Example", "Ben Sample", "Cleo Testperson")
 STANDINGS = ("Freshman", "Sophomore", "Junior", "Senior")

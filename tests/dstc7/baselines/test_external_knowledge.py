@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.dstc7.advising import read_courses
 from mwzeval.dstc7.baselines.external_knowledge import (
     MOST_NAMED,
     MOST_WORDS,
@@ -12,15 +11,16 @@ from mwzeval.dstc7.baselines.external_knowledge import (
     ManPages,
     read_knowledge,
 )
+from mwzeval.dstc7.baselines.knowledge_files import read_courses
 from mwzeval.dstc7.baselines.query import query_of
 from mwzeval.dstc7.baselines.ranker import Baseline
 from mwzeval.dstc7.baselines.run import predict
-from mwzeval.dstc7.dialogues import Candidate, Example, Message
-from mwzeval.dstc7.evaluation import evaluate
 from mwzeval.dstc7.inputs import Gold
 from mwzeval.dstc7.man_pages import ManPage
+from mwzeval.dstc7.reading.dialogues import Candidate, Example, Message
+from mwzeval.dstc7.reading.tracks import Track
+from mwzeval.dstc7.scoring.evaluation import evaluate
 from mwzeval.dstc7.synthetic import Recipe, Sizes, write_track
-from mwzeval.dstc7.tracks import Track
 from mwzeval.errors import UsageError
 
 PAGES = ManPages.of(

@@ -15,12 +15,12 @@ from mwzeval.dstc7.baselines.external_knowledge import read_knowledge
 from mwzeval.dstc7.baselines.query import Knowledge, Ranking
 from mwzeval.dstc7.baselines.ranker import BASELINES, DUAL_ENCODER, RANDOM, Baseline
 from mwzeval.dstc7.baselines.run import predict, train
-from mwzeval.dstc7.evaluation import evaluate, validate
 from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.inputs import Gold
 from mwzeval.dstc7.options import Options
+from mwzeval.dstc7.reading.tracks import SUBTASKS, Track
+from mwzeval.dstc7.scoring.evaluation import evaluate, validate
 from mwzeval.dstc7.synthetic import Recipe, Sizes, World, write_track
-from mwzeval.dstc7.tracks import SUBTASKS, Track
 from mwzeval.errors import InputError, UsageError
 from tests.dstc7.baselines.conversations import SMALL, conversations, write_dialogues
 from tests.places import ROOT, read_json
@@ -330,7 +330,8 @@ def test_a_missing_library_is_named_with_its_extra(
         f"import sys\nsys.modules[{module!r}] = None\n"
         "from mwzeval.dstc7.baselines.ranker import Baseline\n"
         "from mwzeval.dstc7.baselines.run import predict, train\n"
-        "from mwzeval.dstc7.tracks import Track\nfrom mwzeval.errors import DependencyError\n"
+        "from mwzeval.dstc7.reading.tracks import Track\n"
+        "from mwzeval.errors import DependencyError\n"
         f"try:\n    {call}\nexcept DependencyError as error:\n    print(error)\n"
     )
     dev = files_of(Track("ubuntu", 1)).dev

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.dstc7.baselines.dual_encoder.bags import Bags
-from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.weights import (
+from mwzeval.dstc7.baselines.dual_encoder.arrays import (
     LENGTH_OFFSET,
     WORD_VECTORS,
     Weights,
     side_names,
 )
+from mwzeval.dstc7.baselines.dual_encoder.bags import Bags
+from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
 from mwzeval.dstc7.baselines.vectors import Vectors
 
 

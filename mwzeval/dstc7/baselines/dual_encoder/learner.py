@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.dstc7.baselines.dual_encoder.arrays import WORD_VECTORS, Weights
 from mwzeval.dstc7.baselines.dual_encoder.bags import Bags
 from mwzeval.dstc7.baselines.dual_encoder.scoring import batch_scores
 from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.weights import WORD_VECTORS, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor

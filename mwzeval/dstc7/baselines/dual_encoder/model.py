@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mwzeval.dstc7.baselines.dual_encoder.arrays import Weights, shapes
 from mwzeval.dstc7.baselines.dual_encoder.bags import candidate_bags, context_bags
 from mwzeval.dstc7.baselines.dual_encoder.encoding import encode_candidates, encode_contexts
 from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
 from mwzeval.dstc7.baselines.dual_encoder.vocabulary import Vocabulary
-from mwzeval.dstc7.baselines.dual_encoder.weights import Weights, shapes
 from mwzeval.dstc7.baselines.vectors import Vectors
 from mwzeval.errors import UsageError
 from mwzeval.files.tensor_files import read_arrays, refused, write_arrays

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mwzeval.dstc7.baselines.dual_encoder.arrays import LENGTH_OFFSET, WORD_VECTORS, side_names
 from mwzeval.dstc7.baselines.dual_encoder.bags import Bags
 from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.weights import LENGTH_OFFSET, WORD_VECTORS, side_names
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

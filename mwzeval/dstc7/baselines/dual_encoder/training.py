@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.dstc7.baselines.dual_encoder.arrays import first_weights
 from mwzeval.dstc7.baselines.dual_encoder.bags import Bags, Integers, candidate_bags, context_bags
 from mwzeval.dstc7.baselines.dual_encoder.encoding import encode_candidates, encode_contexts
 from mwzeval.dstc7.baselines.dual_encoder.learner import Learner
@@ -23,7 +24,6 @@ from mwzeval.dstc7.baselines.dual_encoder.training_data import (
     dev_lists,
     training_data,
 )
-from mwzeval.dstc7.baselines.dual_encoder.weights import first_weights
 from mwzeval.dstc7.baselines.query import Query, all_candidates
 from mwzeval.dstc7.baselines.vectors import list_scores
 from mwzeval.errors import UsageError

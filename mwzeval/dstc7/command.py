@@ -22,7 +22,7 @@ from mwzeval.output import tell
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.dual_encoder.progress import Point
     from mwzeval.dstc7.baselines.query import Knowledge
-    from mwzeval.dstc7.tracks import Track
+    from mwzeval.dstc7.reading.tracks import Track
 
 BASELINES = ("random", "tfidf", "bm25", "dual-encoder")
 TRAINED = ("epochs", "dimensions", "batch_size", "learning_rate", "patience", "seed", "threads")
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _predict(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.baselines.ranker import Baseline
     from mwzeval.dstc7.baselines.run import predict
-    from mwzeval.dstc7.tracks import track_from
+    from mwzeval.dstc7.reading.tracks import track_from
 
     track = track_from(arguments.track, arguments.output)
     baseline = Baseline(
@@ -163,7 +163,7 @@ def _train(arguments: argparse.Namespace) -> None:
             raise UsageError(
                 "--knowledge needs --track: man pages are Ubuntu's, courses Advising's"
             )
-        from mwzeval.dstc7.tracks import track_of
+        from mwzeval.dstc7.reading.tracks import track_of
 
         knowledge = _knowledge(arguments, track_of(arguments.track))
     print(" steps  examples    loss  Recall@1  Recall@10     MRR")
@@ -188,9 +188,9 @@ def _show(point: Point) -> None:
 
 
 def _generate(arguments: argparse.Namespace) -> None:
+    from mwzeval.dstc7.reading.tracks import track_of
     from mwzeval.dstc7.synthetic.files import Sizes, write_track
     from mwzeval.dstc7.synthetic.world import Recipe
-    from mwzeval.dstc7.tracks import track_of
 
     folder = Path(arguments.output)
     try:
@@ -205,12 +205,12 @@ def _generate(arguments: argparse.Namespace) -> None:
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    from mwzeval.dstc7 import trec
-    from mwzeval.dstc7.findings import Findings
-    from mwzeval.dstc7.submission import read_submission
+    from mwzeval.dstc7.reading import trec
+    from mwzeval.dstc7.reading.findings import Findings
+    from mwzeval.dstc7.reading.submission import read_submission
+    from mwzeval.dstc7.reading.targets import read_targets, write_targets
+    from mwzeval.dstc7.reading.tracks import track_of_file
     from mwzeval.dstc7.submission_writing import submission_text
-    from mwzeval.dstc7.targets import read_targets, write_targets
-    from mwzeval.dstc7.tracks import track_of_file
     from mwzeval.files.json_files import write_atomically
 
     file = arguments.input

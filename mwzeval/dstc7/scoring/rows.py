@@ -9,9 +9,9 @@ import numpy as np
 from mwzeval.dstc7.compat import columns_of_2018
 from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.submission import Ranking, Submission
-from mwzeval.dstc7.targets import Targets
-from mwzeval.dstc7.tracks import CHOICES
+from mwzeval.dstc7.reading.submission import Ranking, Submission
+from mwzeval.dstc7.reading.targets import Targets
+from mwzeval.dstc7.reading.tracks import CHOICES
 from mwzeval.metrics.ranking import (
     Selection,
     abstention_table,

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from mwzeval.dstc7.checks import (
+from mwzeval.dstc7.dialogue_checks import DialogueChecks
+from mwzeval.dstc7.ids import NONE
+from mwzeval.dstc7.inputs import Gold, Loaded
+from mwzeval.dstc7.options import Options
+from mwzeval.dstc7.pool import read_pool
+from mwzeval.dstc7.reading.checks import (
     check_examples,
     check_file_name,
     check_rankings,
     check_targets,
 )
-from mwzeval.dstc7.dialogue_checks import DialogueChecks
-from mwzeval.dstc7.dialogues import Example, stream_examples
-from mwzeval.dstc7.findings import Findings
-from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.inputs import Gold, Loaded
-from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.submission import Submission, read_submission
-from mwzeval.dstc7.targets import Targets, read_targets
-from mwzeval.dstc7.tracks import Track
+from mwzeval.dstc7.reading.dialogues import Example, stream_examples
+from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.submission import Submission, read_submission
+from mwzeval.dstc7.reading.targets import Targets, read_targets
+from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.errors import InputError
 from mwzeval.files.reading import STANDARD_INPUT, is_zip
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.tracks import RANKED, Track
+from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.resources import embedded
 from mwzeval.report.boards import Entry

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.findings import Findings, found
 from mwzeval.dstc7.ids import candidate_id, example_id
-from mwzeval.dstc7.json_array import items_of
+from mwzeval.dstc7.reading.findings import Findings, found
+from mwzeval.dstc7.reading.json_array import items_of
 from mwzeval.errors import did_you_mean, shorten
 
 SPLITS = ("train", "dev", "valid", "test")

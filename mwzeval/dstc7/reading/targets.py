@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from mwzeval.dstc7.dialogues import Example
-from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE, candidate_id, example_id
+from mwzeval.dstc7.reading.dialogues import Example
+from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import InputError
 from mwzeval.files.json_files import read_text

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7 import SCORING_REVISION
-from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.inputs import Gold, Loaded
-from mwzeval.dstc7.loading import load
-from mwzeval.dstc7.measures import scored
 from mwzeval.dstc7.options import Options
 from mwzeval.dstc7.places import SAMPLE_NOTE
-from mwzeval.dstc7.scoring import ANSWERABLE, NOTHING, ranked_ids, rows
-from mwzeval.dstc7.tracks import Track, track_from
+from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.loading import load
+from mwzeval.dstc7.reading.tracks import Track, track_from
+from mwzeval.dstc7.scoring.measures import scored
+from mwzeval.dstc7.scoring.rows import ANSWERABLE, NOTHING, ranked_ids, rows
 from mwzeval.errors import Problem
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from math import fsum, inf, isfinite
 
 from mwzeval.dstc7.dialogue_checks import report_lacking
-from mwzeval.dstc7.findings import Findings
 from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.submission import MALFORMED, UNREADABLE, Ranking, Submission
-from mwzeval.dstc7.targets import Targets
-from mwzeval.dstc7.tracks import CHOICES, RANKED, Track, track_of_file
+from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.submission import MALFORMED, UNREADABLE, Ranking, Submission
+from mwzeval.dstc7.reading.targets import Targets
+from mwzeval.dstc7.reading.tracks import CHOICES, RANKED, Track, track_of_file
 from mwzeval.errors import shorten
 
 SUM_TOLERANCE = 0.01

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.archive import read_member
-from mwzeval.dstc7.findings import Findings, found
 from mwzeval.dstc7.ids import candidate_id, example_id
-from mwzeval.dstc7.tracks import Track
+from mwzeval.dstc7.reading.archive import read_member
+from mwzeval.dstc7.reading.findings import Findings, found
+from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.json_files import check_values, read_text
 from mwzeval.files.reading import is_zip

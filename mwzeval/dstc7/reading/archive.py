@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mwzeval.dstc7.tracks import Track, track_of_file
+from mwzeval.dstc7.reading.tracks import Track, track_of_file
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.json_files import decoded
 from mwzeval.files.reading import read_zip, zip_names

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.findings import Findings, found
+from mwzeval.dstc7.reading.findings import Findings, found
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.json_files import parse_json, read_text
 

@@ -1,0 +1,1 @@
+"""The files of the track and of submissions, read and checked."""

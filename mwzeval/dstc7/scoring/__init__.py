@@ -1,0 +1,1 @@
+"""Rows, measures and explanations of submissions."""
