@@ -19,12 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import REPETITIONS, ProcessCost, Row
-from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.reading.dialogues import read_examples
+from mwzeval.dstc7.reading.dialogues import read_examples, read_pool
+from mwzeval.dstc7.reading.submission import write_submission
 from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.dstc7.scoring.evaluation import Evaluated, Gold, evaluate, score
 from mwzeval.dstc7.scoring.explanation import explain_all
-from mwzeval.dstc7.submission_writing import write_submission
 from mwzeval.dstc7.synthetic import Sizes, World, write_track
 
 TRAIN = 100_000

@@ -17,17 +17,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.measure import Row
-from mwzeval.dstc7.baselines.bm25 import bm25_vectors
-from mwzeval.dstc7.baselines.dual_encoder.progress import Point, point_of
-from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
+from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
+from mwzeval.dstc7.baselines.dual_encoder.training import Point, point_of
+from mwzeval.dstc7.baselines.lexical import bm25_vectors, tfidf_vectors
 from mwzeval.dstc7.baselines.query import all_candidates, query_of
 from mwzeval.dstc7.baselines.ranker import BM25, DUAL_ENCODER, TFIDF, Baseline
 from mwzeval.dstc7.baselines.run import predict, train
-from mwzeval.dstc7.baselines.tfidf import tfidf_vectors
 from mwzeval.dstc7.baselines.vectors import list_scores, pool_best
-from mwzeval.dstc7.inputs import Gold
-from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.reading.dialogues import stream_examples
+from mwzeval.dstc7.reading.dialogues import read_pool, stream_examples
+from mwzeval.dstc7.reading.loading import Gold
 from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.dstc7.scoring.evaluation import evaluate
 from mwzeval.dstc7.synthetic import Sizes, World, write_track

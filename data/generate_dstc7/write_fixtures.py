@@ -14,9 +14,9 @@ from fixture_examples import Made, make, sentences
 from fixture_systems import SYSTEMS, ranked
 from fixture_talk import ADVISING, UBUNTU
 
+from mwzeval.dstc7.reading.submission import submission_text
 from mwzeval.dstc7.reading.tracks import SUBTASKS, Dataset, Track
-from mwzeval.dstc7.submission_writing import submission_text
-from mwzeval.dstc7.synthetic.identities import identities
+from mwzeval.dstc7.synthetic.files import identities
 
 SEED = 77
 ROOT = Path(__file__).resolve().parents[2]

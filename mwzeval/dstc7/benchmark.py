@@ -12,10 +12,20 @@ from typing import Any
 from mwzeval.benchmark import ScoredFile
 from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.board import boards_of, published_document, read_published
-from mwzeval.dstc7.inputs import Gold
-from mwzeval.dstc7.options import COMPATIBLE, COVERAGE, METRICS, ORDERS, Options
-from mwzeval.dstc7.places import FOLDER, SPLITS, gold_in, sample_gold
-from mwzeval.dstc7.reading.tracks import CASES, PREFIX, TRACK_NAMES, Track, track_from, track_of
+from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
+from mwzeval.dstc7.reading.tracks import (
+    CASES,
+    COMPATIBLE,
+    COVERAGE,
+    METRICS,
+    ORDERS,
+    PREFIX,
+    TRACK_NAMES,
+    Options,
+    Track,
+    track_from,
+    track_of,
+)
 from mwzeval.dstc7.scoring.evaluation import Evaluated, evaluate, validate
 from mwzeval.dstc7.scoring.explanation import KINDS, explain, explain_all
 from mwzeval.errors import Problem, UsageError

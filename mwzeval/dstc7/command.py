@@ -20,7 +20,7 @@ from mwzeval.errors import UsageError, printable
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
-    from mwzeval.dstc7.baselines.dual_encoder.progress import Point
+    from mwzeval.dstc7.baselines.dual_encoder.training import Point
     from mwzeval.dstc7.baselines.query import Knowledge
     from mwzeval.dstc7.reading.tracks import Track
 
@@ -152,7 +152,7 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
+    from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
     from mwzeval.dstc7.baselines.run import train
 
     chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
@@ -207,10 +207,9 @@ def _generate(arguments: argparse.Namespace) -> None:
 def _convert(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.reading import trec
     from mwzeval.dstc7.reading.findings import Findings
-    from mwzeval.dstc7.reading.submission import read_submission
+    from mwzeval.dstc7.reading.submission import read_submission, submission_text
     from mwzeval.dstc7.reading.targets import read_targets, write_targets
     from mwzeval.dstc7.reading.tracks import track_of_file
-    from mwzeval.dstc7.submission_writing import submission_text
     from mwzeval.files.json_files import write_atomically
 
     file = arguments.input

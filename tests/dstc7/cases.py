@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.inputs import Loaded
 from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.loading import Loaded
 from mwzeval.dstc7.reading.submission import check_submission
 from mwzeval.dstc7.reading.targets import parse_targets
 from mwzeval.dstc7.scoring.evaluation import Evaluated, Gold, Options, Track, evaluate, validate

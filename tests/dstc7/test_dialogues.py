@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 import zstandard
 
-from mwzeval.dstc7.ids import candidate_id, example_id, plain_id
-from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.reading.dialogues import Candidate, Message, read_examples, stream_examples
+from mwzeval.dstc7.reading.dialogues import (
+    Candidate,
+    Message,
+    read_examples,
+    read_pool,
+    stream_examples,
+)
 from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.targets import read_targets, targets_of, write_targets
+from mwzeval.dstc7.reading.tracks import candidate_id, example_id, plain_id
 from mwzeval.errors import InputError
 from tests.dstc7.cases import Folder, kinds
 from tests.places import shared

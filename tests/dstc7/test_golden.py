@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.inputs import Loaded
 from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.loading import Loaded
 from mwzeval.dstc7.reading.submission import check_submission
 from mwzeval.dstc7.scoring.evaluation import Gold as GoldFiles
 from mwzeval.dstc7.scoring.evaluation import (

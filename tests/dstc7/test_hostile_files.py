@@ -10,11 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mwzeval.dstc7.baselines.knowledge_files import read_courses
-from mwzeval.dstc7.man_pages import read_man_pages
-from mwzeval.dstc7.paraphrases import read_paraphrases
-from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.reading.dialogues import read_examples
+from mwzeval.dstc7.baselines.knowledge_files import read_courses, read_man_pages
+from mwzeval.dstc7.reading.dialogues import read_examples, read_paraphrases, read_pool
 from mwzeval.dstc7.reading.submission import read_submission
 from mwzeval.dstc7.reading.targets import read_targets
 from mwzeval.dstc7.reading.trec import read_qrels, read_run

@@ -12,12 +12,13 @@ from mwzeval.dstc7.baselines.knowledge_files import (
     Offering,
     Profile,
     Section,
+    by_name,
     profile_of,
     read_courses,
+    read_man_pages,
+    relevant,
 )
-from mwzeval.dstc7.man_pages import by_name, read_man_pages, relevant
-from mwzeval.dstc7.paraphrases import read_paraphrases
-from mwzeval.dstc7.reading.dialogues import read_examples
+from mwzeval.dstc7.reading.dialogues import read_examples, read_paraphrases
 from mwzeval.errors import DataError, InputError
 from tests.dstc7.cases import Folder
 from tests.places import shared

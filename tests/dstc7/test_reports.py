@@ -12,7 +12,7 @@ import pytest
 from mwzeval.comparison import compare
 from mwzeval.comparison.runs import across
 from mwzeval.dstc7.benchmark import WORDS
-from mwzeval.dstc7.places import gold_in, sample_gold, sample_submission
+from mwzeval.dstc7.reading.loading import gold_in, sample_gold, sample_submission
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.dstc7.scoring.evaluation import (
     Evaluated,

@@ -9,19 +9,22 @@ from statistics import fmean, median
 
 import pytest
 
-from mwzeval.dstc7.baselines.knowledge_files import profile_of, read_courses
-from mwzeval.dstc7.man_pages import by_name, read_man_pages, relevant
-from mwzeval.dstc7.paraphrases import read_paraphrases
-from mwzeval.dstc7.pool import read_pool
-from mwzeval.dstc7.reading.dialogues import Example, read_examples
+from mwzeval.dstc7.baselines.knowledge_files import (
+    by_name,
+    profile_of,
+    read_courses,
+    read_man_pages,
+    relevant,
+)
+from mwzeval.dstc7.reading.dialogues import Example, read_examples, read_paraphrases, read_pool
 from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.submission import write_submission
 from mwzeval.dstc7.reading.targets import read_targets
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.dstc7.scoring.evaluation import Gold, Options, evaluate, validate
-from mwzeval.dstc7.submission_writing import write_submission
 from mwzeval.dstc7.synthetic import Recipe, Sizes, World, write_track
-from mwzeval.dstc7.synthetic.identities import identities
-from mwzeval.dstc7.synthetic.words import Zipf, vocabulary
+from mwzeval.dstc7.synthetic.files import identities
+from mwzeval.dstc7.synthetic.world import Zipf, vocabulary
 from mwzeval.errors import UsageError
 from tests.places import ROOT
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from mwzeval.dstc7.reading.archive import tracks_in
-from mwzeval.dstc7.reading.submission import read_submission
+from mwzeval.dstc7.reading.submission import read_submission, submission_text, write_submission
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_from, track_of, track_of_file
 from mwzeval.dstc7.scoring.evaluation import evaluate, validate
-from mwzeval.dstc7.submission_writing import submission_text, write_submission
 from mwzeval.errors import InputError, UsageError
 from tests.dstc7.cases import UBUNTU, Folder, kinds, submission_of
 

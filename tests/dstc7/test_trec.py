@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.reading.submission import read_submission
+from mwzeval.dstc7.reading.submission import read_submission, write_submission
 from mwzeval.dstc7.reading.targets import write_targets
 from mwzeval.dstc7.reading.tracks import track_of
 from mwzeval.dstc7.reading.trec import read_qrels, read_run, to_qrels, to_run
 from mwzeval.dstc7.scoring.evaluation import Gold, Options, evaluate, plain_metrics
-from mwzeval.dstc7.submission_writing import write_submission
 from mwzeval.errors import InputError, UsageError
 from tests.dstc7.cases import SEVERAL, UBUNTU, Folder, kinds, loaded, submission_of, targets_of
 from tests.places import ROOT, shared

@@ -8,10 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mwzeval.dstc7.baselines.knowledge_files import Course, read_courses
+from mwzeval.dstc7.baselines.knowledge_files import (
+    Course,
+    ManPage,
+    by_name,
+    read_courses,
+    read_man_pages,
+    relevant,
+)
 from mwzeval.dstc7.baselines.query import Knowledge
-from mwzeval.dstc7.baselines.words import words_of
-from mwzeval.dstc7.man_pages import ManPage, by_name, read_man_pages, relevant
+from mwzeval.dstc7.baselines.vectors import words_of
 from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.errors import UsageError
 

@@ -1,13 +1,17 @@
-"""What a baseline is given of an example, and what it gives back."""
+"""What a baseline is given of an example, and what it gives back.
+
+Rankings as the task description wants them: ten choices with their probabilities.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from mwzeval.dstc7.ids import NONE
 from mwzeval.dstc7.reading.dialogues import Candidate, Example
+from mwzeval.dstc7.reading.tracks import CHOICES, NONE
 
 
 class Knowledge(Protocol):
@@ -88,3 +92,22 @@ def _texts(options: Iterable[Candidate], knowledge: Knowledge | None) -> tuple[s
 def all_candidates(queries: Sequence[Query]) -> list[str]:
     """Return the candidates of all queries, one list after the other."""
     return [text for query in queries for text in query.candidates]
+
+
+def as_choices(ranking: Ranking, *, are_logarithms: bool) -> Ranking:
+    """Return the ten best of a ranking with probabilities that add to 1.
+
+    Scores that are logarithms of odds (a dual encoder's) go through a softmax; others count in
+    proportion, negative ones as 0, and all ten alike when none is above 0.
+    """
+    best = ranking.entries[:CHOICES]
+    scores = [score for _, score in best]
+    weights = _exponentials(scores) if are_logarithms else [max(score, 0.0) for score in scores]
+    total = math.fsum(weights)
+    shares = [weight / total for weight in weights] if total else [1 / len(best)] * len(best)
+    names = (name for name, _ in best)
+    return Ranking(ranking.example, tuple(zip(names, shares, strict=True)))
+
+
+def _exponentials(scores: Sequence[float]) -> list[float]:
+    return [math.exp(score - max(scores)) for score in scores]

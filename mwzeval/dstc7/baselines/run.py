@@ -6,16 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mwzeval.dstc7.baselines.choices import as_choices
-from mwzeval.dstc7.baselines.dual_encoder.progress import Point
-from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.training import Watcher, train_dual_encoder
-from mwzeval.dstc7.baselines.none_threshold import Threshold, insert_none
-from mwzeval.dstc7.baselines.query import Knowledge, Query, query_of
-from mwzeval.dstc7.baselines.ranker import DUAL_ENCODER, RANDOM, Baseline, Ranker
+from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
+from mwzeval.dstc7.baselines.dual_encoder.training import Point, Watcher, train_dual_encoder
+from mwzeval.dstc7.baselines.query import Knowledge, Query, as_choices, query_of
+from mwzeval.dstc7.baselines.ranker import (
+    DUAL_ENCODER,
+    RANDOM,
+    Baseline,
+    Ranker,
+    Threshold,
+    insert_none,
+)
 from mwzeval.dstc7.reading.dialogues import stream_examples
+from mwzeval.dstc7.reading.submission import write_submission
 from mwzeval.dstc7.reading.tracks import Track
-from mwzeval.dstc7.submission_writing import write_submission
 from mwzeval.errors import InputError, Problem, UsageError
 
 

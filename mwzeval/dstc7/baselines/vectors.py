@@ -1,7 +1,11 @@
-"""Texts as vectors, and the dot products of many contexts with many candidates."""
+"""Texts as vectors, and the dot products of many contexts with many candidates.
+
+The words of an utterance, as all baselines see them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -9,6 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_WORD = re.compile(r"\w+")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the lower-case runs of letters, digits and underscores, in order."""
+    return _WORD.findall(text.lower())
+
 
 Scores = NDArray[np.float32]
 Indices = NDArray[np.int64]

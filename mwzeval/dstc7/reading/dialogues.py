@@ -1,4 +1,9 @@
-"""Dialogue files: examples with a context, the candidates to choose from, and what is right."""
+"""Dialogue files: examples with a context, the candidates to choose from, and what is right.
+
+The pool of candidates that subtask 2 chooses from: one per line, id and utterance.
+
+Groups of utterances that mean the same (subtask 3): a JSON array of arrays of texts.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,73 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.ids import candidate_id, example_id
 from mwzeval.dstc7.reading.findings import Findings, found
 from mwzeval.dstc7.reading.json_array import items_of
+from mwzeval.dstc7.reading.targets import lines_of
+from mwzeval.dstc7.reading.tracks import candidate_id, example_id
 from mwzeval.errors import did_you_mean, shorten
+from mwzeval.files.json_files import read_text
+
+Paraphrases = tuple[tuple[str, ...], ...]
+
+
+def read_paraphrases(path: str | Path) -> Paraphrases:
+    """Return the groups of a file, each the utterances with one meaning.
+
+    The layout of the organisers' own file is not known; this is a neutral form. Raises
+    `InputError` with every problem.
+    """
+    findings = Findings(file=str(path))
+    groups = []
+    for number, group in enumerate(items_of(path), start=1):
+        if type(group) is not list or not group:
+            what = "an empty list" if group == [] else found(group).removeprefix("found ")
+            findings.add("bad-type", f"group {number}: expected a list of utterances, found {what}")
+            continue
+        wrong = [text for text in group if type(text) is not str]
+        for text in wrong:
+            findings.add("bad-type", f"group {number}: an utterance is text, {found(text)}")
+        if not wrong:
+            groups.append(tuple(group))
+    findings.check()
+    return tuple(groups)
+
+
+POOL_SIZE = 120_000
+
+
+def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str, str]:
+    """Return canonical candidate id → utterance, in the order of the file.
+
+    The file is UTF-8, `candidate-id<TAB>utterance` per line, without header and quoting; later
+    tabs belong to the utterance. Lines without two columns and repeated ids are errors, another
+    size than 120,000 is a warning. With `findings` all go there, else errors raise `InputError`.
+    """
+    notes = Findings(file=str(path)) if findings is None else findings.of_file(str(path))
+    text = read_text(path)
+    pool: dict[str, str] = {}
+    raw_ids: dict[str, str] = {}
+    for number, line in lines_of(text):
+        raw, tab, utterance = line.partition("\t")
+        identity = candidate_id(raw)
+        if not tab or identity is None:
+            what = "no candidate-id" if tab else "fewer than two columns"
+            notes.add("malformed-pool", f"line {number}: {what}")
+        elif identity in pool:
+            first = raw_ids[identity]
+            as_what = "" if first == raw else f' (there as "{shorten(first)}")'
+            notes.add(
+                "duplicate-pool-candidate",
+                f'line {number}: the candidate "{shorten(raw)}" was given before{as_what}',
+            )
+        else:
+            pool[identity], raw_ids[identity] = utterance, raw
+    if len(pool) != POOL_SIZE:
+        notes.add("pool-size", f"{len(pool):,} candidates, where the official pool has 120,000")
+    if findings is None:
+        notes.check()
+    return pool
+
 
 SPLITS = ("train", "dev", "valid", "test")
 KEYS = (

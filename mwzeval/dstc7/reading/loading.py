@@ -1,29 +1,92 @@
-"""Reading a submission with what it is scored with, and checking all of it together."""
+"""Reading a submission with what it is scored with, and checking all of it together.
+
+What a submission is scored with: where it is, and what it is once it has been read.
+
+Where the files of a track are: in a folder with their usual names, or embedded as a sample.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
-from mwzeval.dstc7.dialogue_checks import DialogueChecks
-from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.inputs import Gold, Loaded
-from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.pool import read_pool
 from mwzeval.dstc7.reading.checks import (
+    DialogueChecks,
+    KnownCandidates,
     check_examples,
     check_file_name,
     check_rankings,
     check_targets,
 )
-from mwzeval.dstc7.reading.dialogues import Example, stream_examples
+from mwzeval.dstc7.reading.dialogues import Example, read_pool, stream_examples
 from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.submission import Submission, read_submission
 from mwzeval.dstc7.reading.targets import Targets, read_targets
-from mwzeval.dstc7.reading.tracks import Track
-from mwzeval.errors import InputError
+from mwzeval.dstc7.reading.tracks import NONE, Options, Track
+from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.files.reading import STANDARD_INPUT, is_zip
+from mwzeval.files.resources import embedded
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """Where gold data are: targets, or a dialogue file that has the answers itself; or both.
+
+    A dialogue file (and in subtask 2 the pool) lets candidates be checked, and texts be shown.
+    `is_sample` says that these are the embedded sample, which fits no other submission. Raises
+    `UsageError` when neither is named.
+    """
+
+    targets: str | Path | None = None
+    dialogues: str | Path | None = None
+    pool: str | Path | None = None
+    is_sample: bool = False
+
+    def __post_init__(self) -> None:
+        if self.targets is None and self.dialogues is None:
+            raise UsageError(
+                "scoring needs the right answers: a file of targets, or a dialogue file of train "
+                "or dev, which has them itself"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """A submission, and what it is scored with.
+
+    `examples` has what was said and offered in each submitted example, and `pool` the candidates
+    of subtask 2, as far as files with these were named. `targets` keep their repeats when scoring
+    is to be as in 2018.
+    """
+
+    track: Track
+    options: Options
+    submission: Submission
+    targets: Targets
+    examples: Mapping[str, Example] = field(default_factory=dict)
+    pool: Mapping[str, str] | None = None
+    split: str = "test"
+    is_sample: bool = False
+
+    @property
+    def known(self) -> KnownCandidates:
+        """The candidates that there are to choose from."""
+        of_example = {
+            name: frozenset(candidate.candidate_id for candidate in example.candidates)
+            for name, example in self.examples.items()
+            if example.candidates
+        }
+        return KnownCandidates(of_example, None if self.pool is None else self.pool.keys())
+
+    @property
+    def checksum(self) -> str:
+        """Eight hexadecimal digits that tell these targets from others, in whatever order."""
+        lines = sorted(f"{name}\t{','.join(sorted(set(of)))}" for name, of in self.targets.items())
+        return sha256("\n".join(lines).encode(errors="backslashreplace")).hexdigest()[:8]
+
 
 Read = TypeVar("Read")
 
@@ -138,3 +201,56 @@ def _tried(findings: Findings, read: Callable[[], Read]) -> Read | None:
     except InputError as error:
         findings.extend(error.problems)
         return None
+
+
+FOLDER = "dstc7"
+SPLITS = ("test", "dev", "train")
+SAMPLE_NOTE = "The sample's talks are invented: these are not scores on the data of DSTC7."
+ENDINGS = ("", ".gz", ".zst")
+
+
+def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
+    """Return the gold data of a split in a folder, as far as they are there under usual names.
+
+    These are, for subtask 1 of Ubuntu (5 uses the files of 1): `ubuntu_test_subtask_1.json`,
+    `ubuntu_responses_subtask_1.tsv` (of the test split), and `ubuntu_subtask_2_candidates.tsv` for
+    subtask 2; a test set of Advising has `_case1` or `_case2` before the ending. `.gz` and `.zst`
+    may follow. Raises `UsageError` for an unknown split, `DataError` when nothing is there.
+    """
+    if split not in SPLITS:
+        raise UsageError(f"a split is one of {', '.join(SPLITS)}, not {split}")
+    base, dataset = Path(folder), track.dataset
+    subtask = 1 if track.subtask == 5 else track.subtask
+    is_test = split == "test"
+    case = f"_{track.case}" if track.case and is_test else ""
+    spoken = f"{dataset}_{split}_subtask_{subtask}{case}.json"
+    answers = f"{dataset}_responses_subtask_{subtask}{case}.tsv"
+    dialogues = _first(base, spoken)
+    targets = _first(base, answers) if is_test else None
+    if targets is None and (is_test or dialogues is None):
+        wanted = answers if is_test else spoken
+        raise DataError(f"{folder}: no {wanted} is there; --targets can name the right answers")
+    pool = _first(base, f"{dataset}_subtask_2_candidates.tsv") if track.has_pool else None
+    return Gold(targets, dialogues, pool)
+
+
+def sample_gold(track: Track) -> Gold:
+    """Return the gold data of the embedded sample."""
+    base = Track(track.dataset, track.subtask)
+    gold = gold_in(embedded(FOLDER), base)
+    return Gold(gold.targets, gold.dialogues, gold.pool, is_sample=True)
+
+
+def sample_submission(track: Track, system: str) -> Path:
+    """Return the path of an example submission for the sample: system `overlap` or `random`."""
+    base = Track(track.dataset, track.subtask)
+    return embedded("predictions") / f"{FOLDER}-{system}" / base.file_name
+
+
+def _first(folder: Path, name: str) -> Path | None:
+    """Return the file with a name, perhaps compressed; None when there is none."""
+    for ending in ENDINGS:
+        path = folder / f"{name}{ending}"
+        if path.is_file():
+            return path
+    return None

@@ -1,6 +1,8 @@
 """Submissions as people write them, checked and typed.
 
 Whether one fits targets and candidates is the business of `checks.py`.
+
+Writing submissions, in the official form.
 """
 
 from __future__ import annotations
@@ -9,18 +11,52 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.ids import candidate_id, example_id
 from mwzeval.dstc7.reading.archive import read_member
 from mwzeval.dstc7.reading.findings import Findings, found
-from mwzeval.dstc7.reading.tracks import Track
+from mwzeval.dstc7.reading.tracks import Track, candidate_id, example_id, plain_id
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files.json_files import check_values, read_text
+from mwzeval.files.json_files import check_values, read_text, write_atomically
 from mwzeval.files.reading import is_zip
+
+Ranked = tuple[str, Sequence[tuple[int | str, float]]]
+"""An example's id, and its candidates with their confidences, the most confident first."""
+
+
+def write_submission(path: str | Path, rankings: Iterable[Ranked]) -> None:
+    """Write a submission, one example a line: (example id, [(candidate id, confidence), …]), ….
+
+    Candidates are written in the order given; ids that are numbers are written as numbers, like
+    the files of the track have them. Raises `ValueError` for a confidence that is not finite.
+    """
+    write_atomically(path, submission_text(rankings))
+
+
+def submission_text(rankings: Iterable[Ranked]) -> str:
+    """Return the text of a submission, the same for the same rankings."""
+    return "[\n" + ",\n".join(_lines(rankings)) + "\n]\n"
+
+
+def _lines(rankings: Iterable[Ranked]) -> Iterator[str]:
+    for example, ranking in rankings:
+        entries = []
+        for candidate, confidence in ranking:
+            number = float(confidence)
+            if not math.isfinite(number):
+                raise ValueError(f"example {example}: the confidence of {candidate} is {number}")
+            identity = plain_id(candidate) if isinstance(candidate, str) else candidate
+            entries.append({"candidate-id": identity, "confidence": number})
+        identity = plain_id(str(example))
+        yield json.dumps(
+            {"example-id": identity, "candidate-ranking": entries},
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+
 
 LONGEST_RANKING = 200_000
 """More than the largest pool has candidates; of these the first hundred count."""

@@ -1,13 +1,105 @@
-"""The evaluated pairs of dataset and subtask, how they are called, and how their files are."""
+"""The evaluated pairs of dataset and subtask, how they are called, and how their files are.
+
+Ids in the one form in which they are compared, whatever type and case a file has them in.
+
+What may be chosen about scoring, apart from how it is done, so that asking is cheap.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
+
+Order = Literal["list", "confidence"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+Metric = Literal["ranking", "fscore"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
+COMPATIBLE = "2018"
+COVERAGE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How submissions are checked and scored.
+
+    `metric` is `ranking` (the official scores) or `fscore` (F over the choices that cover
+    `coverage` of the probability, from the task description). `strict` makes errors of what is
+    otherwise scored with a warning. `order` says what ranks: the `list`, as the official scorer
+    has it, or the `confidence`. `compat="2018"` reproduces three faults of the organisers' script:
+    Recall@100 counts any place, MAP depends on the order of the targets, and repeats count.
+
+    Raises `UsageError` for anything else.
+    """
+
+    metric: Metric = "ranking"
+    strict: bool = False
+    order: Order = "list"
+    compat: str | None = None
+    coverage: float = COVERAGE
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("metric", self.metric, METRICS),
+            ("order", self.order, ORDERS),
+        ):
+            if value not in known:
+                hint = did_you_mean(value, known)
+                listed = ", ".join(known)
+                raise UsageError(f'unknown {what} "{shorten(value)}"{hint} (known: {listed})')
+        if self.compat not in (None, COMPATIBLE):
+            raise UsageError(f"compat is {COMPATIBLE} or nothing, not {shorten(str(self.compat))}")
+        if self.compat and self.metric != "ranking":
+            raise UsageError("no program of 2018 had the F-score: compat is for rankings")
+        if not 0 < self.coverage <= 1:
+            raise UsageError(f"a coverage is above 0 and at most 1, not {self.coverage}")
+
+
+NONE = "NONE"
+"""The id that stands for "none of the candidates is correct" (subtask 4)."""
+
+
+def candidate_id(raw: Any) -> str | None:
+    """Return the canonical form of a candidate's id; None for what cannot be one.
+
+    That is the decimal string of an integer (Advising), else the text without outer blanks in
+    upper case (Ubuntu has 12 of A–Z and 0–9, later editions lower-case hexadecimal).
+    """
+    if type(raw) is str:
+        return raw.strip().upper() or None
+    return _decimal(raw) if type(raw) is int else None
+
+
+def example_id(raw: Any) -> str | None:
+    """Return the canonical form of an example's id; None for what cannot be one.
+
+    That is the decimal string of a number, written as a number or as text.
+    """
+    if type(raw) is str:
+        text = raw.strip()
+        if text.isascii() and text.isdigit():
+            return text.lstrip("0") or "0"
+        return text or None
+    return _decimal(raw) if type(raw) is int else None
+
+
+def _decimal(number: int) -> str | None:
+    try:
+        return str(number)
+    except ValueError:  # more digits than Python converts
+        return None
+
+
+def plain_id(identity: str) -> int | str:
+    """Return an id as files have it: a number where it is one, else the text."""
+    is_number = identity.isascii() and identity.isdigit() and len(identity) < 19
+    return int(identity) if is_number and str(int(identity)) == identity else identity
+
 
 Dataset = Literal["ubuntu", "advising"]
 DATASETS: tuple[Dataset, ...] = get_args(Dataset)

@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from mwzeval.dstc7.ids import candidate_id, example_id
-from mwzeval.dstc7.options import Options
 from mwzeval.dstc7.reading.findings import Findings
-from mwzeval.dstc7.reading.submission import Submission
-from mwzeval.dstc7.reading.targets import Targets
+from mwzeval.dstc7.reading.submission import Ranked, Submission
+from mwzeval.dstc7.reading.targets import Targets, lines_of
+from mwzeval.dstc7.reading.tracks import Options, candidate_id, example_id
 from mwzeval.dstc7.scoring.rows import ranked_ids
-from mwzeval.dstc7.submission_writing import Ranked
-from mwzeval.dstc7.tsv import lines_of
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.json_files import read_text
 

@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7 import SCORING_REVISION
-from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.inputs import Gold, Loaded
-from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.places import SAMPLE_NOTE
 from mwzeval.dstc7.reading.findings import Findings
-from mwzeval.dstc7.reading.loading import load
-from mwzeval.dstc7.reading.tracks import Track, track_from
+from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load
+from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
 from mwzeval.dstc7.scoring.measures import scored
 from mwzeval.dstc7.scoring.rows import ANSWERABLE, NOTHING, ranked_ids, rows
 from mwzeval.errors import Problem

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.inputs import Loaded
+from mwzeval.dstc7.reading.loading import Loaded
+from mwzeval.dstc7.reading.tracks import NONE
 from mwzeval.dstc7.scoring.rows import NOTHING, ranked_ids, select
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.ranking import CUTOFFS, found_positions

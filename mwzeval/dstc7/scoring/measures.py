@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.dstc7 import SCORING_REVISION
-from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.reading.tracks import Track
+from mwzeval.dstc7.reading.tracks import Options, Track
 from mwzeval.dstc7.scoring.rows import ANSWERABLE
 from mwzeval.metrics.ranking import CUTOFFS, EXAMPLES, f_score, harmonic_mean, mean, ratio
 from mwzeval.scores.measure import Measure, Scored

@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.dstc7.reading.tracks import RANKED, Track
-from mwzeval.dstc7.synthetic.words import Generator, lengths
-from mwzeval.dstc7.synthetic.world import COMMON_WORDS, LONGEST, MESSAGE_LENGTH, World
+from mwzeval.dstc7.synthetic.world import (
+    COMMON_WORDS,
+    LONGEST,
+    MESSAGE_LENGTH,
+    Generator,
+    World,
+    lengths,
+)
 
 HARD = 10
 """How many wrong candidates of a list are of the same topic, or share a rare word."""

@@ -1,4 +1,7 @@
-"""Synthetic examples as files, written one example after the other."""
+"""Synthetic examples as files, written one example after the other.
+
+Ids of candidates as the track has them, all different, from a running number.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,42 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.reading.tracks import RANKED, Track
+from mwzeval.dstc7.reading.tracks import NONE, RANKED, Dataset, Track
 from mwzeval.dstc7.synthetic.drafts import SPLITS, Draft, Drafter
-from mwzeval.dstc7.synthetic.identities import identities
-from mwzeval.dstc7.synthetic.knowledge import course_info, course_of, man_pages, profile
-from mwzeval.dstc7.synthetic.world import Recipe, World
+from mwzeval.dstc7.synthetic.world import Recipe, World, course_info, course_of, man_pages, profile
 from mwzeval.errors import UsageError
 from mwzeval.files.json_files import write_atomically, written_atomically
+
+LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", dtype=np.uint8)
+UBUNTU_LENGTH = 12
+ADVISING_MODULUS = 999_999_937
+"""A prime, so that multiplying by anything below it permutes the numbers below it."""
+
+ADVISING_STEP = 618_033_988
+UBUNTU_MODULUS = 2**61 - 1
+UBUNTU_STEP = 1_141_592_653_589_793
+
+
+def identities(dataset: Dataset, start: int, count: int) -> list[str] | list[int]:
+    """Return so many ids from number `start` on; Ubuntu has text, Advising integers below 10⁹."""
+    if dataset == "advising":
+        numbers = range(start + 1, start + count + 1)
+        return [number * ADVISING_STEP % ADVISING_MODULUS for number in numbers]
+    scrambled = [
+        number * UBUNTU_STEP % UBUNTU_MODULUS for number in range(start + 1, start + count + 1)
+    ]
+    digits = _digits(np.array(scrambled, dtype=np.uint64))
+    text = LETTERS[digits].tobytes().decode("ascii")
+    return [text[i : i + UBUNTU_LENGTH] for i in range(0, len(text), UBUNTU_LENGTH)]
+
+
+def _digits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    powers = np.uint64(36) ** np.arange(UBUNTU_LENGTH, dtype=np.uint64)
+    digits: NDArray[np.uint64] = (numbers[:, np.newaxis] // powers) % np.uint64(36)
+    return digits
+
 
 FIRST_ID = {"train": 1_000_000, "dev": 1_100_000, "test": 1_200_000}
 ADVISING_OFFSET = 500_000

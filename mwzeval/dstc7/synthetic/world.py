@@ -3,17 +3,73 @@
 There are topics. Each has words that contexts use and other words that replies use, so that what
 goes together can be learned; besides, contexts share some words with the right reply, so that a
 search engine finds some of them. Lengths and frequencies are like those of the Ubuntu data.
+
+Words that nobody uses, drawn as often as words are in text.
+
+Synthetic external knowledge: profiles, courses and man pages that say something of a topic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.dstc7.synthetic.words import Generator, Zipf, lengths, vocabulary
+from mwzeval.dstc7.reading.tracks import Dataset
+
+CONSONANTS = "bdfghjklmnprstvwyz"
+VOWELS = "aeiou"
+
+Generator = np.random.Generator
+
+
+def vocabulary(size: int, generator: Generator) -> tuple[str, ...]:
+    """Return so many different words of open syllables, the frequent ones short."""
+    syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
+    words: list[str] = []
+    count = 1
+    while len(words) < size:
+        wanted = min(size - len(words), len(syllables) ** count)
+        numbers = generator.choice(len(syllables) ** count, size=wanted, replace=False)
+        words += [_spelled(int(number), count, syllables) for number in numbers]
+        count += 1
+    return tuple(words)
+
+
+def _spelled(number: int, count: int, syllables: list[str]) -> str:
+    parts = []
+    for _ in range(count):
+        number, rest = divmod(number, len(syllables))
+        parts.append(syllables[rest])
+    return "".join(parts)
+
+
+class Zipf:
+    """Draws ranks from 0 with probability proportional to 1 / (rank + 1) ** exponent.
+
+    Source: Zipf, Human Behavior and the Principle of Least Effort, 1949.
+    """
+
+    def __init__(self, size: int, exponent: float) -> None:
+        weights = np.arange(1, size + 1, dtype=np.float64) ** -exponent
+        self._cumulative = np.cumsum(weights) / weights.sum()
+
+    def draw(self, count: int, generator: Generator) -> NDArray[np.int64]:
+        """Return so many ranks."""
+        drawn = np.searchsorted(self._cumulative, generator.random(count), side="right")
+        return np.minimum(drawn, len(self._cumulative) - 1)
+
+
+def lengths(
+    count: int, mean: float, deviation: float, longest: int, generator: Generator
+) -> NDArray[np.int64]:
+    """Return log-normal numbers of words (mean and deviation of the logarithm), 1 to `longest`."""
+    drawn = np.rint(generator.lognormal(mean, deviation, count))
+    return np.clip(drawn, 1, longest).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +164,89 @@ class World:
         starts = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
         keys = words[starts].tolist() if len(words) else []
         return dict(zip(keys, np.split(owners, starts[1:]), strict=True)) if keys else {}
+
+
+INSTRUCTORS = ("Ada Example", "Ben Sample", "Cleo Testperson")
+STANDINGS = ("Freshman", "Sophomore", "Junior", "Senior")
+AREAS = ("Intelligent Systems", "Software Development", "Hardware", "Theory")
+DAYS: tuple[list[str] | str, ...] = (["Mon", "Wed"], ["Tue", "Thu"], [], "")
+FIRST_COURSE = 100
+
+
+def course_of(world: World, dataset: Dataset, topic: int) -> str:
+    """Return what in a context leads to knowledge about a topic: a course, or a command."""
+    if dataset == "advising":
+        return _course(topic)
+    return f"cmd{world.words[world.context_words[topic, 0]]}"
+
+
+def _course(topic: int) -> str:
+    return f"EECS{FIRST_COURSE + topic}"
+
+
+def profile(generator: Generator, *, with_preferences: bool) -> dict[str, Any]:
+    """Return a student's profile; preferences are withheld at test time."""
+
+    def offerings(term: str) -> list[dict[str, str]]:
+        numbers = generator.choice(300, size=3, replace=False).tolist()
+        return [
+            {
+                "offering": f"{_course(number)}-{term}",
+                "instructor": INSTRUCTORS[number % len(INSTRUCTORS)],
+            }
+            for number in numbers
+        ]
+
+    made: dict[str, Any] = {
+        "Courses": {"Prior": offerings("WN16"), "Suggested": offerings("FA16")},
+        "Term": {"Semester": "Fall", "Year": 2016},
+        "Standing": STANDINGS[int(generator.integers(len(STANDINGS)))],
+    }
+    if with_preferences:
+        first = round(float(generator.random()), 2)
+        made["Aggregated"] = {
+            "Area": {AREAS[0]: first, AREAS[1]: round(1 - first, 2)},
+            "Workload": {"1-2": 1.0},
+        }
+    return made
+
+
+def course_info(world: World) -> dict[str, dict[str, Any]]:
+    """Return a course for each topic, described in the words that replies of the topic use."""
+    info: dict[str, dict[str, Any]] = {}
+    for topic, words in enumerate(world.reply_words):
+        course = _course(topic)
+        instructor = INSTRUCTORS[topic % len(INSTRUCTORS)]
+        info[f"{course}-FA16"] = {
+            "Area": AREAS[topic % len(AREAS)],
+            "Category": "Elective",
+            # Most ratings and sizes are missing in the real file.
+            "ClarityRating": 4.1 if topic % 4 == 0 else "NA",
+            "ClassSize": 80 if topic % 4 == 1 else "NA",
+            "Course": course,
+            "CourseTitle": world.text(words[:3]).title(),
+            "Credits": "1 - 3" if topic % 5 == 0 else 4,
+            "Description": world.text(words),
+            "EasinessRating": "NA",
+            "HasDiscussion": "Y" if topic % 2 else "N",
+            "HasLab": None,
+            "HelpfulnessRating": "NA",
+            "Semester": "Fall",
+            "Workload": 1 + topic % 4 if topic % 3 else None,
+            "Year": 2016,
+            "Section" if topic % 2 else "section": {
+                instructor: {
+                    "DaysOfClass": DAYS[topic % len(DAYS)],
+                    "StartTime": "10:30:00" if topic % 2 else "NA",
+                    "EndTime": "12:00:00" if topic % 2 else "0:00:00",
+                }
+            },
+        }
+    return info
+
+
+def man_pages(world: World) -> Iterator[dict[str, str]]:
+    """Yield a man page for each topic, in the words that replies of the topic use."""
+    for topic, words in enumerate(world.reply_words):
+        name = course_of(world, "ubuntu", topic)
+        yield {"name": name, "section": "1", "text": f"{name} - {world.text(words)}"}

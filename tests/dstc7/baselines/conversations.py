@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
+from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
 from mwzeval.dstc7.baselines.query import Query
 
 SMALL = Settings(

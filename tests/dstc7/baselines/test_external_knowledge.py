@@ -11,13 +11,12 @@ from mwzeval.dstc7.baselines.external_knowledge import (
     ManPages,
     read_knowledge,
 )
-from mwzeval.dstc7.baselines.knowledge_files import read_courses
+from mwzeval.dstc7.baselines.knowledge_files import ManPage, read_courses
 from mwzeval.dstc7.baselines.query import query_of
 from mwzeval.dstc7.baselines.ranker import Baseline
 from mwzeval.dstc7.baselines.run import predict
-from mwzeval.dstc7.inputs import Gold
-from mwzeval.dstc7.man_pages import ManPage
 from mwzeval.dstc7.reading.dialogues import Candidate, Example, Message
+from mwzeval.dstc7.reading.loading import Gold
 from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.dstc7.scoring.evaluation import evaluate
 from mwzeval.dstc7.synthetic import Recipe, Sizes, write_track

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.dstc7.baselines.none_threshold import insert_none, tune
 from mwzeval.dstc7.baselines.query import Ranking
-from mwzeval.dstc7.ids import NONE
+from mwzeval.dstc7.baselines.ranker import insert_none, tune
+from mwzeval.dstc7.reading.tracks import NONE
 
 SCORES = st.lists(st.integers(-3, 6).map(float), min_size=1, max_size=14)
 

@@ -10,15 +10,12 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.baselines.choices import as_choices
 from mwzeval.dstc7.baselines.external_knowledge import read_knowledge
-from mwzeval.dstc7.baselines.query import Knowledge, Ranking
+from mwzeval.dstc7.baselines.query import Knowledge, Ranking, as_choices
 from mwzeval.dstc7.baselines.ranker import BASELINES, DUAL_ENCODER, RANDOM, Baseline
 from mwzeval.dstc7.baselines.run import predict, train
-from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.inputs import Gold
-from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.reading.tracks import SUBTASKS, Track
+from mwzeval.dstc7.reading.loading import Gold
+from mwzeval.dstc7.reading.tracks import NONE, SUBTASKS, Options, Track
 from mwzeval.dstc7.scoring.evaluation import evaluate, validate
 from mwzeval.dstc7.synthetic import Recipe, Sizes, World, write_track
 from mwzeval.errors import InputError, UsageError

@@ -6,7 +6,7 @@ import pytest
 
 from mwzeval.dstc7.baselines.lexical import draw_from_pool, rank_at_random
 from mwzeval.dstc7.baselines.query import Query
-from mwzeval.dstc7.ids import NONE
+from mwzeval.dstc7.reading.tracks import NONE
 
 IDS = tuple(f"C{place:03d}" for place in range(100))
 

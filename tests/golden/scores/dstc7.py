@@ -7,13 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.dstc7.ids import NONE
-from mwzeval.dstc7.options import Options
-from mwzeval.dstc7.places import sample_gold, sample_submission
+from mwzeval.dstc7.reading.loading import sample_gold, sample_submission
+from mwzeval.dstc7.reading.submission import Ranked, write_submission
 from mwzeval.dstc7.reading.targets import read_targets
-from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
+from mwzeval.dstc7.reading.tracks import NONE, TRACK_NAMES, Options, Track, track_of
 from mwzeval.dstc7.scoring.evaluation import evaluate
-from mwzeval.dstc7.submission_writing import Ranked, write_submission
 from tests.golden.recorded import Cases, Groups, by_signature
 from tests.places import read_json
 

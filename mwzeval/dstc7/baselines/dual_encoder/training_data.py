@@ -11,11 +11,16 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.dstc7.baselines.dual_encoder.bags import Bags, Integers, candidate_bags, context_bags
-from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.vocabulary import Vocabulary
+from mwzeval.dstc7.baselines.dual_encoder.arrays import (
+    Bags,
+    Integers,
+    Settings,
+    candidate_bags,
+    context_bags,
+)
+from mwzeval.dstc7.baselines.dual_encoder.model import Vocabulary
 from mwzeval.dstc7.baselines.query import Query
-from mwzeval.dstc7.baselines.words import words_of
+from mwzeval.dstc7.baselines.vectors import words_of
 from mwzeval.errors import InputError, Problem
 
 DEV_LIST = 100

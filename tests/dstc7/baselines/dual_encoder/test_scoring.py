@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from mwzeval.dstc7.baselines.dual_encoder.arrays import shapes
-from mwzeval.dstc7.baselines.dual_encoder.bags import candidate_bags, context_bags
-from mwzeval.dstc7.baselines.dual_encoder.encoding import encode_candidates, encode_contexts
-from mwzeval.dstc7.baselines.dual_encoder.scoring import batch_scores
+from mwzeval.dstc7.baselines.dual_encoder.arrays import candidate_bags, context_bags, shapes
+from mwzeval.dstc7.baselines.dual_encoder.learner import batch_scores
+from mwzeval.dstc7.baselines.dual_encoder.model import encode_candidates, encode_contexts
 from mwzeval.dstc7.baselines.vectors import list_scores
 from tests.dstc7.baselines.conversations import SMALL
 

@@ -11,10 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
 from mwzeval.dstc7.baselines.dual_encoder.model import MODEL_FILE
-from mwzeval.dstc7.baselines.dual_encoder.progress import Point, Progress
-from mwzeval.dstc7.baselines.dual_encoder.settings import Settings
-from mwzeval.dstc7.baselines.dual_encoder.training import CHECKPOINT_FILE, train_dual_encoder
+from mwzeval.dstc7.baselines.dual_encoder.training import (
+    CHECKPOINT_FILE,
+    Point,
+    Progress,
+    train_dual_encoder,
+)
 from mwzeval.dstc7.baselines.dual_encoder.training_data import training_data
 from mwzeval.dstc7.baselines.query import Query
 from mwzeval.errors import InputError, UsageError

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from mwzeval.dstc7.baselines.dual_encoder.bags import candidate_bags, context_bags
-from mwzeval.dstc7.baselines.dual_encoder.vocabulary import Vocabulary
+from mwzeval.dstc7.baselines.dual_encoder.arrays import candidate_bags, context_bags
+from mwzeval.dstc7.baselines.dual_encoder.model import Vocabulary
 
 COUNTS = {"b": 3, "a": 3, "the": 9, "once": 1, "d": 2}
 
@@ -37,7 +37,7 @@ def test_unknown_words_share_buckets_that_are_the_same_in_every_process() -> Non
     assert numbers[1] == numbers[4] != numbers[3]
     assert all(1 <= number <= 50 for number in (numbers[1], numbers[3]))
     program = (
-        "from mwzeval.dstc7.baselines.dual_encoder.vocabulary import Vocabulary\n"
+        "from mwzeval.dstc7.baselines.dual_encoder.model import Vocabulary\n"
         "print(Vocabulary(('the',), buckets=50).numbers_of('The mdadm the XORG mdadm'))"
     )
     for hash_seed in ("1", "2"):
