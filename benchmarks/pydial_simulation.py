@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import REPETITIONS, Row
-from mwzeval.dialogue_management.domain import Domain
-from mwzeval.dialogue_management.domain_files import load_domain
-from mwzeval.dialogue_management.environment import make_environment
-from mwzeval.dialogue_management.episodes import play
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.simulation import Simulation
-from mwzeval.dialogue_management.tasks import DEMO, TASKS
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.environments.environment import make_environment
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.runs.episodes import play
+from mwzeval.pydial.tasks import DEMO, TASKS
 
 DEFAULT_DATA = "../shared/data/pydial"
 ORIGINAL = {"CR": 30.1, "SFR": 12.4, "LAP": 13.5}

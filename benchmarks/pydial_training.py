@@ -14,14 +14,14 @@ from pathlib import Path
 
 from benchmarks.measure import Row
 from benchmarks.pydial_simulation import DEFAULT_DATA
-from mwzeval.dialogue_management.tasks import DEMO
+from mwzeval.pydial.tasks import DEMO
 
 DIALOGUES = 1000
 SECONDS = {"gp-sarsa": 30.0, "dqn": 25.0}
 MEGABYTES = 600
 TRAINED = """
 import resource, sys, tempfile
-from mwzeval.dialogue_management.training_job import Job, do
+from mwzeval.pydial.runs.job import Job, do
 task, policy, dialogues, data = sys.argv[1:]
 with tempfile.TemporaryDirectory() as folder:
     do(Job(task, policy, 1, (int(dialogues),), tests=1, data=data or None), folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.dialogue_management.registration import register_with_gymnasium
 from mwzeval.errors import (
     DataError,
     DependencyError,
@@ -13,6 +12,7 @@ from mwzeval.errors import (
     Problem,
     UsageError,
 )
+from mwzeval.pydial.environments.registration import register_with_gymnasium
 from mwzeval.version import __version__
 
 if TYPE_CHECKING:

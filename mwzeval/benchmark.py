@@ -27,7 +27,7 @@ REGISTRY = (
     "mwzeval.multiwoz",
     "mwzeval.crosswoz",
     "mwzeval.dstc7",
-    "mwzeval.dialogue_management",
+    "mwzeval.pydial",
 )
 """The package of each benchmark; the first is meant where none is named."""
 

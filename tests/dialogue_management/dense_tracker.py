@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.dialogue_management.acts import DONTCARE, Act
-from mwzeval.dialogue_management.ontology import Ontology
+from mwzeval.pydial.dialogue.acts import DONTCARE, Act
+from mwzeval.pydial.dialogue.ontology import Ontology
 
 Scored = list[tuple[Act, float]]
 

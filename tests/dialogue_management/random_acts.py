@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from mwzeval.dialogue_management.acts import DONTCARE, NONE, Act, Item
-from mwzeval.dialogue_management.domain import Domain
-from mwzeval.dialogue_management.domain_files import load_domain
+from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.domain import Domain
 from tests.dialogue_management.real_domains import CODES, domain
 from tests.dialogue_management.small_domain import CAFES
 

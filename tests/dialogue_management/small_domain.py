@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mwzeval.dialogue_management.database import EntityTable
-from mwzeval.dialogue_management.domain import Domain
-from mwzeval.dialogue_management.ontology import ontology_from_json
+from mwzeval.pydial.dialogue.database import EntityTable
+from mwzeval.pydial.dialogue.ontology import ontology_from_json
+from mwzeval.pydial.domain import Domain
 
 ONTOLOGY = {
     "type": "cafe",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from mwzeval.dialogue_management.acts import DONTCARE, NONE, Act, Item
-from mwzeval.dialogue_management.database import Entity
-from mwzeval.dialogue_management.domain import Domain
+from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.dialogue.database import Entity
+from mwzeval.pydial.domain import Domain
 from tests.dialogue_management.specification_summary import (
     accepted_slots,
     is_discriminable,

@@ -10,10 +10,10 @@ from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
 
-from mwzeval.dialogue_management.acts import DONTCARE, NONE, Act, Item
-from mwzeval.dialogue_management.domain import Domain
-from mwzeval.dialogue_management.draws import Chance
-from mwzeval.dialogue_management.user_parameters import UserParameters
+from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.domain import Domain
 
 NAME, TYPE = "name", "type"
 

@@ -5,8 +5,8 @@ Written down from the specification alone (4.5, inform); the numbers are those o
 
 from __future__ import annotations
 
-from mwzeval.dialogue_management.acts import DONTCARE, NONE, Act, Item
-from mwzeval.dialogue_management.draws import Chance
+from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.dialogue.rng import Chance
 from tests.dialogue_management.specification_goal import (
     NAME,
     TYPE,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from mwzeval.dialogue_management.acts import DONTCARE, NONE, Act
-from mwzeval.dialogue_management.domain import Domain
+from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act
+from mwzeval.pydial.domain import Domain
 
 METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
 WITHOUT_ITEMS = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mwzeval.dialogue_management.acts import DONTCARE, Act, Item
-from mwzeval.dialogue_management.draws import Chance
+from mwzeval.pydial.dialogue.acts import DONTCARE, Act, Item
+from mwzeval.pydial.dialogue.rng import Chance
 from tests.dialogue_management.specification_goal import NAME, TYPE, SpecifiedUser, check
 from tests.dialogue_management.specification_inform import hear_inform
 

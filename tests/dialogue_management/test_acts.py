@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.dialogue_management.acts import NULL, Act, Item, parse_act
+from mwzeval.pydial.dialogue.acts import NULL, Act, Item, parse_act
 
 LONG = 3_000_000
 """So long that trying the blanks one by one would take hours: the limit of pytest ends the test."""

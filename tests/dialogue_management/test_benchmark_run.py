@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.commands import pydial
-from mwzeval.dialogue_management.benchmark_run import files_of, next_part, planned, run
-from mwzeval.dialogue_management.cross_environment import cross, cross_document, learned_in
-from mwzeval.dialogue_management.episode_files import read_episodes
-from mwzeval.dialogue_management.policies.presets import PRESETS
-from mwzeval.dialogue_management.training_job import Job, do
 from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.pydial import command as pydial
+from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.runs.cross_environment import cross, cross_document, learned_in
+from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.job import Job, do
+from mwzeval.pydial.runs.run import files_of, next_part, planned, run
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -53,7 +53,7 @@ def test_a_job_that_was_stopped_comes_to_the_same_files(
         pytest.importorskip("torch").set_num_threads(1)
     job = Job(job.task, job.policy, job.seed, job.checkpoints, job.tests, legacy)
     # Every dialogue is told of at once, so that the stop comes when it should.
-    monkeypatch.setattr("mwzeval.dialogue_management.training_job.TOLD_SECONDS", -1.0)
+    monkeypatch.setattr("mwzeval.pydial.runs.job.TOLD_SECONDS", -1.0)
     do(job, tmp_path / "straight", save_seconds=-1.0)
     played = 0
 
@@ -79,7 +79,7 @@ def test_a_job_that_was_stopped_comes_to_the_same_files(
 @pytest.mark.exhaustive
 def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
     script = (
-        "import sys; from mwzeval.dialogue_management.benchmark_run import run\n"
+        "import sys; from mwzeval.pydial.runs.run import run\n"
         f"run(['{TASK}'], ['gp-sarsa'], sys.argv[1], dialogues=[40, 80], seeds=2, tests=10,"
         " processes=0)"
     )
@@ -163,7 +163,7 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, sched
 
 THREADS = """
 import sys
-from mwzeval.dialogue_management import training_job
+from mwzeval.pydial import training_job
 
 training_job.TOLD_SECONDS = -1.0
 assert "torch" not in sys.modules
@@ -322,7 +322,7 @@ def test_the_command_names_all_policies_and_what_numbers_look_like(
 def test_without_torch_all_but_neural_policies_work(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['torch'] = None\n"
-        "from mwzeval.dialogue_management.benchmark_run import run\n"
+        "from mwzeval.pydial.runs.run import run\n"
         "from mwzeval.errors import DependencyError\n"
         f"run(['{TASK}'], ['handcrafted', 'gp-sarsa'], sys.argv[1], dialogues=[3], seeds=1,"
         " tests=2, processes=0)\n"

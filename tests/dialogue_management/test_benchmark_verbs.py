@@ -12,14 +12,14 @@ import pytest
 
 from mwzeval.benchmark import Benchmark, benchmark_named
 from mwzeval.cli import main
-from mwzeval.dialogue_management.benchmark import BENCHMARK, evaluate, validate
-from mwzeval.dialogue_management.benchmark_run import run
-from mwzeval.dialogue_management.episode_explanation import REASON_CODES
-from mwzeval.dialogue_management.published_boards import published_document
-from mwzeval.dialogue_management.published_results import published_results
-from mwzeval.dialogue_management.run_folder import Chosen
-from mwzeval.dialogue_management.run_results import read_results
 from mwzeval.errors import InputError, UsageError
+from mwzeval.pydial.benchmark import BENCHMARK, evaluate, validate
+from mwzeval.pydial.board import published_document
+from mwzeval.pydial.episode_explanation import REASON_CODES
+from mwzeval.pydial.published_results import published_results
+from mwzeval.pydial.runs.results import read_results
+from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.runs.run_folder import Chosen
 from mwzeval.scores.measure import Resampling, named
 
 TASKS = ["Demo-CR-3", "Demo-CR-6"]

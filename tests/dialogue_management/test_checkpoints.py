@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.dialogue_management.checkpoints import (
+from mwzeval.errors import InputError, MwzevalError
+from mwzeval.pydial.policies.learner import Memory
+from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,
     Origin,
     read_checkpoint,
     write_checkpoint,
 )
-from mwzeval.dialogue_management.policies.learner import Memory
-from mwzeval.errors import InputError, MwzevalError
 
 ORIGIN = Origin("dqn", "CR-1", 3, False, {"hidden": [300, 100], "discount": 0.99})
 ARRAYS: dict[str, NDArray[Any]] = {

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.dialogue_management.checkpoints import (
+from mwzeval.errors import InputError
+from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
+from mwzeval.pydial.policies.learner import Memory
+from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,
     read_checkpoint,
     write_checkpoint,
 )
-from mwzeval.dialogue_management.policies.gp_temporal_difference import SparseTemporalDifference
-from mwzeval.dialogue_management.policies.learner import Memory
-from mwzeval.dialogue_management.training_job import Job, do
-from mwzeval.errors import InputError
+from mwzeval.pydial.runs.job import Job, do
 from tests.dialogue_management.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.dialogue_management.cross_environment import cross
-from mwzeval.dialogue_management.training_job import Job, do
 from mwzeval.errors import InputError
+from mwzeval.pydial.runs.cross_environment import cross
+from mwzeval.pydial.runs.job import Job, do
 
 Lines = list[dict[str, Any]]
 TESTS = 20

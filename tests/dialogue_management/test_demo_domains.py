@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.dialogue_management.domain_files import load_domain
+from mwzeval.pydial.dialogue.domain_files import load_domain
 from tests.dialogue_management.real_domains import CODES, domain
 from tests.places import ROOT
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dialogue_management.domain_files import load_domain, read_domain
 from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.pydial.dialogue.domain_files import load_domain, read_domain
 from tests.dialogue_management.real_domains import CODES, domain
 from tests.dialogue_management.small_domain import COLUMNS, ONTOLOGY, ROWS
 from tests.places import read_json, shared

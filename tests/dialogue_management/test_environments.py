@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import mwzeval.dialogue_management.environment as environment_module
-from mwzeval.dialogue_management.acts import parse_act
-from mwzeval.dialogue_management.registration import environment_ids, register_with_gymnasium
-from mwzeval.dialogue_management.tasks import DEMO, TASKS
-from mwzeval.dialogue_management.vector_environment import make_vector_environment
+import mwzeval.pydial.environments.environment as environment_module
 from mwzeval.errors import DependencyError, UsageError
+from mwzeval.pydial.dialogue.acts import parse_act
+from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
+from mwzeval.pydial.environments.vector_environment import make_vector_environment
+from mwzeval.pydial.tasks import DEMO, TASKS
 from tests.places import ROOT, shared
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -101,7 +101,7 @@ MADE = (
         # Whether it is there is asked before it is imported, and one of its modules comes first.
         "import sys, mwzeval, importlib.util as i; assert i.find_spec('gymnasium').loader;"
         "import gymnasium.spaces, gymnasium",
-        "import sys, mwzeval.dialogue_management.environment; import gymnasium",
+        "import sys, mwzeval.pydial.environments.environment; import gymnasium",
     ],
 )
 @pytest.mark.exhaustive(but=2)

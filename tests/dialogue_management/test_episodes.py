@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mwzeval.dialogue_management.domain_files import load_domain
-from mwzeval.dialogue_management.episodes import Episode, measures, play, table_of
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.simulation import Simulation
-from mwzeval.dialogue_management.tasks import TASKS
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.runs.episodes import Episode, measures, play, table_of
+from mwzeval.pydial.tasks import TASKS
 from mwzeval.scores.measure import Resampling, Scored, named
 from mwzeval.scores.score import Signature
 

@@ -10,11 +10,11 @@ from statistics import fmean, stdev
 
 import pytest
 
-from mwzeval.dialogue_management.acts import Act, parse_act
-from mwzeval.dialogue_management.confusion import USER_ACTS, Confusion, neighbours
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.error_model import ErrorModel, Hypotheses
-from mwzeval.dialogue_management.tasks import task_named
+from mwzeval.pydial.confusion import USER_ACTS, Confusion, neighbours
+from mwzeval.pydial.dialogue.acts import Act, parse_act
+from mwzeval.pydial.dialogue.error_model import ErrorModel, Hypotheses
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.tasks import task_named
 from tests.dialogue_management.real_domains import domain, statistics, task_name
 from tests.dialogue_management.small_domain import CAFES
 

@@ -9,14 +9,14 @@ from math import sqrt
 
 import pytest
 
-from mwzeval.dialogue_management.acts import DONTCARE, Item
-from mwzeval.dialogue_management.database import EntityTable
-from mwzeval.dialogue_management.domain import Domain
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.goals import Goal, GoalGenerator
-from mwzeval.dialogue_management.ontology import ontology_from_json
-from mwzeval.dialogue_management.user import UserSimulator
 from mwzeval.errors import DataError
+from mwzeval.pydial.dialogue.acts import DONTCARE, Item
+from mwzeval.pydial.dialogue.database import EntityTable
+from mwzeval.pydial.dialogue.goals import Goal, GoalGenerator
+from mwzeval.pydial.dialogue.ontology import ontology_from_json
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.user import UserSimulator
+from mwzeval.pydial.domain import Domain
 from tests.dialogue_management.real_domains import CODES, domain, statistics
 from tests.dialogue_management.small_domain import CAFES
 

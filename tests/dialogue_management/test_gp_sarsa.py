@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.policies.gp_sarsa import GPSarsa, GPSarsaSettings
-from mwzeval.dialogue_management.policies.gp_temporal_difference import SparseTemporalDifference
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.policies.gp_sarsa import GPSarsa, GPSarsaSettings
+from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
 
 Vector = NDArray[np.float64]
 Dialogue = tuple[list[Vector], list[int], list[float]]

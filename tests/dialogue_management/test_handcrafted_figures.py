@@ -7,10 +7,10 @@ from statistics import mean, variance
 
 import pytest
 
-from mwzeval.dialogue_management.episodes import play
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.simulation import Simulation
-from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS, TASKS
+from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.runs.episodes import play
+from mwzeval.pydial.tasks import PUBLISHED_TASKS, TASKS
 from tests.dialogue_management.real_domains import domain
 from tests.places import read_json, shared
 

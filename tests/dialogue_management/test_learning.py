@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.episode_files import read_episodes
-from mwzeval.dialogue_management.masks import Mask
-from mwzeval.dialogue_management.policies.learner import State
-from mwzeval.dialogue_management.policies.presets import PRESETS, preset_named
-from mwzeval.dialogue_management.policies.random import RandomPolicy
-from mwzeval.dialogue_management.training import Stage
-from mwzeval.dialogue_management.training_job import Job, do, stage_of
 from mwzeval.errors import UsageError
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.masks import Mask
+from mwzeval.pydial.policies.learner import State
+from mwzeval.pydial.policies.presets import PRESETS, preset_named
+from mwzeval.pydial.policies.random import RandomPolicy
+from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.job import Job, do, stage_of
+from mwzeval.pydial.runs.training import Stage
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.policies import a2c, dqn, enac, gp_sarsa, ppo
-from mwzeval.dialogue_management.policies.learner import Exchange, Exploration, Learner
-from mwzeval.dialogue_management.policies.networks import discounted
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
+from mwzeval.pydial.policies.networks import discounted
 from tests.dialogue_management.toy_problems import Corridor, mean_return, play
 
 if TYPE_CHECKING:

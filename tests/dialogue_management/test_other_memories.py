@@ -12,16 +12,16 @@ import pytest
 from numpy.typing import NDArray
 
 from mwzeval.cli import main
-from mwzeval.dialogue_management.benchmark_run import run
-from mwzeval.dialogue_management.checkpoints import read_checkpoint, write_checkpoint
-from mwzeval.dialogue_management.cross_environment import cross
-from mwzeval.dialogue_management.domain_files import load_domain
-from mwzeval.dialogue_management.policies.learner import Learner, Memory
-from mwzeval.dialogue_management.policies.presets import PRESETS
-from mwzeval.dialogue_management.seated_systems import seated
-from mwzeval.dialogue_management.tasks import task_named
-from mwzeval.dialogue_management.training_job import PROGRESS, Job, do
 from mwzeval.errors import InputError
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.policies.learner import Learner, Memory
+from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.runs.checkpoints import read_checkpoint, write_checkpoint
+from mwzeval.pydial.runs.cross_environment import cross
+from mwzeval.pydial.runs.job import PROGRESS, Job, do
+from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.runs.systems import seated
+from mwzeval.pydial.tasks import task_named
 
 Array = NDArray[Any]
 LEARNERS = [name for name, preset in PRESETS.items() if preset.learns]

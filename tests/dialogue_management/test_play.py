@@ -16,17 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.commands import pydial
-from mwzeval.dialogue_management.acts import Act, Item, parse_act
-from mwzeval.dialogue_management.benchmark_run import run
-from mwzeval.dialogue_management.domain_files import load_domain
-from mwzeval.dialogue_management.goals import Goal
-from mwzeval.dialogue_management.person import hear, menu
-from mwzeval.dialogue_management.play import Played, play_with_person
-from mwzeval.dialogue_management.seated_systems import seated
-from mwzeval.dialogue_management.tasks import TASKS
-from mwzeval.dialogue_management.typed_acts import help_text, typed_act, values_text
 from mwzeval.errors import InputError, UsageError
+from mwzeval.pydial import command as pydial
+from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.person import hear, menu
+from mwzeval.pydial.runs.play import Played, play_with_person
+from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.runs.systems import seated
+from mwzeval.pydial.runs.typed_acts import help_text, typed_act, values_text
+from mwzeval.pydial.tasks import TASKS
 from tests.places import ROOT
 
 DEMO = load_domain("Demo-CR")

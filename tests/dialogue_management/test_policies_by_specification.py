@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from mwzeval.dialogue_management.acts import Act
-from mwzeval.dialogue_management.belief import Belief
-from mwzeval.dialogue_management.domain import Domain
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.masks import Masks
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.summary import method_of
-from mwzeval.dialogue_management.summary_actions import SummaryActions
-from mwzeval.dialogue_management.tasks import TASKS
-from mwzeval.dialogue_management.tracker import Tracker
+from mwzeval.pydial.dialogue.acts import Act
+from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.tracker import Tracker
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.environments.actions import SummaryActions
+from mwzeval.pydial.environments.summary import method_of
+from mwzeval.pydial.masks import Masks
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.tasks import TASKS
 from tests.dialogue_management.random_acts import DOMAINS, RandomActs, domain_named
 from tests.dialogue_management.specification_actions import handcrafted_acts, summary_acts
 from tests.dialogue_management.specification_summary import (

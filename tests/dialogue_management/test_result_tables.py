@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mwzeval.dialogue_management.curves import plot_curves, read_curves
-from mwzeval.dialogue_management.episode_files import read_episodes
-from mwzeval.dialogue_management.published_results import published_results
-from mwzeval.dialogue_management.run_results import (
+from mwzeval.errors import InputError, UsageError
+from mwzeval.pydial.published_results import published_results
+from mwzeval.pydial.runs.curves import plot_curves, read_curves
+from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.results import (
     interval_over_seeds,
     not_worse_than_best,
     p_value_over_seeds,
     read_results,
 )
-from mwzeval.dialogue_management.tables import table_document
-from mwzeval.dialogue_management.tasks import PUBLISHED_TASKS
-from mwzeval.errors import InputError, UsageError
+from mwzeval.pydial.tables import table_document
+from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.report.formats import FORMATS, render
 from tests.places import read_json, shared
 

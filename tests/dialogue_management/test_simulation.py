@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.dialogue_management.acts import Act, Item, parse_act
-from mwzeval.dialogue_management.decision_process import DecisionProcess
-from mwzeval.dialogue_management.domain_files import load_domain
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.episodes import draws_of, play
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.policies.random import RandomPolicy
-from mwzeval.dialogue_management.simulation import Result, Simulation
-from mwzeval.dialogue_management.tasks import TASKS
 from mwzeval.errors import UsageError
+from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.simulation import Result, Simulation
+from mwzeval.pydial.environments.decision_process import DecisionProcess
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.policies.random import RandomPolicy
+from mwzeval.pydial.runs.episodes import draws_of, play
+from mwzeval.pydial.tasks import TASKS
 
 DEMO = load_domain("Demo-SFR")
 NOISY, PERFECT = TASKS["Demo-SFR-6"], TASKS["Demo-SFR-1"]

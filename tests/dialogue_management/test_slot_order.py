@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.dialogue_management.slot_order import after_name, alphabetical, by_legacy_hash
+from mwzeval.pydial.slot_order import after_name, alphabetical, by_legacy_hash
 from tests.places import read_json, shared
 
 

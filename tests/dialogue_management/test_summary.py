@@ -6,17 +6,17 @@ from itertools import combinations, product
 
 import pytest
 
-from mwzeval.dialogue_management.acts import DONTCARE, Act, Item, parse_act
-from mwzeval.dialogue_management.belief import Belief
-from mwzeval.dialogue_management.ontology import METHODS
-from mwzeval.dialogue_management.summary import (
+from mwzeval.pydial.dialogue.acts import DONTCARE, Act, Item, parse_act
+from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.tracker import Tracker
+from mwzeval.pydial.environments.summary import (
     Summarizer,
     Summary,
     asked_slots,
     is_said,
     method_of,
 )
-from mwzeval.dialogue_management.tracker import Tracker
 from tests.dialogue_management.small_domain import CAFES, ROWS
 
 SLOTS = CAFES.ontology.constraint_slots

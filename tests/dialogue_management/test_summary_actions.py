@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mwzeval.dialogue_management.acts import Act, parse_act
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.masks import Masks
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.policies.random import RandomPolicy
-from mwzeval.dialogue_management.summary_actions import SummaryActions, action_names
-from mwzeval.dialogue_management.tasks import TASKS, Task
-from mwzeval.dialogue_management.tracker import Tracker
 from mwzeval.errors import UsageError
+from mwzeval.pydial.dialogue.acts import Act, parse_act
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.tracker import Tracker
+from mwzeval.pydial.environments.actions import SummaryActions, action_names
+from mwzeval.pydial.masks import Masks
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.policies.random import RandomPolicy
+from mwzeval.pydial.tasks import TASKS, Task
 from tests.dialogue_management.small_domain import CAFES
 
 NAMES = action_names(CAFES.ontology)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.dialogue_management.draws import Draws, draws_from
-from mwzeval.dialogue_management.error_model import ERROR_SETS
-from mwzeval.dialogue_management.tasks import PUBLISHED_DOMAINS, PUBLISHED_TASKS, TASKS, task_named
-from mwzeval.dialogue_management.user_parameters import USER_MODELS, user_model
 from mwzeval.errors import UsageError
+from mwzeval.pydial.dialogue.error_model import ERROR_SETS
+from mwzeval.pydial.dialogue.rng import Draws, draws_from
+from mwzeval.pydial.dialogue.user_parameters import USER_MODELS, user_model
+from mwzeval.pydial.tasks import PUBLISHED_DOMAINS, PUBLISHED_TASKS, TASKS, task_named
 from tests.dialogue_management.real_domains import PUBLISHED_PARAMETERS
 from tests.places import read_json, shared
 

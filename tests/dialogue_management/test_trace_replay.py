@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mwzeval.dialogue_management.acts import HELLO, Act, parse_act
-from mwzeval.dialogue_management.belief import Belief
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.masks import Masks
-from mwzeval.dialogue_management.ontology import METHODS
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.summary import Summarizer
-from mwzeval.dialogue_management.summary_actions import action_names
-from mwzeval.dialogue_management.tasks import TASKS
-from mwzeval.dialogue_management.tracker import Tracker
+from mwzeval.pydial.dialogue.acts import HELLO, Act, parse_act
+from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.tracker import Tracker
+from mwzeval.pydial.environments.actions import action_names
+from mwzeval.pydial.environments.summary import Summarizer
+from mwzeval.pydial.masks import Masks
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.tasks import TASKS
 from tests.dialogue_management.real_domains import domain, task_name, traces
 
 EXCHANGES = 464

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.dialogue_management.acts import Act, Item, parse_act
-from mwzeval.dialogue_management.belief import Belief
-from mwzeval.dialogue_management.ontology import METHODS
-from mwzeval.dialogue_management.tracker import Tracker
+from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
+from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.tracker import Tracker
 from tests.dialogue_management.dense_tracker import DenseGoals
 from tests.dialogue_management.small_domain import CAFES
 

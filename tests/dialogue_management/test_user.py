@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.dialogue_management.acts import DONTCARE, NULL, Act, Item, parse_act
-from mwzeval.dialogue_management.agenda import TYPE, Agenda
-from mwzeval.dialogue_management.checks import accepts
-from mwzeval.dialogue_management.confusion import USER_ACTS
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.error_model import ErrorModel
-from mwzeval.dialogue_management.goals import Goal
-from mwzeval.dialogue_management.tasks import task_named
-from mwzeval.dialogue_management.user import User, UserSimulator
-from mwzeval.dialogue_management.user_parameters import UserParameters
+from mwzeval.pydial.agenda import TYPE, Agenda
+from mwzeval.pydial.checks import accepts
+from mwzeval.pydial.confusion import USER_ACTS
+from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, Item, parse_act
+from mwzeval.pydial.dialogue.error_model import ErrorModel
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.user import User, UserSimulator
+from mwzeval.pydial.dialogue.user_parameters import UserParameters
+from mwzeval.pydial.tasks import task_named
 from tests.dialogue_management.outcomes import outcomes
 from tests.dialogue_management.small_domain import CAFES, COLUMNS, ONTOLOGY
 from tests.examples import examples

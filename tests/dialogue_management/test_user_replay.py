@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dialogue_management.acts import Act, Item, parse_act
-from mwzeval.dialogue_management.agenda import Agenda
-from mwzeval.dialogue_management.goals import Goal
-from mwzeval.dialogue_management.user import User, UserSimulator
+from mwzeval.pydial.agenda import Agenda
+from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.user import User, UserSimulator
 from tests.dialogue_management.outcomes import Script, outcomes
 from tests.dialogue_management.real_domains import domain, parameters, traces
 

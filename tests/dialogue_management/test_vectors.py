@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mwzeval.dialogue_management.acts import DONTCARE, Act, parse_act
-from mwzeval.dialogue_management.belief import Belief
-from mwzeval.dialogue_management.ontology import METHODS
-from mwzeval.dialogue_management.summary import Summarizer, Summary
-from mwzeval.dialogue_management.tracker import Tracker
-from mwzeval.dialogue_management.vectors import KernelVector, NeuralVector
+from mwzeval.pydial.dialogue.acts import DONTCARE, Act, parse_act
+from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.tracker import Tracker
+from mwzeval.pydial.environments.summary import Summarizer, Summary
+from mwzeval.pydial.environments.vectors import KernelVector, NeuralVector
 from tests.dialogue_management.real_domains import CODES, domain
 from tests.dialogue_management.small_domain import CAFES
 from tests.places import read_json, shared

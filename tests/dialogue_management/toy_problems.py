@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.policies.learner import Learner
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.policies.learner import Learner
 
 
 class Corridor:

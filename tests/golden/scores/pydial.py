@@ -8,20 +8,20 @@ from math import fsum
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.dialogue_management.acts import Act
-from mwzeval.dialogue_management.belief import Belief
-from mwzeval.dialogue_management.benchmark import evaluate
-from mwzeval.dialogue_management.benchmark_run import run
-from mwzeval.dialogue_management.decision_process import DecisionProcess
-from mwzeval.dialogue_management.domain_files import load_domain
-from mwzeval.dialogue_management.draws import Draws
-from mwzeval.dialogue_management.episodes import Episode
-from mwzeval.dialogue_management.policies.handcrafted import HandcraftedPolicy
-from mwzeval.dialogue_management.policies.random import RandomPolicy
-from mwzeval.dialogue_management.run_folder import Chosen
-from mwzeval.dialogue_management.simulation import Simulation
-from mwzeval.dialogue_management.tasks import DEMO, TASKS
-from mwzeval.dialogue_management.training import Stage
+from mwzeval.pydial.benchmark import evaluate
+from mwzeval.pydial.dialogue.acts import Act
+from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.environments.decision_process import DecisionProcess
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.policies.random import RandomPolicy
+from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.runs.run_folder import Chosen
+from mwzeval.pydial.runs.training import Stage
+from mwzeval.pydial.tasks import DEMO, TASKS
 from tests.golden.recorded import Cases, Groups, by_signature
 
 DEMO_TASKS = [name for name in TASKS if name.startswith(DEMO)]

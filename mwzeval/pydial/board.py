@@ -1,0 +1,111 @@
+"""The paper's success rates and rewards as tables, with one's own among them.
+
+Source: Casanueva et al. (2017), Table 6 (after 1,000 training dialogues), 4 (4,000), 7 (10,000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mwzeval.errors import UsageError
+from mwzeval.pydial.published_results import published_results
+from mwzeval.pydial.tasks import PUBLISHED_TASKS
+from mwzeval.report.boards import Entry
+from mwzeval.report.sheet import Cell, Document, Sheet, sheet
+from mwzeval.scores.score import WHOLE
+
+TABLES = {1000: 6, 4000: 4, 10_000: 7}
+POLICIES = ("Handcrafted", "GP-SARSA", "DQN", "A2C", "eNAC")
+FIGURES = {"success": "success rate (%)", "reward": "reward"}
+MEAN = "mean"
+NOTE = (
+    "Casanueva et al. (2017), means of 10 seeds × 500 dialogues. The handcrafted policy learns "
+    "nothing and is the same in all tables. Your system is, too: of a run's folder --dialogues N "
+    "takes the tests after N training dialogues, instead of the last ones."
+)
+
+
+def published_document(task: str | None, entry: Entry | None) -> Document:
+    """Return the published figures of a task, or of all that an entry has (of all without one).
+
+    Raises `UsageError` for embedded domains, of which nothing is published.
+    """
+    own = _own(entry)
+    system = entry.name if entry else ""
+    asked = [task] if task is not None else [name for name in own if name != MEAN]
+    tasks = [name for name in PUBLISHED_TASKS if name in asked or not asked]
+    if not tasks or any(name not in tasks for name in asked):
+        raise UsageError("nothing is published about the embedded domains: leave Demo tasks out")
+    records = [
+        record
+        for dialogues in TABLES
+        for figure in FIGURES
+        for record in _records(tasks, own, dialogues, figure, system)
+    ]
+    sheets = [_sheet(records, at, figure) for at in TABLES for figure in FIGURES]
+    return Document(
+        ("PyDial benchmark",), tuple(sheets), (NOTE,), tuple(records), {"rows": records}
+    )
+
+
+def _own(entry: Entry | None) -> dict[str, dict[str, float]]:
+    """Return one's own figures by row and figure."""
+    own: dict[str, dict[str, float]] = {}
+    if entry is None:
+        return own
+    scopes = {record["scope"] for record in entry.records}
+    for record in entry.records:
+        if record["score"] in FIGURES:
+            row = MEAN if record["scope"] == WHOLE else record["scope"]
+            if scopes == {WHOLE}:
+                row = str(entry.meta["tasks"])
+            own.setdefault(row, {})[record["score"]] = record["value"]
+    return own
+
+
+def _records(
+    tasks: Sequence[str],
+    own: dict[str, dict[str, float]],
+    dialogues: int,
+    figure: str,
+    system: str,
+) -> Iterator[dict[str, Any]]:
+    results = published_results()
+    for row in (*tasks, *([MEAN] if len(tasks) > 1 else [])):
+        of_row = tasks if row == MEAN else [row]
+        for policy in POLICIES:
+            values = [results.figure(task, policy, dialogues, figure) for task in of_row]
+            known = [value for value in values if value is not None]
+            value = sum(known) / len(known) if len(known) == len(of_row) else None
+            yield _record(row, policy, dialogues, figure, value)
+        if own:
+            yield _record(row, system, dialogues, figure, own.get(row, {}).get(figure))
+
+
+def _record(
+    row: str, policy: str, dialogues: int, figure: str, value: float | None
+) -> dict[str, Any]:
+    return {
+        "task": row,
+        "policy": policy,
+        "dialogues": dialogues,
+        "figure": figure,
+        "value": value,
+    }
+
+
+def _sheet(records: Sequence[dict[str, Any]], dialogues: int, figure: str) -> Sheet:
+    mine = [r for r in records if (r["dialogues"], r["figure"]) == (dialogues, figure)]
+    policies = tuple(dict.fromkeys(record["policy"] for record in mine))
+    rows = []
+    for task in dict.fromkeys(record["task"] for record in mine):
+        values = {r["policy"]: r["value"] for r in mine if r["task"] == task}
+        best = max((v for v in values.values() if v is not None), default=None)
+        cells = [
+            Cell("–") if values[p] is None else Cell(f"{values[p]:.1f}", best=values[p] == best)
+            for p in policies
+        ]
+        rows.append([Cell(str(task)), *cells])
+    title = f"{FIGURES[figure]} after {dialogues} training dialogues (Table {TABLES[dialogues]})"
+    return sheet(title, ["Task", *policies], rows)

@@ -1,0 +1,292 @@
+"""PyDial's dialogue management: train and test policies, and what came of it.
+
+run    train and test policies in tasks; called again, it goes on where it was
+table  print the paper's tables beside those of a run
+plot   draw the learning curves of a run, with bands
+cross  test what a run has learned in other environments (the paper's Table 8)
+play   be the user in a task, against a policy: type acts, or choose from a menu
+
+Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
+report and leaderboard likewise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import PurePath
+from typing import Any
+
+from mwzeval.arguments import add_format
+from mwzeval.output import tell, write_result
+
+SEEDS = 2**20
+POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, ppo"
+DESCRIPTIONS = {
+    "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
+    "again, it goes on where it was, with more seeds, tasks or checkpoints if you like.",
+    "table": "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them.",
+    "plot": "Draw learning curves: lines are training, points the tests, and the dashed line is "
+    "the handcrafted policy.",
+    "cross": "Test what a run has learned in environments 1, 3 and 6 of its domains (the paper's "
+    "Table 8). Tests are kept in the run's folder, and not done again.",
+    "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of this verb."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, (summary, add, _) in ACTIONS.items():
+        add(actions.add_parser(name, help=summary, description=DESCRIPTIONS[name]))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; return the exit code."""
+    return ACTIONS[arguments.action][2](arguments)
+
+
+def _add_play(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="CR-1 to LAP-6, or Demo-CR-1 to Demo-LAP-6")
+    parser.add_argument(
+        "--policy",
+        default="handcrafted",
+        metavar="NAME",
+        help="handcrafted (default), random, or the checkpoint file of one that has learned",
+    )
+    parser.add_argument("--beliefs", action="store_true", help="show what is heard and believed")
+    parser.add_argument("--seed", type=int, metavar="N", help="default: drawn, and shown")
+    parser.add_argument("--legacy", action="store_true", help="with the quirks of the original")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.jsonl", help="an episode file, to which this is added"
+    )
+    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    from random import SystemRandom
+
+    from mwzeval.errors import UsageError
+    from mwzeval.pydial.dialogue.domain_files import load_domain
+    from mwzeval.pydial.runs.episode_files import added_to, episodes_in
+    from mwzeval.pydial.runs.play import play_with_person
+    from mwzeval.pydial.runs.systems import seated
+    from mwzeval.pydial.tasks import task_named
+
+    task = task_named(arguments.task)
+    seed = SystemRandom().randrange(SEEDS) if arguments.seed is None else arguments.seed
+    if seed < 0:
+        raise UsageError(f"a seed is 0 or more, not {seed}")
+    before = () if arguments.output is None else episodes_in(arguments.output)
+    index = sum((each.task, each.seed) == (task.name, seed) for each in before)
+    domain = load_domain(task.domain, arguments.data, offline=arguments.offline)
+    system = seated(arguments.policy, domain, task, legacy=arguments.legacy, confusion_seed=seed)
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")  # what cannot be read is a slip, too
+    played = play_with_person(
+        system, seed, sys.stdin, sys.stdout, index=index, beliefs=arguments.beliefs
+    )
+    if played is not None and arguments.output is not None:
+        line = played.to_plain(policy=str(arguments.policy), legacy=arguments.legacy)
+        added_to(arguments.output, line)
+        tell(f"wrote {arguments.output}")
+    return 0
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tasks",
+        default="all",
+        metavar="NAMES",
+        help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all, the paper's 18 (default)",
+    )
+    parser.add_argument(
+        "--policies",
+        default="all",
+        metavar="NAMES",
+        help=f"some of {POLICIES}, with commas between, or all (default)",
+    )
+    parser.add_argument(
+        "--dialogues",
+        type=_numbers,
+        default=(1000, 4000, 10_000),
+        metavar="N,…",
+        help="after how many training dialogues policies are tested (default: 1000,4000,10000)",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many, from seed 0 on (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tests",
+        type=int,
+        default=500,
+        metavar="N",
+        help="dialogues a test (default: %(default)s)",
+    )
+    parser.add_argument("--legacy", action="store_true", help="with the quirks of the original")
+    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'expected numbers with commas between, such as 1000,4000, not "{text}"'
+        ) from None
+
+
+def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "tasks": arguments.tasks and arguments.tasks.split(","),
+        "policies": arguments.policies and arguments.policies.split(","),
+        "dialogues": arguments.dialogues,
+        "seeds": arguments.seeds,
+        "tests": arguments.tests,
+        "legacy": arguments.legacy,
+        "data": arguments.data,
+    }
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_plan(parser)
+    parser.set_defaults(interrupted="the same call goes on from what was saved")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="the folder of the run"
+    )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="default: one a core; 0: none but this one; they change no result",
+    )
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="do it on a Dask cluster: the address of its scheduler, or local",
+    )
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from mwzeval.pydial.runs.run import run as run_benchmark
+
+    plan = _plan(arguments)
+    if arguments.dask:
+        from mwzeval.cluster.dask import cluster
+
+        with cluster(arguments.dask, arguments.processes) as client:
+            jobs = run_benchmark(**plan, output=arguments.output, client=client, progress=True)
+    else:
+        processes = arguments.processes
+        jobs = run_benchmark(**plan, output=arguments.output, processes=processes, progress=True)
+    policies = "1 policy" if len(jobs) == 1 else f"{len(jobs)} policies"
+    tell(f"wrote {arguments.output}: {policies} trained and tested")
+    return 0
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    parser.add_argument(
+        "--dialogues", type=_numbers, metavar="N,…", help="after so many only (default: all)"
+    )
+    add_format(parser)
+
+
+def _table(arguments: argparse.Namespace) -> int:
+    from mwzeval.pydial.runs.episode_files import Findings
+    from mwzeval.pydial.runs.results import read_results
+    from mwzeval.pydial.tables import table_document
+    from mwzeval.report.formats import render, warnings_text
+
+    findings = Findings()
+    document = table_document(read_results(arguments.folder, findings), arguments.dialogues)
+    sys.stderr.write(warnings_text(findings.warnings))
+    write_result(render(document, arguments.format), arguments.format)
+    return 0
+
+
+def _add_plot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    parser.add_argument("--figure", choices=("success", "reward"), default="success")
+    parser.add_argument(
+        "--panels",
+        choices=("tasks", "means"),
+        default="tasks",
+        help="a panel for each task (default), or for the mean of each domain and of all",
+    )
+    parser.add_argument(
+        "--band",
+        choices=("interval", "range"),
+        default="interval",
+        help="the 95 %% interval over seeds (default), or from the lowest seed to the highest",
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".png, .svg or .pdf")
+
+
+def _plot(arguments: argparse.Namespace) -> int:
+    from mwzeval.files.json_files import write_atomically
+    from mwzeval.pydial.runs.curves import plot_curves
+    from mwzeval.pydial.runs.episode_files import Findings
+    from mwzeval.report.formats import warnings_text
+
+    findings = Findings()
+    picture = plot_curves(
+        arguments.folder,
+        figure=arguments.figure,
+        panels=arguments.panels,
+        band=arguments.band,
+        format_name=PurePath(arguments.output).suffix.removeprefix(".") or "png",
+        findings=findings,
+    )
+    sys.stderr.write(warnings_text(findings.warnings))
+    write_atomically(arguments.output, picture)
+    tell(f"wrote {arguments.output}")
+    return 0
+
+
+def _add_cross(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(interrupted="the same call goes on after the last test that was done")
+    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
+        parser.add_argument(f"--{option}", metavar=metavar, help="default: those of the run")
+    parser.add_argument(
+        "--dialogues",
+        type=_numbers,
+        metavar="N,…",
+        help="what was learned after the last of these (default: those of the run)",
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="default: those of the run")
+    parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
+    parser.add_argument("--legacy", action="store_true", default=None, help="default: as the run")
+    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    add_format(parser)
+
+
+def _cross(arguments: argparse.Namespace) -> int:
+    from mwzeval.pydial.runs.cross_environment import cross, cross_document, learned_in
+    from mwzeval.pydial.runs.run import TESTS, planned
+    from mwzeval.report.formats import render
+
+    said = {key: value for key, value in _plan(arguments).items() if value is not None}
+    plan = learned_in(arguments.folder) | said
+    crossed = cross(arguments.folder, planned(**plan), tests=plan.get("tests", TESTS))
+    write_result(render(cross_document(crossed), arguments.format), arguments.format)
+    return 0
+
+
+Action = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
+ACTIONS: dict[str, Action] = {
+    "run": ("train and test policies", _add_run, _run),
+    "table": ("the paper's tables beside those of a run", _add_table, _table),
+    "plot": ("learning curves with bands", _add_plot, _plot),
+    "cross": ("what was learned, in other environments", _add_cross, _cross),
+    "play": ("be the user in a task, against a policy", _add_play, _play),
+}
+"""Action → what it does, how its arguments are added, and how it is run."""

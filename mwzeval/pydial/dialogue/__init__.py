@@ -1,0 +1,1 @@
+"""A dialogue as both sides see it: acts, ontology, entities, errors, beliefs."""

@@ -1,0 +1,179 @@
+"""The semantic channel: what the system hears of a user act, a list of hypotheses.
+
+Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import sqrt
+
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.pydial.confusion import Confusion
+from mwzeval.pydial.dialogue.acts import NULL, Act
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.tasks import Task
+
+Hypotheses = list[tuple[Act, float]]
+LOWEST, HIGHEST = 0.01, 0.99
+DIGITS = 4
+LEAST_DEVIATION, LEAST_DEVIATION_OF_REST = 1e-4, 1e-5
+REDRAWS = 1000
+"""So many confusions that are in the list already mean that there are no others."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorParameters:
+    """Figures of a channel, for lists that begin with the true act and for those that do not.
+
+    `lengths` are weights of the list lengths from 1, `positions` those of the true act's place from
+    0 in an incorrect list (beyond the end of the list it is absent). `means` and `variances` of the
+    confidences are by rank; the last is that of what remains for the null hypothesis.
+    """
+
+    correct_lengths: tuple[float, ...]
+    incorrect_lengths: tuple[float, ...]
+    incorrect_positions: tuple[float, ...]
+    correct_means: tuple[float, ...]
+    correct_variances: tuple[float, ...]
+    incorrect_means: tuple[float, ...]
+    incorrect_variances: tuple[float, ...]
+
+
+ERROR_SETS: Mapping[str, ErrorParameters] = {
+    "set1": ErrorParameters(
+        correct_lengths=(0.264, 0.215, 0.138, 0.099, 0.08),
+        incorrect_lengths=(0.3, 0.068, 0.085, 0.072, 0.079),
+        incorrect_positions=(0.0, 0.179, 0.063, 0.027, 0.017),
+        correct_means=(0.871, 0.103, 0.045, 0.032, 0.027, 0.049),
+        correct_variances=(0.029, 0.01, 0.002, 0.001, 0.0, 0.001),
+        incorrect_means=(0.757, 0.179, 0.077, 0.048, 0.037, 0.065),
+        incorrect_variances=(0.052, 0.014, 0.003, 0.001, 0.0, 0.002),
+    ),
+    "set3": ErrorParameters(
+        correct_lengths=(0.147, 0.43, 0.212, 0.147, 0.048),
+        incorrect_lengths=(0.351, 0.388, 0.158, 0.071, 0.02),
+        incorrect_positions=(0.0, 0.116, 0.027, 0.007, 0.002),
+        correct_means=(0.905, 0.101, 0.017, 0.008, 0.005, 0.01),
+        correct_variances=(0.016, 0.013, 0.002, 0.001, 0.0, 0.001),
+        incorrect_means=(0.871, 0.164, 0.065, 0.043, 0.03, 0.054),
+        incorrect_variances=(0.029, 0.02, 0.005, 0.002, 0.001, 0.003),
+    ),
+}
+"""Parameters estimated from DSTC2; set2 and set4 of the original are used by no task."""
+
+
+class _Weighted:
+    """Numbers from 0, drawn by weight."""
+
+    __slots__ = ("_sums",)
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        self._sums = tuple(accumulate(weights))
+
+    def draw(self, draws: Draws) -> int:
+        return bisect_right(self._sums, draws.random() * self._sums[-1])
+
+
+class _Confidences:
+    """Confidences of the ranks of a list, and of what remains."""
+
+    __slots__ = ("_rest", "_scores")
+
+    def __init__(self, means: Sequence[float], variances: Sequence[float]) -> None:
+        deviations = [sqrt(variance) for variance in variances]
+        self._scores = tuple(
+            (m, max(d, LEAST_DEVIATION)) for m, d in zip(means, deviations, strict=True)
+        )
+        self._rest = tuple(
+            (m, max(d, LEAST_DEVIATION_OF_REST)) for m, d in zip(means, deviations, strict=True)
+        )
+
+    def draw(self, ranks: int, draws: Draws) -> tuple[list[float], float]:
+        """Return a confidence for each rank, and the sum of those beyond."""
+        normal = draws.gauss
+        scores = [_clipped(normal(mean, sd)) for mean, sd in self._scores[:ranks]]
+        rest = 0.0
+        for mean, deviation in self._rest[ranks:]:
+            rest += _clipped(normal(mean, deviation))
+        return scores, rest
+
+
+def _clipped(score: float) -> float:
+    if score <= LOWEST:
+        return LOWEST
+    return HIGHEST if score >= HIGHEST else round(score, DIGITS)
+
+
+class ErrorModel:
+    """The channel of a task; what sounds alike is decided once, by `confusion_draws`.
+
+    `legacy` reproduces two quirks of the original: a list without the true act gets the confidences
+    of a correct one, and acts that ask are confused like acts that give values.
+    """
+
+    def __init__(
+        self, domain: Domain, task: Task, confusion_draws: Draws, *, legacy: bool = False
+    ) -> None:
+        """Prepare the channel of a task. Raises `UsageError` for an unknown set of parameters."""
+        error_set = task.error_set
+        self._rate = task.error_rate
+        self._legacy = legacy
+        self._perfect = error_set is None
+        if error_set is None:
+            return
+        if error_set not in ERROR_SETS:
+            hint = did_you_mean(error_set, ERROR_SETS)
+            raise UsageError(f'unknown error set "{shorten(error_set)}"{hint}')
+        figures = ERROR_SETS[error_set]
+        self._confusion = Confusion(domain, confusion_draws, legacy=legacy)
+        self._correct_lengths = _Weighted(figures.correct_lengths[: task.max_hypotheses])
+        self._incorrect_lengths = _Weighted(figures.incorrect_lengths[: task.max_hypotheses])
+        self._positions = _Weighted(figures.incorrect_positions)
+        self._correct = _Confidences(figures.correct_means, figures.correct_variances)
+        self._incorrect = _Confidences(figures.incorrect_means, figures.incorrect_variances)
+
+    def nbest(self, true_act: Act, draws: Draws) -> Hypotheses:
+        """Return acts and confidences, which sum to 1, by rank (confidences need not descend).
+
+        `null()` stands for everything that is not in the list.
+        """
+        if self._perfect:
+            return [(true_act, 1.0)]
+        acts, position = self._acts(true_act, draws)
+        looks_correct = position == 0 or (self._legacy and position is None)
+        confidences = self._correct if looks_correct else self._incorrect
+        scores, rest = confidences.draw(len(acts), draws)
+        total = sum(scores) + rest
+        if NULL in acts:
+            scores[acts.index(NULL)] += rest
+        else:
+            acts.append(NULL)
+            scores.append(rest)
+        return [(act, score / total) for act, score in zip(acts, scores, strict=True)]
+
+    def _acts(self, true_act: Act, draws: Draws) -> tuple[list[Act], int | None]:
+        """Return the list of acts and where the true one is in it, None if it is absent."""
+        position: int | None = 0
+        if draws.random() >= self._rate:
+            length = self._correct_lengths.draw(draws) + 1
+        else:
+            length = self._incorrect_lengths.draw(draws) + 1
+            drawn = self._positions.draw(draws)
+            position = drawn if drawn < length else None
+        acts: list[Act] = []
+        for rank in range(length):
+            if rank == position:
+                acts.append(true_act)
+                continue
+            for _ in range(REDRAWS):
+                other = self._confusion.mishear(true_act, draws)
+                if other == true_act or any(other.says_the_same(act) for act in acts):
+                    continue
+                acts.append(other)
+                break
+        return acts, position

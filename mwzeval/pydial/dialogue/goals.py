@@ -1,0 +1,182 @@
+"""What a simulated user wants: constraints, requests, and how goals are drawn.
+
+Source: Casanueva et al. (2017), section 4, and PyDial 1.4's goal generator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import TypeVar
+
+from mwzeval.errors import DataError
+from mwzeval.pydial.dialogue.acts import DONTCARE, Item
+from mwzeval.pydial.dialogue.database import EntityTable
+from mwzeval.pydial.dialogue.ontology import NAME
+from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.domain import Domain
+
+_Member = TypeVar("_Member")
+CONSTRAINTS = 3
+FURTHER_REQUESTS = 2
+FEWEST_MATCHES, MOST_MATCHES = 2, 3
+TRIES = 200_000
+"""So many draws without an acceptable goal mean that a domain has none worth the wait."""
+
+
+@dataclass(slots=True)
+class Goal:
+    """A user's goal, which may change while the user talks.
+
+    A constraint is an item: `area="north"`, `name!="x"`. `requests` maps each slot that the user
+    wants to know to its value, None until it was told. `used` holds the values that constraints on
+    a slot ever had. `told_nothing_matches` is set once the system has said so.
+    """
+
+    constraints: list[Item]
+    requests: dict[str, str | None]
+    used: dict[str, set[str]] = field(default_factory=dict)
+    told_nothing_matches: bool = False
+
+    @property
+    def completed(self) -> bool:
+        """Whether the user has nothing more to ask for."""
+        return not self.constraints or self.told_nothing_matches or not self.unfilled()
+
+    @property
+    def recommended(self) -> str | None:
+        """The name that the system has recommended last, None before it does."""
+        return self.requests[NAME]
+
+    def unfilled(self) -> list[str]:
+        """Return the requested slots without an answer."""
+        return [slot for slot, value in self.requests.items() if value is None]
+
+    def constrains(self, slot: str) -> bool:
+        """Tell whether there is a constraint on a slot."""
+        return any(item.slot == slot for item in self.constraints)
+
+    def wanted(self, slot: str) -> str | None:
+        """Return the value that a slot is to have, None if there is none."""
+        for item in self.constraints:
+            if item.slot == slot and not item.negated:
+                return item.value
+        return None
+
+    def unwanted(self, slot: str) -> str | None:
+        """Return the (first) value that a slot must not have, None if there is none."""
+        for item in self.constraints:
+            if item.slot == slot and item.negated:
+                return item.value
+        return None
+
+    def forget_answers(self) -> None:
+        """Make all requests open again."""
+        for slot in self.requests:
+            self.requests[slot] = None
+
+    def use(self, slot: str, value: str) -> None:
+        """Remember that a constraint had this value."""
+        self.used.setdefault(slot, set()).add(value)
+
+    def replace(self, slot: str, value: str) -> None:
+        """Put `slot=value` at the end in place of what the slot was to be; `!=` stays."""
+        self.constraints = [i for i in self.constraints if i.slot != slot or i.negated]
+        self.constraints.append(Item(slot, value))
+
+    def accept_name(self, name: str | None) -> None:
+        """Want this entity from now on, unless it is none or one that is not wanted."""
+        if name is not None and Item(NAME, name, negated=True) not in self.constraints:
+            self.replace(NAME, name)
+
+    def refuse_name(self, name: str | None) -> None:
+        """Not want this entity, unless one is wanted by name."""
+        if name is not None and self.wanted(NAME) is None:
+            self.constraints.append(Item(NAME, name, negated=True))
+
+    def forget_names(self) -> None:
+        """Drop all constraints on the name."""
+        self.constraints = [item for item in self.constraints if item.slot != NAME]
+
+    def achieved(self, table: EntityTable) -> bool:
+        """Tell whether the user has got what is wanted now.
+
+        All requests are answered, and the entity named is one that satisfies the goal as it is
+        after all changes. Answers are not checked against the entity.
+        """
+        name = self.requests[NAME]
+        if name is None or any(value is None for value in self.requests.values()):
+            return False
+        pairs = []
+        for item in self.constraints:
+            if item.slot != NAME:
+                pairs.append((item.slot, str(item.value)))
+            elif item.negated == (item.value == name) and item.value != DONTCARE:
+                return False
+        return bool(table.having(NAME, name) & table.matching(tuple(pairs)))
+
+
+class GoalGenerator:
+    """Draws goals that two or three entities satisfy."""
+
+    def __init__(self, domain: Domain) -> None:
+        ontology, table = domain.ontology, domain.table
+        self._name = domain.name
+        slots = [
+            (
+                slot,
+                tuple(
+                    (value, table.everything if value == DONTCARE else table.having(slot, value))
+                    for value in ontology.values_and_dontcare[slot]
+                ),
+            )
+            for slot in ontology.constraint_slots
+        ]
+        self._everything = table.everything
+        self._orders = tuple(permutations(slots, min(CONSTRAINTS, len(slots))))
+        self._requestable = ontology.only_requestable
+
+    def draw(self, chance: Chance) -> Goal:
+        """Return a goal: three constraints, the request for the name and up to two more.
+
+        Slots and values ("dontcare" is one of them) are drawn until two or three entities match,
+        which prefers slots with few values. Raises `DataError` if a domain has no such goals.
+        """
+        choose, orders, everything = chance.choose, self._orders, self._everything
+        for _ in range(TRIES):
+            rows = everything
+            constraints = []
+            for slot, values in choose(orders):
+                value, having = choose(values)
+                rows &= having
+                # Cheaper than counting: most draws match nothing at all.
+                if not rows & (rows - 1):
+                    break
+                constraints.append(Item(slot, value))
+            else:
+                if FEWEST_MATCHES <= rows.bit_count() <= MOST_MATCHES:
+                    return self._goal(chance, constraints)
+        raise DataError(
+            f"{self._name}: no goal found in {TRIES:,} draws that {FEWEST_MATCHES} or "
+            f"{MOST_MATCHES} entities satisfy; a domain needs more entities that share values"
+        )
+
+    def _goal(self, chance: Chance, constraints: list[Item]) -> Goal:
+        # `name` may be drawn again, and then adds nothing.
+        further = _some(chance, self._requestable, chance.choose(range(FURTHER_REQUESTS + 1)))
+        goal = Goal(constraints, dict.fromkeys((NAME, *further)))
+        for slot, value, _ in constraints:
+            goal.use(slot, str(value))
+        return goal
+
+
+def _some(chance: Chance, members: tuple[_Member, ...], count: int) -> list[_Member]:
+    """Return so many different members in random order, or all if there are less."""
+    rest = list(members)
+    some = []
+    for _ in range(min(count, len(rest))):
+        at = int(chance.random() * len(rest))
+        some.append(rest[at])
+        rest[at] = rest[-1]
+        rest.pop()
+    return some

@@ -1,0 +1,249 @@
+"""The simulated user: hears a system act, thinks of its agenda, and answers with an act.
+
+Source: Casanueva et al. (2017), section 4; Schatzmann et al. (2007); PyDial 1.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mwzeval.pydial.agenda import TYPE, first_agenda
+from mwzeval.pydial.checks import UNCHECKED, agrees
+from mwzeval.pydial.dialogue.acts import (
+    AFFIRM,
+    DONTCARE,
+    HELLO,
+    NEGATE,
+    NULL,
+    REPEAT,
+    Act,
+    Item,
+)
+from mwzeval.pydial.dialogue.goals import Goal, GoalGenerator
+from mwzeval.pydial.dialogue.offers import hear_inform
+from mwzeval.pydial.dialogue.ontology import NAME
+from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.user_parameters import (
+    LEGACY_PATIENCE,
+    PATIENCE,
+    UserParameters,
+    user_model,
+)
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.replies import reply
+from mwzeval.pydial.user_state import UserState
+
+LEAVES_WHEN_DONE = 0.85
+NOTHING_SAID = frozenset({"null", "badact"})
+
+
+class UserSimulator:
+    """Makes the users of a domain; prepared once, and shared by all dialogues.
+
+    `model` names the ranges of the users' parameters (`USER_MODELS`); `legacy` reproduces the
+    quirks of the original.
+    """
+
+    def __init__(self, domain: Domain, model: str = "standard", *, legacy: bool = False) -> None:
+        """Prepare. Raises `UsageError` for an unknown model."""
+        self.domain = domain
+        self.legacy = legacy
+        self._model = user_model(model)
+        self._goals = GoalGenerator(domain)
+        self._patience = LEGACY_PATIENCE if legacy else PATIENCE
+
+    def begin(self, chance: Chance) -> User:
+        """Return a new user with parameters, patience and goal of its own."""
+        parameters = self._model.draw(chance)
+        patience = chance.choose(self._patience)
+        return self.user(self._goals.draw(chance), patience, parameters, chance)
+
+    def user(self, goal: Goal, patience: int, parameters: UserParameters, chance: Chance) -> User:
+        """Return a user with this goal."""
+        return User(
+            UserState(
+                domain=self.domain,
+                parameters=parameters,
+                chance=chance,
+                legacy=self.legacy,
+                goal=goal,
+                agenda=first_agenda(goal, self.domain.ontology.entity_type),
+                patience=patience,
+                max_patience=patience,
+            )
+        )
+
+
+class User:
+    """One user in one dialogue."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: UserState) -> None:
+        self.state = state
+
+    @property
+    def goal(self) -> Goal:
+        """The goal as it is now."""
+        return self.state.goal
+
+    def answer(self, system: Act) -> Act:
+        """Return the user's act in answer to the system's. After `bye()` the dialogue is over."""
+        _hear(self.state, system)
+        return reply(self.state)
+
+    def success(self) -> bool:
+        """Tell whether the user has got what is wanted now."""
+        return self.state.goal.achieved(self.state.domain.table)
+
+
+def _hear(user: UserState, act: Act) -> None:
+    """Put the reaction to a system act on the agenda."""
+    agenda, chance = user.agenda, user.chance
+    before, user.last_heard = user.last_heard, act
+    if act.name == before.name == user.last_said.name == "repeat":
+        user.patience = 0
+    elif act.name in NOTHING_SAID or (
+        act.name == before.name and user.last_said.name != "repeat" and act.says_the_same(before)
+    ):
+        user.patience -= 1
+    if user.patience < 1:
+        agenda.leave()
+        return
+    if (
+        not agenda
+        and act.name != "reqmore"
+        and user.goal.completed
+        and chance.happens(LEAVES_WHEN_DONE)
+    ):
+        agenda.leave()
+        return
+    if user.patience > 1 and act.name != "repeat" and act.name not in NOTHING_SAID:
+        parameters = user.parameters
+        if parameters.repeat and chance.happens(parameters.repeat):
+            agenda.push(REPEAT)
+            return
+        if parameters.null_response and chance.happens(parameters.null_response):
+            agenda.push(NULL)
+            return
+    _RULES.get(act.name, _hear_nothing)(user, act)
+
+
+def _hear_nothing(user: UserState, act: Act) -> None:
+    user.agenda.push(user.last_said)
+
+
+def _hear_hello(user: UserState, act: Act) -> None:
+    if user.chance.happens(user.parameters.greeting):
+        user.agenda.push(HELLO)
+
+
+def _hear_bye(user: UserState, act: Act) -> None:
+    user.agenda.leave()
+
+
+def _hear_reqmore(user: UserState, act: Act) -> None:
+    agenda, goal, chance, parameters = user.agenda, user.goal, user.chance, user.parameters
+    entity_type = Item(TYPE, user.domain.ontology.entity_type)
+    unfilled = goal.unfilled()
+    top = agenda.top
+    if top is not None and len(agenda) > 1:
+        if (
+            top.name == "inform"
+            and entity_type not in top.items
+            and chance.happens(parameters.comb_affirm_with_agenda_item)
+        ):
+            agenda.push(Act("affirm", agenda.pop().items))
+    elif not unfilled:
+        if chance.happens(parameters.no_after_reqmore):
+            agenda.push(NEGATE)
+        elif top is None or top.name not in ("inform", "confirm"):
+            agenda.leave()
+    elif goal.recommended is not None:
+        for slot in unfilled:
+            agenda.push(Act("request", (Item(slot),)))
+    elif chance.happens(parameters.yes_after_reqmore):
+        agenda.push(AFFIRM)
+    else:
+        wanted = (item for item in goal.constraints if item.value != DONTCARE)
+        agenda.push(Act("inform", (entity_type, *wanted)))
+
+
+def _hear_request(user: UserState, act: Act) -> None:
+    agenda, goal, chance, parameters = user.agenda, user.goal, user.chance, user.parameters
+    if not act.items:
+        return
+    slot = act.items[0].slot
+    unfilled = goal.unfilled()
+    if goal.recommended is not None and unfilled:
+        agenda.push(Act("request", (Item(NAME, goal.recommended), Item(unfilled[0]))))
+    elif slot in user.domain.ontology.asked_by_user:
+        agenda.push(NEGATE)
+    elif agenda.raise_informs(slot):
+        pass
+    elif slot == TYPE:  # the original does not survive this
+        agenda.push(Act("inform", (Item(TYPE, user.domain.ontology.entity_type),)))
+    elif goal.constrains(slot):
+        agenda.push(Act("inform", tuple(item for item in goal.constraints if item.slot == slot)))
+    else:
+        way = chance.which(parameters.new_request_response_1, parameters.new_request_response_2)
+        no_preference = Act("inform", (Item("", DONTCARE),))
+        if way == 0 and goal.constraints:
+            other = chance.choose(goal.constraints)
+            agenda.push(Act("inform", (Item(other.slot, other.value),)))
+        elif way == 0:
+            goal.replace(slot, DONTCARE)
+            agenda.push(no_preference)
+        elif way == 1:
+            goal.use(slot, DONTCARE)
+            agenda.push(no_preference)
+        else:
+            goal.replace(slot, DONTCARE)
+            goal.use(slot, DONTCARE)
+            agenda.push(Act("inform", (Item(slot, DONTCARE),)))
+
+
+def _hear_confirm(user: UserState, act: Act) -> None:
+    if not agrees(user, act, asked=True):
+        return
+    agenda, goal = user.agenda, user.goal
+    for item in act.items:
+        slot = item.slot
+        if slot in UNCHECKED or slot == TYPE:
+            continue
+        if item.value != DONTCARE and not goal.constrains(slot):
+            agenda.push(Act("negate", (Item(slot, DONTCARE),)))
+            return
+    top = agenda.top
+    if (
+        top is not None
+        and top.name == "inform"
+        and user.chance.happens(user.parameters.affirm_combination)
+    ):
+        agenda.push(Act("affirm", agenda.pop().items))
+    else:
+        agenda.push(AFFIRM)
+
+
+def _hear_select(user: UserState, act: Act) -> None:
+    if not act.items:
+        return
+    slot, goal = act.items[0].slot, user.goal
+    if not goal.constrains(slot):
+        goal.replace(slot, DONTCARE)
+    value = goal.wanted(slot)
+    item = Item(slot, value) if value is not None else Item(slot, goal.unwanted(slot), negated=True)
+    user.agenda.push(Act("inform", (item,)))
+
+
+_RULES: Mapping[str, Callable[[UserState, Act], None]] = {
+    "hello": _hear_hello,
+    "bye": _hear_bye,
+    "repeat": _hear_nothing,
+    "reqmore": _hear_reqmore,
+    "request": _hear_request,
+    "confirm": _hear_confirm,
+    "select": _hear_select,
+    "inform": hear_inform,
+}
+"""System act → how the user takes it; one that is not understood makes it say the last again."""

@@ -1,0 +1,1 @@
+"""The tasks as decision processes and Gymnasium environments."""

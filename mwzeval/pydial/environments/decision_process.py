@@ -1,0 +1,175 @@
+"""A task as a decision process: vectors in, actions out, with masks. It needs no Gymnasium.
+
+Source: Casanueva et al. (2017), sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mwzeval.errors import UsageError, shorten
+from mwzeval.pydial.dialogue.acts import Act, parse_act
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.simulation import Result, Simulation
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.environments.actions import SummaryActions
+from mwzeval.pydial.environments.summary import Summary
+from mwzeval.pydial.environments.vectors import KernelVector, NeuralVector, Vector
+from mwzeval.pydial.masks import Mask, Masks
+from mwzeval.pydial.tasks import Task
+
+Level = Literal["summary", "act"]
+LEVELS: tuple[Level, ...] = ("summary", "act")
+SYSTEM_ACTS = frozenset(
+    {"hello", "request", "confirm", "select", "inform", "reqmore", "repeat", "bye"}
+)
+"""What users understand; at level "act" anything else costs them patience."""
+Info = dict[str, Any]
+
+
+class Transition(NamedTuple):
+    """What follows an action: the observation is all zeros at the end of a dialogue."""
+
+    observation: Vector
+    reward: float
+    ended: bool
+    info: Info
+
+
+class DecisionProcess:
+    """One dialogue after the other, seen by a learner.
+
+    At level "summary" an action is the number of a summary action; at level "act" it is a system
+    act, or its text. With `strict_masks` a masked action raises `UsageError`, and so does a text
+    that users do not understand; otherwise it is carried out as the benchmark does.
+
+    `masks` begins each dialogue anew; with `keep_alternatives` it does not, as with the published
+    neural policies, which forget only by offering one that the last user waited for an alternative.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        task: Task,
+        *,
+        level: Level = "summary",
+        strict_masks: bool = False,
+        legacy: bool = False,
+        confusion_seed: int = 0,
+        keep_alternatives: bool = False,
+        looks_again: bool = False,
+    ) -> None:
+        if level not in LEVELS:
+            raise UsageError(f'unknown level "{shorten(str(level))}" (summary, act)')
+        self.simulation = Simulation(domain, task, legacy=legacy, confusion_seed=confusion_seed)
+        self.actions = SummaryActions(domain, most_informed=task.max_informed_slots, legacy=legacy)
+        self.neural = NeuralVector(domain.ontology)
+        self.kernel = KernelVector(domain.ontology)
+        self.level = level
+        self.legacy = legacy
+        self.strict_masks = strict_masks
+        self.keep_alternatives = keep_alternatives
+        self.looks_again = looks_again
+        self._nowhere = np.zeros(self.neural.size, dtype=np.float32)
+        self._begin_alone()
+
+    def _begin_alone(self) -> None:
+        simulation = self.simulation
+        self.masks = Masks(
+            simulation.domain.ontology,
+            simulation.task,
+            legacy=self.legacy,
+            looks_again=self.looks_again,
+        )
+        self.summary: Summary = self.actions.acts.summarizer(simulation.belief)
+        self.mask: Mask = np.ones(len(self.actions.names), dtype=np.bool_)
+
+    def sibling(self) -> DecisionProcess:
+        """Return the same process for other dialogues; it shares all that was prepared."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.simulation = self.simulation.sibling()
+        other._begin_alone()
+        return other
+
+    def forget(self) -> None:
+        """Begin a new run: nothing is remembered of the dialogues before."""
+        self.simulation.forget()
+        self.masks.begin()
+
+    def begin(self, draws: Draws) -> tuple[Vector, Info]:
+        """Start a dialogue; return the first observation and what else is to know."""
+        if not self.keep_alternatives:
+            self.masks.begin()
+        self.simulation.begin(draws)
+        return self._observed(), self._info()
+
+    def step(self, action: Any) -> Transition:
+        """Carry out an action. Raises `UsageError` for one that is none, or masked if strict."""
+        if self.level == "act":
+            act = self._given_act(action)
+        else:
+            number = self._number(action)
+            act = self.actions.act(number, self.simulation.belief, self.simulation.draws)
+            self.masks.took(number)
+        result = self.simulation.answer(act)
+        if result.ended:
+            return Transition(self._nowhere.copy(), result.reward, True, self._info(result))
+        return Transition(self._observed(), result.reward, False, self._info())
+
+    def kernel_vector(self, *, choosing: bool = True) -> np.ndarray[tuple[int, ...], Any]:
+        """Return what GP-SARSA sees: to choose an action, or (legacy: another) to learn from."""
+        belief = self.simulation.belief
+        return self.kernel(belief, self.summary, legacy=self.legacy and choosing)
+
+    def _observed(self) -> Vector:
+        belief = self.simulation.belief
+        self.summary = self.actions.acts.summarizer(belief)
+        self.mask = self.masks.allowed(belief, self.summary)
+        return self.neural(belief, self.summary)
+
+    def _info(self, result: Result | None = None) -> Info:
+        info: Info = {"exchange": self.simulation.exchange}
+        if self.level == "summary":
+            info["action_mask"] = self.mask.astype(np.int8)  # a copy, whoever keeps or changes it
+        if result is not None:
+            info |= {"success": result.success, "out_of_time": result.out_of_time}
+        return info
+
+    def check(self, action: Any) -> None:
+        """Raise `UsageError` for an action that is none, or masked if strict."""
+        if self.level == "act":
+            self._given_act(action)
+        else:
+            self._number(action)
+
+    def _number(self, action: Any) -> int:
+        names = self.actions.names
+        try:
+            number = int(action)
+            known = number == action and 0 <= number < len(names)
+        except (TypeError, ValueError, OverflowError):
+            known = False
+        if not known:
+            raise UsageError(
+                f"an action is a number from 0 to {len(names) - 1}, not {shorten(repr(action))}"
+            )
+        if self.strict_masks and not self.mask[number]:
+            allowed = ", ".join(
+                f"{index} {name}" for index, name in enumerate(names) if self.mask[index]
+            )
+            raise UsageError(f"action {number} ({names[number]}) is masked now; allowed: {allowed}")
+        return number
+
+    def _given_act(self, action: Any) -> Act:
+        if isinstance(action, Act):
+            return action
+        act = parse_act(action) if isinstance(action, str) else None
+        if act is None or (self.strict_masks and act.name not in SYSTEM_ACTS):
+            raise UsageError(
+                f'an action is an act such as "request(area)", not {shorten(repr(action))}; '
+                f"acts: {', '.join(sorted(SYSTEM_ACTS))}"
+            )
+        return act

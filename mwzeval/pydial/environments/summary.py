@@ -1,0 +1,133 @@
+"""What policies look at: accepted slots and what matches them, the user's method, what is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.database import Pairs, effective
+from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.slot_order import alphabetical, by_legacy_hash
+
+CERTAIN = 0.5
+"""A slot is asked for, and a discourse act made, if that is likelier than this."""
+MATCHES = 5
+"""For the best 1, 2, … of so many accepted slots it is told how many entities match."""
+FEW = 4
+REMEMBERED = 2**14
+NO_METHOD = METHODS.index("none")
+TOLD_IF_LIKELY = frozenset({"finished", "restart"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """The accepted slots of a belief and what the entity table says about them.
+
+    `accepted` holds (slot, value), the likeliest first; `listed` the same pairs in the order of the
+    slots. `rows` is the bit set of matching entities. `matches` are five truth values for each
+    k = 1..5, about the k likeliest: no entity, one, 2 to 4, more, and whether another slot would
+    tell the matching ones apart.
+    """
+
+    accepted: Pairs
+    listed: Pairs
+    rows: int
+    number: int
+    discriminable: bool
+    matches: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """How many slots are accepted."""
+        return len(self.accepted)
+
+
+class Summarizer:
+    """Makes summaries of the beliefs about a domain, each once."""
+
+    def __init__(self, domain: Domain, *, legacy: bool = False) -> None:
+        self._slots = domain.ontology.constraint_slots
+        self._table = domain.table
+        self.order = by_legacy_hash if legacy else alphabetical
+        self._known: dict[Pairs, Summary] = {}
+        self._last: tuple[Belief | None, int, Summary] = (None, 0, self._summary(()))
+
+    def __call__(self, belief: Belief) -> Summary:
+        """Return the summary of a belief."""
+        last, revision, summary = self._last
+        if last is belief and revision == belief.revision:
+            return summary
+        summary = self._summary_of(belief)
+        self._last = belief, belief.revision, summary
+        return summary
+
+    def _summary_of(self, belief: Belief) -> Summary:
+        accepted = {
+            slot: believed
+            for slot in self._slots
+            if (believed := belief.slots[slot]).accepted is not None
+        }
+        ordered = self.order(tuple(accepted))
+        if len(ordered) > 1:
+            ordered = tuple(
+                sorted(ordered, key=lambda s: accepted[s].best.probability, reverse=True)
+            )
+        pairs = tuple((slot, accepted[slot].best.value) for slot in ordered)
+        summary = self._known.get(pairs)
+        if summary is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            summary = self._known[pairs] = self._summary(pairs)
+        return summary
+
+    def _summary(self, accepted: Pairs) -> Summary:
+        order = self.order(tuple(slot for slot, _ in accepted))
+        values = dict(accepted)
+        rows = self._table.matching(effective(accepted))
+        return Summary(
+            accepted=accepted,
+            listed=tuple((slot, values[slot]) for slot in order),
+            rows=rows,
+            number=rows.bit_count(),
+            discriminable=self._table.discriminable(accepted),
+            matches=tuple(
+                flag for k in range(1, MATCHES + 1) for flag in self._about(accepted[:k])
+            ),
+        )
+
+    def _about(self, pairs: Pairs) -> tuple[int, ...]:
+        number = self._table.matching(effective(pairs)).bit_count()
+        return (
+            int(number == 0),
+            int(number == 1),
+            int(1 < number <= FEW),
+            int(number > FEW),
+            int(self._table.discriminable(pairs)),
+        )
+
+
+def method_of(belief: Belief, *, legacy: bool = False) -> str:
+    """Return how the user goes about it: one of `METHODS` but "none", which is "byconstraints".
+
+    In `legacy` the mass of "none" is what the others and itself leave over, which is next to
+    nothing: the likeliest other method counts, however unlikely it is.
+    """
+    methods = list(belief.methods)
+    if legacy:
+        methods[NO_METHOD] = 1.0 - sum(methods)
+    best = max(methods)
+    method = METHODS[methods.index(best)]
+    if method == "none" or (method in TOLD_IF_LIKELY and best <= CERTAIN):
+        return "byconstraints"
+    return method
+
+
+def is_said(belief: Belief, *discourse_acts: str) -> bool:
+    """Tell whether one of some discourse acts was probably made."""
+    return any(belief.discourse_acts.get(act, 0.0) > CERTAIN for act in discourse_acts)
+
+
+def asked_slots(belief: Belief) -> tuple[str, ...]:
+    """Return the slots that the user probably asks for."""
+    return tuple(slot for slot, p in belief.requested.items() if p > CERTAIN)

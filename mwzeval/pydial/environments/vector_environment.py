@@ -1,0 +1,183 @@
+"""Many dialogues stepped in one call, as a Gymnasium vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.errors import UsageError, shorten
+from mwzeval.pydial.dialogue.rng import draws_from
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.environments.decision_process import DecisionProcess, Info
+from mwzeval.pydial.environments.environment import (
+    RENDER_MODES,
+    check_render_mode,
+    make_process,
+    require_gymnasium,
+    spaces_of,
+)
+from mwzeval.pydial.environments.vectors import Vector
+from mwzeval.pydial.rendering import exchange_text
+from mwzeval.pydial.tasks import Task
+
+if TYPE_CHECKING:
+    import gymnasium
+
+Generators = list[np.random.Generator]
+
+
+def make_vector_environment(
+    task: str | Task,
+    *,
+    num_envs: int = 1,
+    render_mode: str | None = None,
+    domain: Domain | None = None,
+    data: str | Path | None = None,
+    legacy: bool = False,
+    strict_masks: bool = False,
+    confusion_seed: int = 0,
+) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """Return `num_envs` environments of a task in one, at the level of summary actions.
+
+    They share all that is prepared for a task. The i-th plays the very dialogues of a single
+    environment that is reset with the i-th seed (`seed + i` for a number). A dialogue that ended is
+    followed by a new one at the next step, whose action is not looked at (Gymnasium's mode
+    NEXT_STEP). `info["action_mask"]` and `action_masks()` have shape (environments, actions).
+    """
+    require_gymnasium()
+    check_render_mode(render_mode)
+    if num_envs < 1:
+        raise UsageError(f"there must be at least one environment, not {num_envs}")
+    process = make_process(
+        task,
+        domain=domain,
+        data=data,
+        legacy=legacy,
+        strict_masks=strict_masks,
+        confusion_seed=confusion_seed,
+    )
+    processes = [process, *(process.sibling() for _ in range(num_envs - 1))]
+    environment: gymnasium.vector.VectorEnv[Any, Any, Any] = vector_class()(processes, render_mode)
+    return environment
+
+
+@cache
+def vector_class() -> Any:
+    """Return the class of the vector environments, a `gymnasium.vector.VectorEnv`."""
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+
+    class DialogueVectorEnvironment(VectorEnv[Vector, Any, NDArray[Any]]):
+        """Tasks side by side; see `make_vector_environment`."""
+
+        metadata = {  # noqa: RUF012
+            "render_modes": RENDER_MODES,
+            "render_fps": 1,
+            "autoreset_mode": AutoresetMode.NEXT_STEP,
+        }
+
+        def __init__(self, processes: list[DecisionProcess], render_mode: str | None) -> None:
+            self.processes = processes
+            self.num_envs = len(processes)
+            self.render_mode = render_mode
+            self.single_observation_space, self.single_action_space = spaces_of(processes[0])
+            self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+            self.action_space = batch_space(self.single_action_space, self.num_envs)
+            self._generators = _generators([None] * self.num_envs)
+            self._ended = np.zeros(self.num_envs, dtype=np.bool_)
+
+        def reset(
+            self,
+            *,
+            seed: int | Sequence[int | None] | None = None,
+            options: dict[str, Any] | None = None,
+        ) -> tuple[Vector, Info]:
+            """Start a dialogue in each environment."""
+            number = self.num_envs
+            if options and "reset_mask" in options:
+                raise UsageError("all environments are reset together: there is no reset_mask here")
+            if isinstance(seed, int | np.integer):
+                seed = [int(seed) + index for index in range(number)]
+            elif seed is None:
+                seed = [None] * number
+            if len(seed) != number:
+                raise UsageError(f"{number} environments need {number} seeds, not {len(seed)}")
+            for index, (one, fresh) in enumerate(zip(seed, _generators(seed), strict=True)):
+                if one is not None:
+                    self._generators[index] = fresh
+                    self.processes[index].forget()
+            self._ended[:] = False
+            begun = [self._begin(index) for index in range(number)]
+            return np.stack([vector for vector, _ in begun]), _together([info for _, info in begun])
+
+        def step(
+            self, actions: Any
+        ) -> tuple[Vector, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
+            """Take a step in each environment; in none if an action is wrong (`UsageError`)."""
+            number = self.num_envs
+            if not hasattr(actions, "__len__") or len(actions) != number:
+                given = shorten(repr(actions))
+                raise UsageError(f"{number} environments need {number} actions, not {given}")
+            for process, action, over in zip(self.processes, actions, self._ended, strict=True):
+                if not over:
+                    process.check(action)
+            rewards = np.zeros(self.num_envs)
+            ended = np.zeros(self.num_envs, dtype=np.bool_)
+            vectors, infos = [], []
+            for index, (process, action) in enumerate(zip(self.processes, actions, strict=True)):
+                if self._ended[index]:
+                    vector, info = self._begin(index)
+                else:
+                    vector, rewards[index], ended[index], info = process.step(action)
+                vectors.append(vector)
+                infos.append(info)
+            self._ended = ended
+            truncated = np.zeros(self.num_envs, dtype=np.bool_)
+            return np.stack(vectors), rewards, ended.copy(), truncated, _together(infos)
+
+        def action_masks(self) -> NDArray[np.bool_]:
+            """Return which actions are allowed now, shape (environments, actions)."""
+            return np.stack([process.mask for process in self.processes])
+
+        def render(self) -> tuple[str, ...] | None:
+            """Return the current exchanges as texts, in render mode "ansi"."""
+            if not self.render_mode:
+                return None
+            return tuple(exchange_text(process.simulation) for process in self.processes)
+
+        def _begin(self, index: int) -> tuple[Vector, Info]:
+            return self.processes[index].begin(draws_from(self._generators[index]))
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _restored, (self.__dict__,)
+
+    return DialogueVectorEnvironment
+
+
+def _together(infos: list[Info]) -> Info:
+    """Return arrays of what is told of each environment, and (`_key`) whether it is told."""
+    together: Info = {}
+    for key in dict.fromkeys(key for info in infos for key in info):
+        told = [key in info for info in infos]
+        nothing = np.zeros_like(next(info[key] for info in infos if key in info))
+        together[key] = np.stack([info.get(key, nothing) for info in infos])
+        together[f"_{key}"] = np.array(told, dtype=np.bool_)
+    return together
+
+
+def _generators(seeds: Sequence[int | None]) -> Generators:
+    from gymnasium.utils.seeding import np_random
+
+    return [np_random(seed)[0] for seed in seeds]
+
+
+def _restored(attributes: dict[str, Any]) -> Any:
+    kind = vector_class()
+    environment = kind.__new__(kind)
+    environment.__dict__.update(attributes)
+    return environment

@@ -1,0 +1,190 @@
+"""A2C: advantage actor-critic, learned from whole dialogues that were kept.
+
+Source: Casanueva et al. (2017) and its published program. The update is off-policy and not
+corrected for it, and actions are never drawn from the policy: that is how it was published.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.pydial.policies.layouts import Layout
+from mwzeval.pydial.policies.learner import (
+    Arrays,
+    Exchange,
+    Exploration,
+)
+from mwzeval.pydial.policies.networks import (
+    PROBABLE_AT_LEAST,
+    SMALL,
+    dialogue_layouts,
+    discounted,
+    layers,
+    optimizer_layouts,
+    packed,
+    packed_dialogues,
+    packed_optimizer,
+    seeded,
+    stacked,
+    unpack,
+    unpack_optimizer,
+    unpacked_dialogues,
+)
+from mwzeval.pydial.policies.neural import NeuralPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class A2CSettings:
+    """Hyperparameters; the defaults are those of the published program."""
+
+    shared: int = 200
+    """Size of the hidden layer that actor and critic share (Table 5)…"""
+    own: int = 75
+    """… and of the one that each has for itself."""
+    deviation: float | None = SMALL
+    """Standard deviation of initial weights; None: that of He et al."""
+    discount: float = 0.99
+    learning_rate: float = 0.001
+    replay: int = 1000
+    """Dialogues kept, the oldest are forgotten first."""
+    warm_up: int = 192
+    """Exchanges before learning begins."""
+    batch: int = 64
+    """Dialogues drawn…"""
+    every: int = 2
+    """… after so many new ones each time."""
+    exploration: Exploration = Exploration(start=0.5)  # noqa: RUF009
+    value_weight: float = 0.5
+    entropy_weight: float = 0.1
+    most_value_loss: float = 2.0
+    most_policy_loss: float = 20.0
+    most_gradient: float = 3.0
+    """Where the losses of an exchange, and each number of the gradient, are cut off."""
+    drop_last: bool = True
+    """The last exchange of a dialogue is not learned from (see `NeuralPolicy`)."""
+
+
+PAPER = A2CSettings()
+
+
+class A2C(NeuralPolicy):
+    """The policy."""
+
+    def __init__(
+        self, size: int, actions: int, *, settings: A2CSettings = PAPER, seed: int = 0
+    ) -> None:
+        super().__init__(
+            size,
+            actions,
+            exploration=settings.exploration,
+            drop_last=settings.drop_last,
+            seed=seed,
+        )
+        self.settings = settings
+        generator = seeded(seed)
+        common: dict[str, Any] = {"activation": "ReLU6", "deviation": settings.deviation}
+        widths = (settings.shared, settings.own)
+        self.network = self.torch.nn.ModuleDict(
+            {
+                "shared": layers((size, settings.shared), generator, open_end=False, **common),
+                "value": layers((*widths, 1), generator, **common),
+                "policy": layers((*widths, actions), generator, **common),
+            }
+        )
+        self.optimizer = self.torch.optim.Adam(
+            self.network.parameters(), lr=settings.learning_rate, foreach=True
+        )
+        self.replay: deque[tuple[tuple[Exchange, ...], NDArray[np.float64]]] = deque(
+            maxlen=settings.replay
+        )
+
+    def _scores(self, state: Any) -> Any:
+        return self.network["policy"](self.network["shared"](state))
+
+    def _learn(self, dialogue: Sequence[Exchange]) -> None:
+        settings = self.settings
+        if dialogue:
+            states = self.torch.from_numpy(np.stack([e.state for e in dialogue]))
+            with self.torch.inference_mode():
+                values = self.network["value"](self.network["shared"](states))[:, 0].numpy()
+            self.replay.append((tuple(dialogue), values.astype(np.float64)))
+        kept = sum(len(values) for _, values in self.replay)
+        if (self.dialogues + 1) % settings.every or kept < settings.warm_up:
+            return
+        batch = min(settings.batch, len(self.replay))
+        drawn = self.generator.choice(len(self.replay), batch, replace=False)
+        self._update([self.replay[index] for index in drawn.tolist()])
+
+    def _update(self, batch: Sequence[tuple[tuple[Exchange, ...], NDArray[np.float64]]]) -> None:
+        settings, torch = self.settings, self.torch
+        states, _, actions = stacked([e for dialogue, _ in batch for e in dialogue])
+        pairs = [targets(dialogue, values, settings.discount) for dialogue, values in batch]
+        returns, advantages = (
+            torch.from_numpy(np.concatenate(arrays).astype(np.float32))
+            for arrays in zip(*pairs, strict=True)
+        )
+        hidden = self.network["shared"](states)
+        values = self.network["value"](hidden)[:, 0]
+        policy = self.network["policy"](hidden).softmax(1) + PROBABLE_AT_LEAST
+        logs = policy.log()
+        most = settings.most_value_loss
+        value_loss = 0.5 * ((returns - values) ** 2).clamp(-most, most).sum()
+        gains = logs.gather(1, actions[:, None])[:, 0] * advantages
+        policy_loss = -gains.clamp(-settings.most_policy_loss, settings.most_policy_loss).sum()
+        entropy = -(policy * logs).sum()
+        loss = settings.value_weight * value_loss + policy_loss - settings.entropy_weight * entropy
+        self.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_value_(self.network.parameters(), settings.most_gradient)
+        self.optimizer.step()
+
+    def _networks(self) -> Arrays:
+        return packed("network", self.network)
+
+    def _restore_networks(self, arrays: Arrays) -> None:
+        unpack("network", self.network, arrays)
+
+    def _pack(self) -> Arrays:
+        values = [values for _, values in self.replay]
+        return {
+            **packed_optimizer(self.optimizer),
+            **packed_dialogues([dialogue for dialogue, _ in self.replay], self.size),
+            "values": np.concatenate([np.zeros(0), *values]),
+        }
+
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        return {
+            **optimizer_layouts(self.optimizer, arrays),
+            **dialogue_layouts(self.size, self.actions),
+            "values": Layout(np.float64, ("exchanges",)),
+        }
+
+    def _unpack(self, arrays: Arrays) -> None:
+        unpack_optimizer(self.optimizer, arrays)
+        self.replay.clear()
+        at = 0
+        for dialogue in unpacked_dialogues(arrays):
+            self.replay.append((dialogue, arrays["values"][at : at + len(dialogue)]))
+            at += len(dialogue)
+
+
+def targets(
+    dialogue: Sequence[Exchange], values: NDArray[np.float64], discount: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return discounted returns and advantages of a dialogue, each of shape (exchanges,).
+
+    An advantage is the discounted sum of r + γV' - V with the values that the critic gave when the
+    dialogue was played; behind the end there is no value.
+    """
+    rewards = np.array([exchange.reward for exchange in dialogue])
+    following = np.append(values[1:], 0.0)
+    return (
+        discounted(rewards, discount),
+        discounted(rewards + discount * following - values, discount),
+    )

@@ -1,0 +1,248 @@
+"""eNAC: episodic natural actor-critic.
+
+Source: Casanueva et al. (2017) and its published program; Peters and Schaal, "Natural
+Actor-Critic", 2008.
+
+The natural gradient needs the pseudo-inverse of a matrix with a row for each dialogue and a column
+for each weight. A dialogue's row is a sum over its exchanges of outer products (what goes into a
+layer × what comes back to it), so that products of rows come from much smaller ones, and the
+pseudo-inverse from that of the 64 × 64 matrix of these: pinv(G) = Gᵀ pinv(GGᵀ).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.pydial.policies.layouts import Layout
+from mwzeval.pydial.policies.learner import (
+    Arrays,
+    Exchange,
+    Exploration,
+    best_allowed,
+)
+from mwzeval.pydial.policies.networks import (
+    PROBABLE_AT_LEAST,
+    SMALL,
+    dialogue_layouts,
+    discounted,
+    layers,
+    optimizer_layouts,
+    packed,
+    packed_dialogues,
+    packed_optimizer,
+    seeded,
+    stacked,
+    unpack,
+    unpack_optimizer,
+    unpacked_dialogues,
+)
+from mwzeval.pydial.policies.neural import NeuralPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class ENACSettings:
+    """Hyperparameters; the defaults are those of the published program."""
+
+    hidden: tuple[int, ...] = (130, 50)
+    """Sizes of the hidden layers (Table 5)."""
+    deviation: float | None = SMALL
+    """Standard deviation of initial weights; None: that of He et al."""
+    discount: float = 0.99
+    learning_rate: float = 0.001
+    replay: int = 1000
+    """Dialogues kept, the oldest are forgotten first."""
+    warm_up: int = 64
+    """Exchanges before learning begins."""
+    batch: int = 64
+    """Dialogues drawn…"""
+    every: int = 2
+    """… after so many new ones each time."""
+    exploration: Exploration = Exploration()  # noqa: RUF009
+    importance: tuple[float, float] = (0.5, 1.0)
+    """Between which limits the importance of a reward is held: how much likelier its exchanges are
+    now than when they were played."""
+    credit: Literal["last", "return"] = "last"
+    """What a dialogue is worth: its last reward (as the published program has it), or its return.
+    """
+    cutoff: float = 1e-10
+    """Eigenvalues of GGᵀ below this share of the largest count as 0."""
+    drop_last: bool = True
+    """The last exchange of a dialogue is not learned from (see `NeuralPolicy`)."""
+
+
+PAPER = ENACSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A dialogue that was kept, with how probable each action was when it was chosen."""
+
+    exchanges: tuple[Exchange, ...]
+    chances: NDArray[np.float64]
+
+
+class ENAC(NeuralPolicy):
+    """The policy."""
+
+    def __init__(
+        self, size: int, actions: int, *, settings: ENACSettings = PAPER, seed: int = 0
+    ) -> None:
+        super().__init__(
+            size,
+            actions,
+            exploration=settings.exploration,
+            drop_last=settings.drop_last,
+            seed=seed,
+        )
+        self.settings = settings
+        self.network = layers(
+            (size, *settings.hidden, actions),
+            seeded(seed),
+            activation="ReLU6",
+            deviation=settings.deviation,
+        )
+        self.optimizer = self.torch.optim.Adam(
+            self.network.parameters(), lr=settings.learning_rate, foreach=True
+        )
+        self.replay: deque[Played] = deque(maxlen=settings.replay)
+
+    def _scores(self, state: Any) -> Any:
+        return self.network(state)
+
+    def _learn(self, dialogue: Sequence[Exchange]) -> None:
+        settings = self.settings
+        if dialogue:
+            self.replay.append(Played(tuple(dialogue), self._chances(dialogue)))
+        kept = sum(len(played.exchanges) for played in self.replay)
+        if (self.dialogues + 1) % settings.every or kept < settings.warm_up:
+            return
+        batch = min(settings.batch, len(self.replay))
+        drawn = self.generator.choice(len(self.replay), batch, replace=False)
+        self._update([self.replay[index] for index in drawn.tolist()])
+
+    def _chances(self, dialogue: Sequence[Exchange]) -> NDArray[np.float64]:
+        """Return how probable the actions were; masked ones are counted among those explored."""
+        share = self.exploring
+        scores = self.scores(np.stack([exchange.state for exchange in dialogue]))
+        chances = np.full(len(dialogue), share / self.actions)
+        for index, exchange in enumerate(dialogue):
+            if best_allowed(scores[index], exchange.mask) == exchange.action:
+                chances[index] += 1.0 - share
+        return chances
+
+    def _update(self, batch: Sequence[Played]) -> None:
+        torch = self.torch
+        states, _, actions = stacked([e for played in batch for e in played.exchanges])
+        lengths = [len(played.exchanges) for played in batch]
+        of_dialogue = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(lengths))
+        inputs, outputs, losses, logs = self._forward(states, actions)
+        chosen = logs.detach().double().exp().numpy()
+        worth = self._worth(batch, np.split(chosen, np.cumsum(lengths)[:-1]))
+        returned = torch.autograd.grad(losses.sum(), outputs, retain_graph=True)
+        try:
+            weights = natural_weights(
+                [layer.detach().double().numpy() for layer in inputs],
+                [layer.double().numpy() for layer in returned],
+                of_dialogue.numpy(),
+                worth,
+                self.settings.cutoff,
+            )
+        except np.linalg.LinAlgError:
+            return
+        # What the pseudo-inverse gives is a weighted sum of the dialogues' gradients.
+        shares = torch.from_numpy(weights.astype(np.float32))[of_dialogue]
+        self.optimizer.zero_grad()
+        (losses * shares).sum().backward()
+        self.optimizer.step()
+
+    def _forward(self, states: Any, actions: Any) -> tuple[list[Any], list[Any], Any, Any]:
+        """Return what goes into each layer and comes out, the losses and logs of what was done."""
+        inputs, outputs = [], []
+        value = states
+        for module in self.network:
+            if isinstance(module, self.torch.nn.Linear):
+                inputs.append(value)
+                value = module(value)
+                outputs.append(value)
+            else:
+                value = module(value)
+        policy = value.softmax(1) + PROBABLE_AT_LEAST
+        logs = policy.log()
+        done = logs.gather(1, actions[:, None])[:, 0]
+        entropy = -(policy * logs).sum(1)
+        return inputs, outputs, -done - entropy, done
+
+    def _worth(
+        self, batch: Sequence[Played], chosen: Sequence[NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return what each dialogue was worth, between -1 and 1, shape (dialogues,)."""
+        low, high = self.settings.importance
+        worth = np.zeros(len(batch))
+        for index, (played, now) in enumerate(zip(batch, chosen, strict=True)):
+            importance = np.clip(np.cumprod(now / played.chances), low, high)
+            rewards = importance * np.array([e.reward for e in played.exchanges])
+            if self.settings.credit == "last":
+                worth[index] = rewards[-1]
+            else:
+                worth[index] = discounted(rewards, self.settings.discount)[0]
+        return worth.clip(-1.0, 1.0)
+
+    def _networks(self) -> Arrays:
+        return packed("network", self.network)
+
+    def _restore_networks(self, arrays: Arrays) -> None:
+        unpack("network", self.network, arrays)
+
+    def _pack(self) -> Arrays:
+        chances = [played.chances for played in self.replay]
+        return {
+            **packed_optimizer(self.optimizer),
+            **packed_dialogues([played.exchanges for played in self.replay], self.size),
+            "chances": np.concatenate([np.zeros(0), *chances]),
+        }
+
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        return {
+            **optimizer_layouts(self.optimizer, arrays),
+            **dialogue_layouts(self.size, self.actions),
+            "chances": Layout(np.float64, ("exchanges",)),
+        }
+
+    def _unpack(self, arrays: Arrays) -> None:
+        unpack_optimizer(self.optimizer, arrays)
+        self.replay.clear()
+        at = 0
+        for dialogue in unpacked_dialogues(arrays):
+            chances = arrays["chances"][at : at + len(dialogue)]
+            self.replay.append(Played(dialogue, chances))
+            at += len(dialogue)
+
+
+def natural_weights(
+    inputs: Sequence[NDArray[np.float64]],
+    returned: Sequence[NDArray[np.float64]],
+    of_dialogue: NDArray[np.intp],
+    worth: NDArray[np.float64],
+    cutoff: float,
+) -> NDArray[np.float64]:
+    """Return c such that Gᵀc = pinv(G) R, without ever making G; shape (dialogues,).
+
+    The row of a dialogue in G is its gradient and a 1 (the column of the baseline). `inputs` and
+    `returned` hold for each linear layer what went in, shape (exchanges, in), and the gradient that
+    came back, shape (exchanges, out). Raises `LinAlgError` where eigenvalues cannot be found.
+    """
+    number = len(worth)
+    pairs = sum(
+        (before @ before.T + 1.0) * (back @ back.T)  # + 1.0: the biases
+        for before, back in zip(inputs, returned, strict=True)
+    )
+    belongs = np.zeros((number, len(of_dialogue)))
+    belongs[of_dialogue, np.arange(len(of_dialogue))] = 1.0
+    gram = belongs @ pairs @ belongs.T + 1.0
+    return np.asarray(np.linalg.pinv(gram, rcond=cutoff, hermitian=True) @ worth)

@@ -1,0 +1,184 @@
+"""PPO with masks: what works today, for comparison with the policies of the paper.
+
+Source: Schulman et al., "Proximal Policy Optimization Algorithms", 2017; Huang and Ontañón, "A
+Closer Look at Invalid Action Masking in Policy Gradient Algorithms", 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.masks import Mask
+from mwzeval.pydial.policies.layouts import Layout
+from mwzeval.pydial.policies.learner import (
+    Arrays,
+    Exchange,
+    Exploration,
+    State,
+)
+from mwzeval.pydial.policies.networks import (
+    allowed_logits,
+    dialogue_layouts,
+    discounted,
+    layers,
+    optimizer_layouts,
+    packed,
+    packed_dialogues,
+    packed_optimizer,
+    seeded,
+    stacked,
+    unpack,
+    unpack_optimizer,
+    unpacked_dialogues,
+)
+from mwzeval.pydial.policies.neural import NeuralPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class PPOSettings:
+    """Hyperparameters."""
+
+    hidden: tuple[int, ...] = (128, 64)
+    """Sizes of the hidden layers, of actor and critic each."""
+    discount: float = 0.99
+    trace: float = 0.95
+    """λ of the generalised advantage estimate (Schulman et al., 2016)."""
+    learning_rate: float = 0.001
+    every: int = 16
+    """Dialogues played between updates…"""
+    epochs: int = 8
+    """… from which is learned so many times, in batches of…"""
+    batch: int = 64
+    """… so many exchanges."""
+    clip: float = 0.2
+    """How far the probability of an action may move in one update."""
+    value_weight: float = 0.5
+    entropy_weight: float = 0.01
+    most_gradient: float = 0.5
+    """Where the norm of the gradient is cut off."""
+    greedy: bool = False
+    """In tests the likeliest action is taken, instead of one that is drawn as in training. Beliefs
+    that are alike make a policy that is sure of itself repeat what did not help."""
+
+
+MODERN = PPOSettings()
+
+
+class PPO(NeuralPolicy):
+    """The policy, from which actions are drawn."""
+
+    def __init__(
+        self, size: int, actions: int, *, settings: PPOSettings = MODERN, seed: int = 0
+    ) -> None:
+        none = Exploration(0.0, 0.0, 1, None)
+        super().__init__(
+            size,
+            actions,
+            exploration=none,
+            drop_last=False,
+            seed=seed,
+        )
+        self.settings = settings
+        generator = seeded(seed)
+        sizes = (size, *settings.hidden)
+        self.network = self.torch.nn.ModuleDict(
+            {
+                "policy": layers((*sizes, actions), generator, activation="Tanh", deviation=None),
+                "value": layers((*sizes, 1), generator, activation="Tanh", deviation=None),
+            }
+        )
+        self.optimizer = self.torch.optim.Adam(
+            self.network.parameters(), lr=settings.learning_rate, foreach=True
+        )
+        self.waiting: list[tuple[Exchange, ...]] = []
+
+    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+        """Return an allowed action."""
+        if self.settings.greedy and not training:
+            return super().act(state, mask, draws)
+        scores = np.where(mask, self.scores(state).astype(np.float64), -np.inf)
+        shares = np.cumsum(np.exp(scores - scores.max()))
+        return int(np.searchsorted(shares, draws.random() * shares[-1], side="right"))
+
+    def _scores(self, state: Any) -> Any:
+        return self.network["policy"](state)
+
+    def _learn(self, dialogue: Sequence[Exchange]) -> None:
+        self.waiting.append(tuple(dialogue))
+        if len(self.waiting) >= self.settings.every:
+            self._update(self.waiting)
+            self.waiting = []
+
+    def _update(self, dialogues: Sequence[Sequence[Exchange]]) -> None:
+        settings, torch = self.settings, self.torch
+        states, masks, actions = stacked([e for dialogue in dialogues for e in dialogue])
+        with torch.no_grad():
+            values = self.network["value"](states)[:, 0]
+            before = self._logs(states, masks, actions)[0]
+        ends = np.cumsum([len(dialogue) for dialogue in dialogues])[:-1]
+        parts = np.split(values.double().numpy(), ends)
+        gains = np.concatenate(
+            [
+                advantages(d, v, settings.discount, settings.trace)
+                for d, v in zip(dialogues, parts, strict=True)
+            ]
+        )
+        returns = torch.from_numpy(gains.astype(np.float32)) + values
+        gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+        advantage = torch.from_numpy(gains.astype(np.float32))
+        for _ in range(settings.epochs):
+            order = self.generator.permutation(len(gains))
+            for first in range(0, len(order), settings.batch):
+                part = torch.from_numpy(order[first : first + settings.batch])
+                logs, entropy = self._logs(states[part], masks[part], actions[part])
+                ratio = (logs - before[part]).exp()
+                held = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+                gain = torch.minimum(ratio * advantage[part], held * advantage[part])
+                missed = (self.network["value"](states[part])[:, 0] - returns[part]) ** 2
+                loss = (
+                    -gain + settings.value_weight * missed - settings.entropy_weight * entropy
+                ).mean()
+                self.optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.most_gradient)
+                self.optimizer.step()
+
+    def _logs(self, states: Any, masks: Any, actions: Any) -> tuple[Any, Any]:
+        """Return the logarithms of the probabilities of actions, and the entropies."""
+        logs = allowed_logits(self.network["policy"](states), masks).log_softmax(1)
+        entropy = -(logs.exp() * logs).sum(1)
+        return logs.gather(1, actions[:, None])[:, 0], entropy
+
+    def _networks(self) -> Arrays:
+        return packed("network", self.network)
+
+    def _restore_networks(self, arrays: Arrays) -> None:
+        unpack("network", self.network, arrays)
+
+    def _pack(self) -> Arrays:
+        return {**packed_optimizer(self.optimizer), **packed_dialogues(self.waiting, self.size)}
+
+    def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
+        return {
+            **optimizer_layouts(self.optimizer, arrays),
+            **dialogue_layouts(self.size, self.actions),
+        }
+
+    def _unpack(self, arrays: Arrays) -> None:
+        unpack_optimizer(self.optimizer, arrays)
+        self.waiting = unpacked_dialogues(arrays)
+
+
+def advantages(
+    dialogue: Sequence[Exchange], values: NDArray[np.float64], discount: float, trace: float
+) -> NDArray[np.float64]:
+    """Return how much better each action turned out than the critic thought, shape (exchanges,)."""
+    rewards = np.array([exchange.reward for exchange in dialogue])
+    following = np.append(values[1:], 0.0)
+    return discounted(rewards + discount * following - values, discount * trace)

@@ -1,0 +1,97 @@
+"""The policies by name, with their hyperparameters: the paper's, and better ones of today."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.pydial.policies.learner import Learner, View
+from mwzeval.pydial.policies.random import RandomPolicy
+
+HANDCRAFTED, RANDOM = "handcrafted", RandomPolicy.name
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A kind of policy and its hyperparameters.
+
+    `published` is what the paper's tables call it, None for what they do not have. In legacy
+    environments `legacy` takes the place of `settings`, where it is given.
+    """
+
+    name: str
+    label: str
+    published: str | None
+    kind: type[Any] | None
+    settings: Any = None
+    legacy: Any = None
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is trained."""
+        return self.kind is not None
+
+    @property
+    def view(self) -> View:
+        """Which vector it looks at."""
+        view: View = "neural" if self.kind is None else self.kind.view
+        return view
+
+    def chosen(self, legacy: bool) -> Any:
+        """Return the hyperparameters in an environment."""
+        return self.legacy if legacy and self.legacy is not None else self.settings
+
+    def described(self, legacy: bool) -> dict[str, Any]:
+        """Return the hyperparameters as plain values, such as JSON gives back.
+
+        `goodbye` is whether the policy may end dialogues where no mask says when, in environments 2
+        and 4 (see `training.Stage`). With it GP-SARSA and eNAC learn there to end them at once; for
+        DQN and A2C it matters less. The program of 2018 has it, and so have legacy environments.
+        """
+        settings = self.chosen(legacy)
+        plain: dict[str, Any] = json.loads(json.dumps({} if settings is None else asdict(settings)))
+        return {**plain, "goodbye": legacy}
+
+    def learner(self, size: int, actions: int, *, seed: int, legacy: bool = False) -> Learner:
+        """Return a new policy that has learned nothing. Raises `DependencyError` without PyTorch.
+
+        In `legacy` the initial weights are the same for all seeds, as in the published program.
+        """
+        if self.kind is None:
+            raise UsageError(f"the policy {self.name} does not learn")
+        if legacy and self.kind.view == "neural":
+            seed = PUBLISHED_SEED
+        learner: Learner = self.kind(size, actions, settings=self.chosen(legacy), seed=seed)
+        return learner
+
+
+PUBLISHED_SEED = 7051991
+
+
+PRESETS: Mapping[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(HANDCRAFTED, "Handcrafted", "Handcrafted", None),
+        Preset(RANDOM, "Random", None, None),
+        Preset("gp-sarsa", "GP-SARSA", "GP-SARSA", gp_sarsa.GPSarsa, gp_sarsa.PAPER),
+        Preset("dqn", "DQN", "DQN", dqn.DQN, dqn.PAPER, dqn.LEGACY),
+        Preset("a2c", "A2C", "A2C", a2c.A2C, a2c.PAPER),
+        Preset("enac", "eNAC", "eNAC", enac.ENAC, enac.PAPER),
+        Preset("dqn-modern", "DQN+", None, dqn.DQN, dqn.MODERN),
+        Preset("ppo", "PPO", None, ppo.PPO, ppo.MODERN),
+    )
+}
+"""All policies of the benchmark by name, in the order of the tables."""
+
+
+def preset_named(name: str) -> Preset:
+    """Return a policy by its name. Raises `UsageError` for an unknown one."""
+    if name not in PRESETS:
+        raise UsageError(
+            f'unknown policy "{shorten(name)}"{did_you_mean(name, PRESETS)} ({", ".join(PRESETS)})'
+        )
+    return PRESETS[name]

@@ -1,0 +1,1 @@
+"""Benchmark runs: policies trained and tested, and what came of it."""

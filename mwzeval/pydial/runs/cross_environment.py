@@ -1,0 +1,162 @@
+"""Policies tested in other environments of their domain than they were trained in.
+
+Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mwzeval.errors import UsageError
+from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.published_results import published_results
+from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
+from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.job import (
+    Job,
+    one_thread,
+    stage_of,
+    write_episodes,
+)
+from mwzeval.pydial.runs.results import interval_over_seeds
+from mwzeval.pydial.runs.run_folder import Settings, settings_of
+from mwzeval.pydial.tasks import TASKS
+from mwzeval.report.sheet import Cell, Document, sheet
+
+ENVIRONMENTS = (1, 3, 6)
+FOLDER = "cross"
+MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """The mean reward of each seed of a policy, trained in one task and tested in another."""
+
+    policy: str
+    trained: str
+    tested: str
+    rewards: tuple[float, ...]
+
+
+def cross(
+    output: str | Path,
+    jobs: Sequence[Job],
+    *,
+    environments: Sequence[int] = ENVIRONMENTS,
+    tests: int = 500,
+    tell: Callable[[int], None] | None = None,
+) -> tuple[Crossed, ...]:
+    """Test what a run has learned, after its last checkpoint, in other environments.
+
+    `jobs` are those of the run. Tests are kept below `output`, and not done again. Raises
+    `UsageError` when none of the jobs has a model to test.
+    """
+    rewards: dict[tuple[str, str, str], list[float]] = {}
+    for job in jobs:
+        task = TASKS[job.task]
+        model = job.model_file(output, job.tested_at[-1])
+        if not job.preset.learns or task.environment not in environments or not model.exists():
+            continue
+        for environment in environments:
+            tested = f"{task.domain}-{environment}"
+            if tested == job.task:
+                continue
+            mean = _test(job, tested, Path(output), model, tests)
+            rewards.setdefault((job.policy, job.task, tested), []).append(mean)
+            if tell is not None:
+                tell(tests)
+    if not rewards:
+        where = ", ".join(map(str, environments))
+        raise UsageError(f"{output} holds nothing that was learned in environments {where}")
+    return tuple(Crossed(*key, tuple(values)) for key, values in rewards.items())
+
+
+def learned_in(output: str | Path) -> dict[str, Any]:
+    """Return what a run has learned, as arguments of `benchmark_run.planned`.
+
+    Raises `UsageError` where there is no folder, or nothing learned in it.
+    """
+    folder = Path(output)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {output}")
+    found = [
+        (match[1], match[2], int(match[3]), int(match[4]))
+        for file in sorted(folder.glob("*/*/seed-*/model-*.npz"))
+        if (match := MODEL.fullmatch(file.relative_to(folder).as_posix()))
+    ]
+    tasks, policies, seeds, dialogues = ({each[part] for each in found} for part in range(4))
+    plan = {
+        "tasks": [name for name in TASKS if name in tasks],
+        "policies": [name for name in PRESETS if name in policies],
+        "seeds": sorted(seeds),
+        "dialogues": sorted(dialogues),
+    }
+    if not all(plan.values()):
+        raise UsageError(f"{output} holds nothing that was learned in a run (`mwzeval pydial run`)")
+    noted = asdict(settings_of(folder))
+    return plan | {key: value for key, value in noted.items() if value is not None}
+
+
+def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float:
+    name = f"seed-{job.seed}-{job.tested_at[-1]:06d}-{tests}.jsonl"
+    place = output / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with one_thread(job.preset):
+            stage = stage_of(replace(job, task=tested))
+            policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
+            with fitting(model, "Without the file, the others are tested"):
+                policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
+            write_episodes(place, (stage.test(policy, job.seed, index) for index in range(tests)))
+    settings = Settings(tests, job.legacy)
+    episodes = read_episodes(place, tested, job.seed, settings=settings)
+    return float(np.mean([episode.reward for episode in episodes]))
+
+
+def cross_document(crossed: Sequence[Crossed]) -> Document:
+    """Return a table of rewards like the paper's Table 8, with the paper's own behind."""
+    records = list(_records(crossed))
+    tested = sorted({c.tested for c in crossed}, key=list(TASKS).index)
+    by_place = {(r["policy"], r["trained"], r["tested"]): r for r in records}
+    rows: list[list[Cell | str]] = []
+    for policy, trained in dict.fromkeys((c.policy, c.trained) for c in crossed):
+        cells = [by_place.get((policy, trained, task)) for task in tested]
+        rows.append([trained, PRESETS[policy].label, *(_cell(cell) for cell in cells)])
+    table = sheet("Reward in other environments", ["Trained in", "Policy", *tested], rows)
+    note = "Mean over seeds ± the reach of the 95 % t interval"
+    if any(record["published"] is not None for record in records):
+        note += "; in brackets the paper's Table 8"
+    return Document((), (table,), (f"{note}.",), tuple(records), {"cross": records})
+
+
+def _records(crossed: Sequence[Crossed]) -> Iterator[dict[str, object]]:
+    for c in crossed:
+        interval = interval_over_seeds(c.rewards)
+        published = published_results().cross.get(PRESETS[c.policy].published or "", {})
+        yield {
+            "policy": c.policy,
+            "trained": c.trained,
+            "tested": c.tested,
+            "reward": float(np.mean(c.rewards)),
+            "low": None if interval is None else interval.low,
+            "high": None if interval is None else interval.high,
+            "seeds": len(c.rewards),
+            "published": published.get(c.trained, {}).get(c.tested),
+        }
+
+
+def _cell(record: dict[str, object] | None) -> Cell:
+    if record is None:
+        return Cell("–")
+    reward, high, published = record["reward"], record["high"], record["published"]
+    assert isinstance(reward, float)
+    text = f"{reward:.1f}"
+    if isinstance(high, float):
+        text += f" ±{high - reward:.1f}"
+    return Cell(text if published is None else f"{text} ({published:.1f})")

@@ -1,0 +1,210 @@
+"""Learning curves with bands, over training dialogues, and the figures of the paper beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.errors import InputError, UsageError, shorten
+from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
+from mwzeval.pydial.runs.episode_files import Findings, read_episodes
+from mwzeval.pydial.runs.job import TRAINING
+from mwzeval.pydial.runs.results import (
+    LIMITS,
+    Figure,
+    Results,
+    interval_over_seeds,
+    read_results,
+)
+from mwzeval.pydial.runs.run_folder import Settings, settings_of
+from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, METADATA, STYLE, require_matplotlib
+
+Panels = Literal["tasks", "means"]
+Band = Literal["interval", "range"]
+WINDOW, LEAST_WINDOW, POINTS = 100, 10, 10
+"""Training dialogues that one point of a curve is the mean of; fewer in short runs, for 10 points.
+"""
+COLUMNS: Mapping[Panels, int] = {"tasks": 3, "means": 2}
+WIDTH, HEIGHT = 2.3, 1.7
+"""Inches of a panel."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A policy while it learns: mean, low and high at each of `dialogues`; one seed has no band."""
+
+    panel: str
+    policy: str
+    dialogues: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def read_curves(
+    output: str | Path,
+    results: Results,
+    figure: Figure = "success",
+    *,
+    panels: Panels = "tasks",
+    band: Band = "interval",
+    window: int = WINDOW,
+    findings: Findings | None = None,
+) -> tuple[Curve, ...]:
+    """Return the curves of training, as far as all seeds are. Training explores, tests do not.
+
+    With `means` they are of the domains and of all tasks, over the seeds that have them all. The
+    band is the 95 % interval over seeds, or reaches from the lowest seed to the highest. Raises
+    `InputError` with every error in the files; doubts go to `findings`.
+    """
+    curves = []
+    if findings is None:
+        findings = Findings()
+    settings = replace(settings_of(Path(output)), tests=None)
+    rows: dict[tuple[str, str], dict[int, NDArray[np.float64]]] = {
+        (task, policy): _training(
+            Path(output) / task / policy, task, figure, window, settings, findings
+        )
+        for task in results.tasks
+        for policy in results.policies
+    }
+    if findings.errors:
+        raise InputError([*findings.errors, *findings.warnings])
+    for panel, tasks in panels_of(results, panels):
+        for policy in results.policies:
+            columns = [rows[task, policy] for task in tasks]
+            seeds = sorted(set.intersection(*(set(column) for column in columns)))
+            points = min((len(column[seed]) for column in columns for seed in seeds), default=0)
+            if points:
+                of_seed = [np.mean([c[seed][:points] for c in columns], axis=0) for seed in seeds]
+                mean, low, high = _banded(np.stack(of_seed), band, LIMITS[figure])
+                dialogues = window * np.arange(1, points + 1)
+                curves.append(Curve(panel, policy, dialogues, mean, low, high))
+    return tuple(curves)
+
+
+def panels_of(results: Results, panels: Panels) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the panels of a picture with their tasks. Raises `UsageError` when there are none."""
+    found = tuple(group for group in results.groups() if (len(group[1]) > 1) == (panels == "means"))
+    if not found:
+        raise UsageError("means are over several tasks, and the run has one")
+    return found
+
+
+def _training(
+    folder: Path, task: str, figure: Figure, window: int, settings: Settings, findings: Findings
+) -> dict[int, NDArray[np.float64]]:
+    """Return the means of the windows of each seed."""
+    found = {}
+    for file in sorted(folder.glob(f"seed-*/{TRAINING}")):
+        number = file.parent.name.removeprefix("seed-")
+        if not number.isdecimal():
+            continue
+        seed = int(number)
+        episodes = read_episodes(file, task, seed, settings=settings, findings=findings)
+        values = [100.0 * e.success if figure == "success" else e.reward for e in episodes]
+        whole = len(values) // window * window
+        found[seed] = np.array(values[:whole]).reshape(-1, window).mean(axis=1)
+    return found
+
+
+def _banded(
+    rows: NDArray[np.float64], band: Band, limits: tuple[float, float]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return mean, low and high of rows, one a seed."""
+    mean: NDArray[np.float64] = rows.mean(axis=0)
+    if band == "range":
+        return mean, rows.min(axis=0), rows.max(axis=0)
+    intervals = [interval_over_seeds(column.tolist(), limits=limits) for column in rows.T]
+    low = np.array([m if i is None else i.low for m, i in zip(mean, intervals, strict=True)])
+    high = np.array([m if i is None else i.high for m, i in zip(mean, intervals, strict=True)])
+    return mean, low, high
+
+
+def plot_curves(
+    output: str | Path,
+    *,
+    figure: Figure = "success",
+    format_name: str = "png",
+    panels: Panels = "tasks",
+    band: Band = "interval",
+    window: int | None = None,
+    findings: Findings | None = None,
+) -> bytes:
+    """Return a picture: a panel a task (or mean), with a curve and band for each policy.
+
+    Points are the tests; a dashed line is the handcrafted policy (see `read_curves` for the rest).
+    Raises `UsageError` for an unknown format or a folder without tests, `DependencyError` without
+    matplotlib.
+    """
+    if format_name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UsageError(f'unknown format of pictures "{shorten(format_name)}" ({known})')
+    require_matplotlib()
+    import matplotlib
+    from matplotlib.figure import Figure as Picture
+
+    results = read_results(output, findings)
+    if window is None:
+        window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
+    curves: dict[str, list[Curve]] = {}
+    for curve in read_curves(
+        output, results, figure, panels=panels, band=band, window=window, findings=findings
+    ):
+        curves.setdefault(curve.panel, []).append(curve)
+    shown_panels = panels_of(results, panels)
+    columns = min(COLUMNS[panels], len(shown_panels))
+    lines = math.ceil(len(shown_panels) / columns)
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        picture = Picture(figsize=(WIDTH * columns, HEIGHT * lines + 0.4), layout="constrained")
+        places = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
+        shown: dict[str, Any] = {}
+        for axes, (panel, tasks) in zip(places, shown_panels, strict=False):
+            axes.set_title(panel)
+            shown |= _draw(axes, tasks, curves.get(panel, []), results, figure)
+        for axes in places[len(shown_panels) :]:
+            axes.remove()
+        picture.supxlabel("training dialogues", fontsize=7)
+        picture.supylabel("success (%)" if figure == "success" else "reward", fontsize=7)
+        picture.legend(
+            shown.values(), shown, loc="outside upper center", ncols=min(4, max(1, len(shown)))
+        )
+        content = BytesIO()
+        picture.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
+    return content.getvalue()
+
+
+def _draw(
+    axes: Any, tasks: Sequence[str], curves: Sequence[Curve], results: Results, figure: Figure
+) -> Mapping[str, Any]:
+    axes.grid(axis="y")
+    shown: dict[str, Any] = {}
+    learning = [name for name, preset in PRESETS.items() if preset.learns]
+    places = {policy: index for index, policy in enumerate(learning)}
+    for curve in curves:
+        colour = COLOURS[places[curve.policy] % len(COLOURS)]
+        axes.fill_between(
+            curve.dialogues, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0
+        )
+        (line,) = axes.plot(curve.dialogues, curve.mean, color=colour, linewidth=0.8)
+        shown[PRESETS[curve.policy].label] = line
+        for at in results.dialogues:
+            tests = results.values(tasks, curve.policy, at, figure)
+            if tests:
+                mark = MARKERS[places[curve.policy] % len(MARKERS)]
+                axes.plot(at, np.mean(list(tests.values())), mark, color=colour, markersize=3.0)
+    handcrafted = results.values(tasks, HANDCRAFTED, 0, figure)
+    if handcrafted:
+        shown[PRESETS[HANDCRAFTED].label] = axes.axhline(
+            np.mean(list(handcrafted.values())), color="#7F7F7F", linewidth=0.8, linestyle="--"
+        )
+    return shown

@@ -1,0 +1,291 @@
+"""One policy in one task with one seed: trained, tested at checkpoints, resumed after a stop.
+
+Whatever stops it, what it has written is the beginning of the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mwzeval.errors import InputError, Problem
+from mwzeval.files.json_files import write_atomically
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.policies.dqn import DQN
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.policies.layouts import Layout, check
+from mwzeval.pydial.policies.learner import Learner, Memory
+from mwzeval.pydial.policies.presets import RANDOM, Preset, preset_named
+from mwzeval.pydial.policies.random import RandomPolicy
+from mwzeval.pydial.runs.checkpoints import (
+    Checkpoint,
+    Origin,
+    fitting,
+    read_checkpoint,
+    write_checkpoint,
+)
+from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.training import Stage
+from mwzeval.pydial.tasks import task_named
+from mwzeval.version import required
+
+PROGRESS = "progress.npz"
+TRAINING = "training.jsonl"
+SAVE_SECONDS = 60.0
+TOLD_SECONDS = 0.5
+HISTORY = "history"
+
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done: `checkpoints` are numbers of training dialogues, in rising order."""
+
+    task: str
+    policy: str
+    seed: int
+    checkpoints: tuple[int, ...]
+    tests: int = 500
+    legacy: bool = False
+    data: str | None = None
+
+    @property
+    def preset(self) -> Preset:
+        """The policy."""
+        return preset_named(self.policy)
+
+    @property
+    def tested_at(self) -> tuple[int, ...]:
+        """After how many training dialogues it is tested; what does not learn is, before any."""
+        return self.checkpoints if self.preset.learns else (0,)
+
+    @property
+    def origin(self) -> Origin:
+        """Of what its checkpoints are."""
+        settings = self.preset.described(self.legacy)
+        return Origin(self.policy, self.task, self.seed, self.legacy, settings)
+
+    @property
+    def work(self) -> int:
+        """How many dialogues it takes."""
+        return self.tested_at[-1] + self.tests * len(self.tested_at)
+
+    def folder(self, output: str | Path) -> Path:
+        """Return where its files are."""
+        return Path(output) / self.task / self.policy / f"seed-{self.seed}"
+
+    def test_file(self, output: str | Path, dialogues: int) -> Path:
+        """Return where the test after some dialogues is."""
+        return self.folder(output) / f"test-{dialogues:06d}.jsonl"
+
+    def model_file(self, output: str | Path, dialogues: int) -> Path:
+        """Return where the policy after some dialogues is."""
+        return self.folder(output) / f"model-{dialogues:06d}.npz"
+
+    def is_done(self, output: str | Path) -> bool:
+        """Tell whether all of its tests are there."""
+        return all(self.test_file(output, at).exists() for at in self.tested_at)
+
+
+def stage_of(job: Job) -> Stage:
+    """Return the task of a job. What sounds alike in it is drawn from the seed."""
+    task = task_named(job.task)
+    domain = load_domain(task.domain, job.data)
+    return Stage(
+        domain,
+        task,
+        job.preset.view,
+        legacy=job.legacy,
+        confusion_seed=job.seed,
+        goodbye=job.legacy,
+        looks_again=job.legacy and job.preset.kind is DQN,
+    )
+
+
+@contextmanager
+def one_thread(preset: Preset) -> Iterator[None]:
+    """Let a policy compute in one thread: sums over several differ in their last bits."""
+    if preset.learns and preset.view == "neural":
+        # Now, since PyTorch that comes later would compute in as many as it likes.
+        required("torch")
+    torch: Any = sys.modules.get("torch")
+    threads = torch.get_num_threads() if torch else None
+    with threadpool_limits(limits=1):
+        try:
+            if torch:
+                torch.set_num_threads(1)
+            yield
+        finally:
+            if torch:
+                torch.set_num_threads(threads)
+
+
+def do(
+    job: Job, output: str | Path, *, tell: Tell | None = None, save_seconds: float = SAVE_SECONDS
+) -> Job:
+    """Do what is still to be done of a job, and return it.
+
+    `tell` is called with numbers of dialogues played, those of an earlier run included. Progress is
+    saved after every test, and after `save_seconds`. Raises `InputError` where the folder holds
+    another job's files, `MwzevalError` where files cannot be written.
+    """
+    report = _Told(tell)
+    if job.is_done(output):
+        report(job.work)
+    else:
+        job.folder(output).mkdir(parents=True, exist_ok=True)
+        with one_thread(job.preset):
+            if job.preset.learns:
+                _learn(job, Path(output), report, save_seconds)
+            else:
+                write_episodes(job.test_file(output, 0), _tests_untrained(job))
+                report(job.tests)
+    report.flush()
+    return job
+
+
+def _tests_untrained(job: Job) -> Iterator[Episode]:
+    """Yield the test dialogues of a policy that does not learn."""
+    stage = stage_of(job)
+    if job.policy == RANDOM:
+        policy = RandomPolicy()
+        yield from (stage.test(policy, job.seed, index) for index in range(job.tests))
+        return
+    simulation = stage.process.simulation
+    speaker = HandcraftedPolicy(
+        simulation.domain, legacy=job.legacy, most_informed=simulation.task.max_informed_slots
+    )
+    yield from (stage.test_speaker(speaker, job.seed, index) for index in range(job.tests))
+
+
+class _Told:
+    """Adds up what is told, so that little is sent between processes."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell, self._waiting, self._last = tell, 0, time.monotonic()
+
+    def __call__(self, dialogues: int) -> None:
+        self._waiting += dialogues
+        if time.monotonic() - self._last > TOLD_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._tell is not None and self._waiting:
+            self._tell(self._waiting)
+        self._waiting, self._last = 0, time.monotonic()
+
+
+def _learn(job: Job, output: Path, report: _Told, save_seconds: float) -> None:
+    stage = stage_of(job)
+    policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
+    progress = job.folder(output) / PROGRESS
+    done, history = _resumed(job, progress, stage, policy)
+    report(done)
+    saved = time.monotonic()
+    for checkpoint in job.checkpoints:
+        while done < checkpoint:
+            history.append(_outcome(stage.train(policy, job.seed, done)))
+            done += 1
+            report(1)
+            if time.monotonic() - saved > save_seconds and done < checkpoint:
+                _save(job, progress, stage, policy, history)
+                saved = time.monotonic()
+        test = job.test_file(output, checkpoint)
+        if done > checkpoint or test.exists():
+            report(job.tests)
+            continue
+        _save(job, progress, stage, policy, history)
+        saved = time.monotonic()
+        model = Checkpoint(job.origin, done, False, policy.memory(whole=False), {})
+        write_checkpoint(job.model_file(output, checkpoint), model)
+        testing = stage.for_tests()
+        episodes = [testing.test(policy, job.seed, index) for index in range(job.tests)]
+        _write_training(job, output, history)
+        write_episodes(test, episodes)
+        report(job.tests)
+
+
+def _resumed(
+    job: Job, progress: Path, stage: Stage, policy: Learner
+) -> tuple[int, list[tuple[bool, int, float]]]:
+    if not progress.exists():
+        return 0, []
+    advice = "Without the file the same call trains this policy from the start, to the same result"
+    with fitting(progress, advice):
+        checkpoint = read_checkpoint(progress, job.origin)
+        arrays = dict(checkpoint.memory.arrays)
+        history = arrays.pop(HISTORY, None)
+        if not checkpoint.whole or history is None:
+            raise ValueError("it is not enough to go on learning")
+        check({HISTORY: history}, {HISTORY: Layout(np.float64, (checkpoint.dialogues, 3))})
+        policy.remember(Memory(arrays, checkpoint.memory.about))
+        stage.carry_over(dict(checkpoint.more))
+    missed = [
+        at for at in job.checkpoints if at < checkpoint.dialogues and not _tested(job, progress, at)
+    ]
+    if missed:
+        raise InputError(
+            [
+                Problem(
+                    "passed-checkpoint",
+                    f"training has gone on to {checkpoint.dialogues} dialogues, past the test after"
+                    f" {missed[0]}: leave that checkpoint out, or remove the folder",
+                    file=str(progress.parent),
+                )
+            ]
+        )
+    rows = [(bool(success), int(length), reward) for success, length, reward in history.tolist()]
+    return checkpoint.dialogues, rows
+
+
+def _tested(job: Job, progress: Path, at: int) -> bool:
+    return (progress.parent / job.test_file("", at).name).exists()
+
+
+def _save(
+    job: Job,
+    progress: Path,
+    stage: Stage,
+    policy: Learner,
+    history: list[tuple[bool, int, float]],
+) -> None:
+    memory = policy.memory()
+    arrays = {**memory.arrays, HISTORY: np.array(history, dtype=np.float64).reshape(-1, 3)}
+    whole = Memory(arrays, memory.about)
+    more = stage.carried_over()
+    write_checkpoint(progress, Checkpoint(job.origin, len(history), True, whole, more))
+
+
+def _outcome(episode: Episode) -> tuple[bool, int, float]:
+    return episode.success, episode.exchanges, episode.reward
+
+
+def _write_training(job: Job, output: Path, history: list[tuple[bool, int, float]]) -> None:
+    episodes = (Episode(job.task, job.seed, index, *row) for index, row in enumerate(history))
+    write_episodes(job.folder(output) / TRAINING, episodes)
+
+
+def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
+    """Write dialogues, one a line."""
+    lines = (
+        json.dumps(
+            {
+                "dialogue": episode.index,
+                "success": episode.success,
+                "exchanges": episode.exchanges,
+                "reward": episode.reward,
+            }
+        )
+        for episode in episodes
+    )
+    write_atomically(path, "".join(f"{line}\n" for line in lines))

@@ -1,0 +1,188 @@
+"""A person is the user: shown a goal, asked for acts, and told in the end if it was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from mwzeval.errors import UsageError, printable
+from mwzeval.pydial.dialogue.acts import DONTCARE, Act
+from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.ontology import NAME
+from mwzeval.pydial.person import People, menu
+from mwzeval.pydial.rendering import exchange_text
+from mwzeval.pydial.runs.episodes import Episode, draws_of
+from mwzeval.pydial.runs.systems import SeatedSystem
+from mwzeval.pydial.runs.typed_acts import help_text, typed_act, values_text
+
+PROMPT = "you> "
+LONGEST_NUMBER = 10
+IN_A_ROW = 3
+"""How many items of the menu stand in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A dialogue with a person, to its end.
+
+    `goal` is as it was in the end, `turns` are exchanges as plain values: "system" and "user" have
+    acts, "heard" the hypotheses with their confidences.
+    """
+
+    episode: Episode
+    out_of_time: bool
+    goal: Goal
+    turns: tuple[dict[str, Any], ...]
+
+    def to_plain(self, **more: Any) -> dict[str, Any]:
+        """Return a line of an episode file; `more` says of what policy it is."""
+        episode, goal = self.episode, self.goal
+        constraints = [
+            [item.slot, "!=" if item.negated else "=", item.value] for item in goal.constraints
+        ]
+        return {
+            "task": episode.task,
+            "seed": episode.seed,
+            "dialogue": episode.index,
+            **more,
+            "success": episode.success,
+            "exchanges": episode.exchanges,
+            "reward": episode.reward,
+            "out_of_time": self.out_of_time,
+            "goal": {"constraints": constraints, "requests": dict(goal.requests)},
+            "turns": list(self.turns),
+        }
+
+
+class _GoneError(Exception):
+    """The person has gone."""
+
+
+def play_with_person(
+    system: SeatedSystem,
+    seed: int,
+    said: TextIO,
+    shown: TextIO,
+    *,
+    index: int = 0,
+    beliefs: bool = False,
+) -> Played | None:
+    """Play dialogue `index` of a seed with a person; return None if the person leaves it.
+
+    Lines are read from `said` (its end, and Ctrl-C, mean leaving), and everything is written to
+    `shown`; with `beliefs` also what was heard and is believed. What is no act is explained and
+    asked for again. The goal is the one that a simulated user would have begun with.
+    """
+    simulation = system.simulation
+    task, ontology = simulation.task, simulation.domain.ontology
+    turns: list[dict[str, Any]] = []
+    told: set[str] = set()
+
+    def show(text: str = "") -> None:
+        shown.write(printable(f"{text}\n", keep="\n"))
+        shown.flush()
+
+    def ask(goal: Goal, heard: Act) -> Act:
+        if not turns:
+            show(f"{task.name}, dialogue {index} of seed {seed}; your goal:")
+            show(f"{_goal_text(goal)}\n`?` explains what can be said.")
+        elif beliefs:
+            show(exchange_text(simulation).rstrip("\n"))
+        show(f"\n{len(turns) + 1:2} system> {heard}")
+        options = menu(goal, heard, told)
+        show(_menu_text(options))
+        act = _asked(said, shown, options, lambda text: typed_act(text, ontology), show, help_of)
+        told.update(item.slot for item in act.items if item.value is not None)
+        turns.append({"system": str(heard), "user": str(act)})
+        return act
+
+    def help_of(slot: str) -> str:
+        return values_text(slot, ontology) if slot else help_text(ontology)
+
+    before = simulation.users
+    simulation.users = People(
+        simulation.domain, task.user_model, ask, task.max_exchanges, legacy=simulation.legacy
+    )
+    reward = 0.0
+    try:
+        system.begin(draws_of(seed, index))
+        while True:
+            turns[-1]["heard"] = [[str(act), p] for act, p in simulation.heard]
+            result = system.step()
+            reward += result.reward
+            if result.ended:
+                break
+    except (_GoneError, KeyboardInterrupt):
+        simulation.ended = True
+        show("\nyou left; the dialogue does not count")
+        return None
+    finally:
+        simulation.users = before
+    assert simulation.user is not None
+    goal = simulation.user.goal
+    if beliefs:
+        show(exchange_text(simulation).rstrip("\n"))
+    show(f"\n   system> {simulation.system_act}")
+    turns.append({"system": str(simulation.system_act)})
+    episode = Episode(task.name, seed, index, result.success, simulation.exchange, reward)
+    show(_outcome_text(episode, goal, result.out_of_time))
+    return Played(episode, result.out_of_time, goal, tuple(turns))
+
+
+def _asked(
+    said: TextIO,
+    shown: TextIO,
+    options: tuple[Act, ...],
+    read: Callable[[str], Act],
+    show: Callable[[str], None],
+    help_of: Callable[[str], str],
+) -> Act:
+    """Return the act that the person says, after any number of slips."""
+    while True:
+        shown.write(PROMPT)
+        shown.flush()
+        line = said.readline()
+        if not line:
+            raise _GoneError
+        text = line.strip()
+        try:
+            if text.startswith("?"):
+                show(help_of(text[1:].strip().lower()))
+            elif text.isdecimal():
+                number = int(text) if len(text) < LONGEST_NUMBER else 0
+                if 1 <= number <= len(options):
+                    return options[number - 1]
+                show(f"the menu has the numbers 1 to {len(options)}")
+            elif text:
+                return read(text)
+        except UsageError as error:
+            show(str(error))
+
+
+def _goal_text(goal: Goal) -> str:
+    wants = ", ".join(
+        f"any {slot}" if value == DONTCARE else f"{slot} {'not ' * negated}{value}"
+        for slot, value, negated in goal.constraints
+    )
+    asked = [slot for slot in goal.requests if slot != NAME]
+    return f"  find one with {wants}\n  ask for its {', '.join((NAME, *asked))}"
+
+
+def _menu_text(options: tuple[Act, ...]) -> str:
+    texts = [f"{number} {act}" for number, act in enumerate(options, start=1)]
+    rows = [texts[at : at + IN_A_ROW] for at in range(0, len(texts), IN_A_ROW)]
+    return "\n".join(f"   {'   '.join(row)}" for row in rows)
+
+
+def _outcome_text(episode: Episode, goal: Goal, out_of_time: bool) -> str:
+    said = f"{episode.exchanges} exchanges, reward {episode.reward:g}"
+    if episode.success:
+        return f"success: {goal.recommended} is what you wanted; {said}"
+    if goal.recommended is None:
+        why = "nothing was offered"
+    elif missing := goal.unfilled():
+        why = f"you were not told: {', '.join(missing)}"
+    else:
+        why = f"{goal.recommended} is not what you wanted"
+    return f"no success, {why}{' in time' * out_of_time}; {said}"

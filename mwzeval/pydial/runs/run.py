@@ -1,0 +1,313 @@
+"""The benchmark run: policies trained and tested in tasks, over seeds, processes and machines.
+
+Source: Casanueva et al. (2017), section 4: 10 seeds, 500 test dialogues after 1,000, 4,000 and
+10,000 of training. Results are files below one folder, and a run that was stopped goes on from them
+to the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tqdm import tqdm
+
+from mwzeval.cluster.processes import pool, processors
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
+from mwzeval.files.json_files import read_json, write_atomically
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.policies.presets import PRESETS, preset_named
+from mwzeval.pydial.runs.job import Job, do
+from mwzeval.pydial.runs.run_folder import SETTINGS
+from mwzeval.pydial.tasks import PUBLISHED_TASKS, task_named
+
+DIALOGUES = (1000, 4000, 10_000)
+TESTS = 500
+FORMAT = 1
+ALL = "all"
+
+
+def run(
+    tasks: Sequence[str],
+    policies: Sequence[str],
+    output: str | Path,
+    *,
+    dialogues: Sequence[int] = DIALOGUES,
+    seeds: int | Sequence[int] = 10,
+    tests: int = TESTS,
+    legacy: bool = False,
+    data: str | Path | None = None,
+    processes: int | None = None,
+    client: Any = None,
+    progress: bool = False,
+) -> tuple[Job, ...]:
+    """Train and test every policy in every task with every seed; return all that was done.
+
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `seeds` is a
+    number of seeds, from 0 on, or the seeds. `processes`: worker processes, by default one a core;
+    0: none but this one. With a Dask `client` the jobs run on its workers instead (which need the
+    data, but no common folder). `progress` shows a bar on standard error.
+
+    Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
+    a run of other settings. What is wrong with the files of one job does not stop the others: it is
+    raised with all of that kind in the end. Whatever else stops a job stops the run.
+    """
+    jobs = planned(
+        tasks, policies, dialogues=dialogues, seeds=seeds, tests=tests, legacy=legacy, data=data
+    )
+    if processes is not None and processes < 0:
+        raise UsageError(f"the number of processes is 0 or more, not {processes}")
+    if client is None:
+        # What is wrong with the data is told before there are any files.
+        for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
+            load_domain(domain, data)
+    folder = Path(output)
+    _settle(folder, {"format": FORMAT, "tests": tests, "legacy": legacy})
+    with tqdm(
+        total=sum(job.work for job in jobs),
+        unit="dialogue",
+        unit_scale=True,
+        smoothing=0.05,
+        disable=None if progress else True,
+    ) as bar:
+        bad = _Bad()
+        if client is not None:
+            _on_cluster(client, jobs, folder, bar, bad)
+        elif processes == 0:
+            for job in jobs:
+                with bad.kept():
+                    do(job, folder, tell=bar.update)
+        else:
+            _in_processes(jobs, folder, processes or processors(), bar, bad)
+    if bad.problems:
+        raise InputError(bad.problems)
+    return jobs
+
+
+class _Bad:
+    """What was wrong with the files of jobs, while the other jobs went on."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep problems that a job raises."""
+        try:
+            yield
+        except InputError as error:
+            self.problems += error.problems
+
+
+def planned(
+    tasks: Sequence[str],
+    policies: Sequence[str],
+    *,
+    dialogues: Sequence[int] = DIALOGUES,
+    seeds: int | Sequence[int] = 10,
+    tests: int = TESTS,
+    legacy: bool = False,
+    data: str | Path | None = None,
+) -> tuple[Job, ...]:
+    """Return the jobs of a run, all of one seed before those of the next. Raises `UsageError`."""
+    checkpoints = tuple(sorted(set(dialogues)))
+    chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
+    task_names, policy_names = _all(tasks, PUBLISHED_TASKS), _all(policies, PRESETS)
+    _check_names(task_names, policy_names)
+    if not checkpoints or checkpoints[0] < 1:
+        given = f", not {checkpoints[0]}" if checkpoints else ""
+        raise UsageError(f"the numbers of training dialogues are 1 or more{given}")
+    if not chosen_seeds:
+        raise UsageError("the number of seeds is 1 or more")
+    if min(chosen_seeds) < 0:
+        raise UsageError(f"seeds are 0 or more, not {min(chosen_seeds)}")
+    if tests < 1:
+        raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
+    place = None if data is None else str(data)
+    return tuple(
+        Job(task, policy, seed, checkpoints, tests, legacy, place)
+        for seed in chosen_seeds
+        for task in task_names
+        for policy in policy_names
+    )
+
+
+def _check_names(tasks: Sequence[str], policies: Sequence[str]) -> None:
+    """Raise `UsageError` with everything that is wrong with the names of a run."""
+    problems = [
+        *(problem for name in tasks for problem in _unknown(name, task_named)),
+        *(problem for name in policies for problem in _unknown(name, preset_named)),
+    ]
+    if not tasks or not policies:
+        problems.append("a run needs at least one task and one policy")
+    if problems:
+        raise UsageError(*problems)
+
+
+def _unknown(name: str, find: Callable[[str], object]) -> list[str]:
+    try:
+        find(name)
+    except UsageError as error:
+        return [str(error)]
+    return []
+
+
+def _all(names: Sequence[str], known: Iterable[str]) -> list[str]:
+    given = [names] if isinstance(names, str) else list(names)
+    return list(
+        dict.fromkeys(each for name in given for each in (known if name == ALL else [name]))
+    )
+
+
+def _settle(folder: Path, settings: dict[str, Any]) -> None:
+    """Note the settings of a run in its folder, or compare them with those noted."""
+    place = folder / SETTINGS
+    if not place.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MwzevalError(f"cannot make {folder}: {error.strerror}") from None
+        write_atomically(place, json.dumps(settings, indent=1) + "\n")
+        return
+    found = read_json(place)
+    if not isinstance(found, dict):
+        found = {}
+    problems = [
+        Problem(
+            "other-run",
+            f"the folder holds a run with {key} {json.dumps(found.get(key))}, not "
+            f"{json.dumps(settings[key])}: use another folder",
+            file=str(place),
+        )
+        for key in settings
+        if found.get(key) != settings[key]
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any, bad: _Bad) -> None:
+    told: Any = multiprocessing.get_context("spawn").SimpleQueue()
+    with pool(min(processes, len(jobs)), initializer=_begin_worker, initargs=(told,)) as executor:
+        waiting: set[Future[Job]] = {
+            executor.submit(_do_in_worker, job, str(folder)) for job in jobs
+        }
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                while not told.empty():
+                    bar.update(told.get())
+                for future in done:
+                    with bad.kept():
+                        future.result()
+            while not told.empty():
+                bar.update(told.get())
+        except BaseException:
+            # What runs goes on to its end otherwise; all that is done is in files.
+            executor.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+class _Worker:
+    told: Any = None
+
+
+def _begin_worker(told: Any) -> None:
+    _Worker.told = told
+
+
+def _do_in_worker(job: Job, folder: str) -> Job:
+    return do(job, folder, tell=_Worker.told.put)
+
+
+def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any, bad: _Bad) -> None:
+    """Do jobs a checkpoint at a time on workers, which get files and give back files."""
+    distributed: Any = import_module("distributed")
+
+    def submit(job: Job) -> Any:
+        part = next_part(job, folder)
+        if part is None:
+            bar.update(job.work - told.get(job, 0))
+            return None
+        future = client.submit(_do_part, part, files_of(part, folder), pure=False)
+        of_future[future.key] = job
+        return future
+
+    of_future: dict[str, Job] = {}
+    told: dict[Job, int] = {}
+    # Without the loop it looks for a default client, which ours is only for `local`.
+    waiting = distributed.as_completed(
+        [future for job in jobs if (future := submit(job)) is not None], loop=client.loop
+    )
+    for future in waiting:
+        job = of_future.pop(future.key)
+        try:
+            part, files = future.result()
+        except InputError as error:
+            # A worker has the files in a folder of its own.
+            bad.problems += (replace(p, file=_here(p.file, job, folder)) for p in error.problems)
+            continue
+        except MwzevalError:
+            raise
+        except Exception as error:
+            raise MwzevalError(
+                f"{job.task}, {job.policy}, seed {job.seed} failed on the cluster ({error!r})"
+            ) from error
+        place = job.folder(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        # The tests last: with them the part counts as done.
+        for name in sorted(files):
+            write_atomically(place / name, files[name])
+        future.release()
+        bar.update(part.work - told.get(job, 0))
+        told[job] = part.work
+        following = submit(job)
+        if following is not None:
+            waiting.add(following)
+
+
+def _here(file: str | None, job: Job, folder: Path) -> str | None:
+    """Return where a file of a job is that a worker has named."""
+    return None if file is None else str(job.folder(folder) / Path(file).name)
+
+
+def next_part(job: Job, folder: Path) -> Job | None:
+    """Return a job up to the next test that is not there; None when all are."""
+    for number, at in enumerate(job.tested_at, start=1):
+        if not job.test_file(folder, at).exists():
+            return replace(job, checkpoints=job.checkpoints[:number])
+    return None
+
+
+def files_of(job: Job, folder: str | Path) -> dict[str, bytes]:
+    """Return the files of a job by name, without the models, which are not needed to go on."""
+    place = job.folder(folder)
+    if not place.is_dir():
+        return {}
+    return {
+        file.name: file.read_bytes()
+        for file in sorted(place.iterdir())
+        if file.is_file() and not file.name.startswith((".", "model-"))
+    }
+
+
+def _do_part(part: Job, files: dict[str, bytes]) -> tuple[Job, dict[str, bytes]]:
+    """Do a part of a job in a folder of this worker; return all files that are new or other."""
+    with TemporaryDirectory() as folder:
+        place = part.folder(folder)
+        place.mkdir(parents=True)
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+        do(part, folder)
+        made = {file.name: file.read_bytes() for file in place.iterdir()}
+    return part, {name: content for name, content in made.items() if files.get(name) != content}

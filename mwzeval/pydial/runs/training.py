@@ -1,0 +1,147 @@
+"""A policy in the task that it is played in: training dialogues, and tests.
+
+Source: Casanueva et al. (2017), section 4. A dialogue depends on its seed and number, and on what
+the policy has learned: training and tests are numbered apart, and the dialogues of a test are the
+same for every policy and after any training.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mwzeval.pydial.dialogue.rng import Draws, draws_from
+from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.environments.decision_process import DecisionProcess
+from mwzeval.pydial.masks import Mask
+from mwzeval.pydial.policies.learner import Chooser, Learner, State, View
+from mwzeval.pydial.runs.episodes import ActPolicy, Episode
+from mwzeval.pydial.tasks import Task
+
+TRAINING, TEST = 0, 1
+
+
+def draws_of(phase: int, seed: int, index: int) -> Draws:
+    """Return the source of chance of a dialogue of training or test."""
+    return draws_from(np.random.default_rng((seed, phase, index)))
+
+
+class Stage:
+    """A task for policies that look at a belief in one `view`.
+
+    Without `goodbye` a policy does not say it where no mask tells when: the user does, and a policy
+    that can end dialogues at any time may learn first of all to end them at once. `looks_again` is
+    for legacy DQN (see `Masks`).
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        task: Task,
+        view: View,
+        *,
+        legacy: bool = False,
+        confusion_seed: int = 0,
+        goodbye: bool = True,
+        looks_again: bool = False,
+    ) -> None:
+        self.view = view
+        self.process = DecisionProcess(
+            domain,
+            task,
+            legacy=legacy,
+            confusion_seed=confusion_seed,
+            keep_alternatives=legacy and view == "neural",
+            looks_again=looks_again,
+        )
+        self.actions = len(self.process.actions.names)
+        said = goodbye or "bye" in task.masks
+        self._unsaid = None if said else self.process.actions.number("bye")
+        process = self.process
+        self.size = process.neural.size if view == "neural" else process.kernel.size
+
+    def for_tests(self) -> Stage:
+        """Return a stage that begins as this one is, and leaves no trace in it."""
+        other = object.__new__(Stage)
+        other.__dict__.update(self.__dict__)
+        other.process = self.process.sibling()
+        other.carry_over(self.carried_over())
+        return other
+
+    def train(self, policy: Learner, seed: int, index: int) -> Episode:
+        """Play a training dialogue, from which the policy learns."""
+        return self._play(policy, policy, TRAINING, seed, index)
+
+    def test(self, policy: Chooser, seed: int, index: int) -> Episode:
+        """Play a test dialogue."""
+        return self._play(policy, None, TEST, seed, index)
+
+    def _play(
+        self, policy: Chooser, learner: Learner | None, phase: int, seed: int, index: int
+    ) -> Episode:
+        training = learner is not None
+        draws = draws_of(phase, seed, index)
+        process = self.process
+        vector, _ = process.begin(draws)
+        if learner is not None:
+            learner.begin()
+        total = 0.0
+        while True:
+            state, kept = self._views(vector)
+            mask = self._mask()
+            action = policy.act(state, mask, draws, training)
+            step = process.step(action)
+            total += step.reward
+            if learner is not None:
+                learner.record(kept, mask, action, step.reward)
+            if step.ended:
+                break
+            vector = step.observation
+        if learner is not None:
+            learner.end()
+        exchanges = process.simulation.exchange
+        task = process.simulation.task
+        return Episode(task.name, seed, index, step.info["success"], exchanges, total)
+
+    def _mask(self) -> Mask:
+        mask: Mask = self.process.mask
+        if self._unsaid is not None:
+            mask = mask.copy()
+            mask[self._unsaid] = False
+        return mask
+
+    def _views(self, vector: State) -> tuple[State, State]:
+        """Return the vectors to act on and to learn from, given the neural one."""
+        if self.view == "neural":
+            return vector, vector
+        seen = self.process.kernel_vector()
+        return seen, self.process.kernel_vector(choosing=False) if self.process.legacy else seen
+
+    def carried_over(self) -> dict[str, Any]:
+        """Return what one dialogue leaves to the next: nothing that matters but in `legacy`."""
+        process = self.process
+        return {
+            "offered_before": process.simulation.tracker.offered_before,
+            "alternative_awaited": process.masks.alternative_awaited,
+        }
+
+    def carry_over(self, left: dict[str, Any]) -> None:
+        """Go on after the dialogue that left this."""
+        self.process.simulation.tracker.offered_before = bool(left["offered_before"])
+        self.process.masks.alternative_awaited = bool(left["alternative_awaited"])
+
+    def test_speaker(self, policy: ActPolicy, seed: int, index: int) -> Episode:
+        """Play a test dialogue with a policy that says acts of its own."""
+        draws = draws_of(TEST, seed, index)
+        simulation = self.process.simulation
+        belief = simulation.begin(draws)
+        total = 0.0
+        while True:
+            result = simulation.answer(policy.act(belief, draws))
+            total += result.reward
+            if result.ended:
+                break
+        return Episode(
+            simulation.task.name, seed, index, result.success, simulation.exchange, total
+        )
