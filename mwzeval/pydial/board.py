@@ -1,19 +1,57 @@
 """The paper's success rates and rewards as tables, with one's own among them.
 
 Source: Casanueva et al. (2017), Table 6 (after 1,000 training dialogues), 4 (4,000), 7 (10,000).
+
+The paper's figures, to be shown beside one's own.
+
+Source: Casanueva et al. (2017), Tables 4, 6, 7 and 8; data/pydial/published_results.json.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.published_results import published_results
+from mwzeval.files.json_files import read_json
+from mwzeval.files.resources import embedded
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
 from mwzeval.scores.score import WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedResults:
+    """`after` holds by training dialogues, task and policy the success rate (percent) and reward.
+
+    `cross` holds rewards by policy, the task trained in and the task tested in.
+    """
+
+    after: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]
+    cross: Mapping[str, Mapping[str, Mapping[str, float]]]
+
+    def figure(self, task: str, policy: str | None, dialogues: int, of: str) -> float | None:
+        """Return "success" or "reward", None where the paper has no such figure."""
+        pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
+        return None if pair is None else pair[of == "reward"]
+
+
+@cache
+def published_results() -> PublishedResults:
+    """Return the figures of the paper."""
+    plain: Any = read_json(embedded("pydial", "published_results.json"))
+    after = {
+        int(dialogues): {
+            task: {policy: (float(s), float(r)) for policy, (s, r) in row.items()}
+            for task, row in tasks.items()
+        }
+        for dialogues, tasks in plain["after"].items()
+    }
+    return PublishedResults(after, plain["cross"])
+
 
 TABLES = {1000: 6, 4000: 4, 10_000: 7}
 POLICIES = ("Handcrafted", "GP-SARSA", "DQN", "A2C", "eNAC")

@@ -201,8 +201,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 def _table(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.episode_files import Findings
-    from mwzeval.pydial.runs.results import read_results
-    from mwzeval.pydial.tables import table_document
+    from mwzeval.pydial.runs.results import read_results, table_document
     from mwzeval.report.formats import render, warnings_text
 
     findings = Findings()

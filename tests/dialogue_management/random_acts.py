@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from random import Random
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.domain import Domain
 from tests.dialogue_management.real_domains import CODES, domain
 from tests.dialogue_management.small_domain import CAFES
 

@@ -6,9 +6,9 @@ import json
 from functools import cache
 from typing import Any
 
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
-from mwzeval.pydial.domain import Domain
 from tests.places import read_json, shared
 
 CODES = ("CR", "SFR", "LAP")

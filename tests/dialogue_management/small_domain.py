@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mwzeval.pydial.dialogue.database import EntityTable
+from mwzeval.pydial.dialogue.database import Domain, EntityTable
 from mwzeval.pydial.dialogue.ontology import ontology_from_json
-from mwzeval.pydial.domain import Domain
 
 ONTOLOGY = {
     "type": "cafe",

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.database import Entity
-from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.dialogue.database import Domain, Entity
 from tests.dialogue_management.specification_summary import (
     accepted_slots,
     is_discriminable,

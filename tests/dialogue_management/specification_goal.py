@@ -11,9 +11,9 @@ from copy import copy
 from dataclasses import dataclass
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.rng import Chance
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
-from mwzeval.pydial.domain import Domain
 
 NAME, TYPE = "name", "type"
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mwzeval.pydial.dialogue.acts import DONTCARE
-from mwzeval.pydial.dialogue.database import Entity
-from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.dialogue.database import Domain, Entity
 from tests.dialogue_management.specification_tracker import METHODS, SpecifiedTracker
 
 ENOUGH = 4

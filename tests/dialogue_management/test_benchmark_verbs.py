@@ -14,9 +14,8 @@ from mwzeval.benchmark import Benchmark, benchmark_named
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.benchmark import BENCHMARK, evaluate, validate
-from mwzeval.pydial.board import published_document
-from mwzeval.pydial.episode_explanation import REASON_CODES
-from mwzeval.pydial.published_results import published_results
+from mwzeval.pydial.board import published_document, published_results
+from mwzeval.pydial.runs.episodes import REASON_CODES
 from mwzeval.pydial.runs.results import read_results
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Chosen

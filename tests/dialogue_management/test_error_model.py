@@ -10,9 +10,14 @@ from statistics import fmean, stdev
 
 import pytest
 
-from mwzeval.pydial.confusion import USER_ACTS, Confusion, neighbours
 from mwzeval.pydial.dialogue.acts import Act, parse_act
-from mwzeval.pydial.dialogue.error_model import ErrorModel, Hypotheses
+from mwzeval.pydial.dialogue.error_model import (
+    USER_ACTS,
+    Confusion,
+    ErrorModel,
+    Hypotheses,
+    neighbours,
+)
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.tasks import task_named
 from tests.dialogue_management.real_domains import domain, statistics, task_name

@@ -9,10 +9,10 @@ import pytest
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.rng import Draws
-from mwzeval.pydial.masks import Mask
+from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import State
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
-from mwzeval.pydial.policies.random import RandomPolicy
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import Job, do, stage_of
 from mwzeval.pydial.runs.training import Stage

@@ -21,11 +21,10 @@ from mwzeval.pydial import command as pydial
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.person import hear, menu
 from mwzeval.pydial.runs.play import Played, play_with_person
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.systems import seated
-from mwzeval.pydial.runs.typed_acts import help_text, typed_act, values_text
+from mwzeval.pydial.runs.typed_acts import hear, help_text, menu, typed_act, values_text
 from mwzeval.pydial.tasks import TASKS
 from tests.places import ROOT
 

@@ -11,10 +11,8 @@ from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.acts import Act, parse_act
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.tracker import Tracker
-from mwzeval.pydial.environments.actions import SummaryActions, action_names
-from mwzeval.pydial.masks import Masks
-from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
-from mwzeval.pydial.policies.random import RandomPolicy
+from mwzeval.pydial.environments.actions import Masks, SummaryActions, action_names
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.tasks import TASKS, Task
 from tests.dialogue_management.small_domain import CAFES
 

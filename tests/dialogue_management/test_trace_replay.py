@@ -13,9 +13,8 @@ from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.ontology import METHODS
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.tracker import Tracker
-from mwzeval.pydial.environments.actions import action_names
+from mwzeval.pydial.environments.actions import Masks, action_names
 from mwzeval.pydial.environments.summary import Summarizer
-from mwzeval.pydial.masks import Masks
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.tasks import TASKS
 from tests.dialogue_management.real_domains import domain, task_name, traces

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.pydial.agenda import TYPE, Agenda
-from mwzeval.pydial.checks import accepts
-from mwzeval.pydial.confusion import USER_ACTS
 from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, Item, parse_act
-from mwzeval.pydial.dialogue.error_model import ErrorModel
-from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.error_model import USER_ACTS, ErrorModel
+from mwzeval.pydial.dialogue.goals import TYPE, Agenda, Goal
+from mwzeval.pydial.dialogue.offers import accepts
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserParameters

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
-from mwzeval.pydial.agenda import Agenda
 from mwzeval.pydial.dialogue.acts import Act, Item
-from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.rng import Chance
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
-from mwzeval.pydial.domain import Domain
 from tests.dialogue_management.outcomes import outcomes
 from tests.dialogue_management.random_acts import DOMAINS, RandomActs, domain_named
 from tests.dialogue_management.specification_goal import SpecifiedUser

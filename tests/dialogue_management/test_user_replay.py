@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.pydial.agenda import Agenda
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
-from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from tests.dialogue_management.outcomes import Script, outcomes
 from tests.dialogue_management.real_domains import domain, parameters, traces

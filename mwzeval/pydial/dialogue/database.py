@@ -1,8 +1,12 @@
-"""The entities of a domain, found by bit sets: bit i stands for the i-th row of the table."""
+"""The entities of a domain, found by bit sets: bit i stands for the i-th row of the table.
+
+A domain to talk about: its ontology and its entities.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from mwzeval.pydial.dialogue.acts import DONTCARE
@@ -82,3 +86,16 @@ class EntityTable:
 def effective(pairs: Iterable[tuple[str, str]]) -> Pairs:
     """Return the pairs that constrain something."""
     return tuple((slot, value) for slot, value in pairs if value != DONTCARE)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What all dialogues of a domain share; nothing in it changes."""
+
+    ontology: Ontology
+    table: EntityTable
+
+    @property
+    def name(self) -> str:
+        """The name of the domain, as in its files ("CamRestaurants")."""
+        return self.ontology.domain

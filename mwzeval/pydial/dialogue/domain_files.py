@@ -1,19 +1,156 @@
-"""Domains from files: the published ones, the embedded ones, or a user's own."""
+"""Domains from files: the published ones, the embedded ones, or a user's own.
+
+Entities from a file, SQLite or JSON, checked against the ontology they belong to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files.json_files import read_json
+from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.files.reading import check_size
 from mwzeval.files.resources import DataRoot, embedded, locate
-from mwzeval.pydial.dialogue.database import EntityTable
-from mwzeval.pydial.dialogue.ontology import ontology_from_json
-from mwzeval.pydial.domain import Domain
-from mwzeval.pydial.entity_files import checked_rows, read_rows
+from mwzeval.pydial.dialogue.database import UNAVAILABLE, Domain, EntityTable
+from mwzeval.pydial.dialogue.ontology import (
+    NAME,
+    RESERVED,
+    Ontology,
+    has_controls,
+    ontology_from_json,
+)
 from mwzeval.pydial.tasks import DEMO, DOMAIN_FILES
+
+SQLITE = (".db", ".sqlite", ".sqlite3")
+KIND = "entities"
+
+
+def read_rows(file: Path, domain: str) -> list[Any]:
+    """Return the rows of a file in its order, unchecked.
+
+    An SQLite file has a table named as the domain, or only one; its rows come in rowid order. Any
+    other file is a JSON list of objects. Raises `InputError`.
+    """
+    rows = _sqlite_rows(file, domain) if file.suffix in SQLITE else read_json(file)
+    if not isinstance(rows, list):
+        raise InputError([Problem(KIND, "expected a list of entities", file=str(file))])
+    return rows
+
+
+def _sqlite_rows(file: Path, domain: str) -> list[Any]:
+    def wrong(message: str) -> InputError:
+        return InputError([Problem(KIND, message, file=str(file))])
+
+    check_size(file)
+    try:
+        with closing(
+            sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=ro", uri=True)
+        ) as connection:
+            named = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = [str(name) for (name,) in connection.execute(named)]
+            table = domain if domain in tables or len(tables) != 1 else tables[0]
+            if table not in tables:
+                known = ", ".join(tables) or "none"
+                hint = did_you_mean(domain, tables)
+                raise wrong(f'there is no table "{domain}"{hint} (tables: {known})')
+            quoted = table.replace('"', '""')
+            cursor = connection.execute(f'SELECT * FROM "{quoted}" ORDER BY rowid')
+            columns = [column[0] for column in cursor.description]
+            return [dict(zip(columns, row, strict=True)) for row in cursor]
+    except (sqlite3.Error, UnicodeError) as error:  # names of tables and columns are decoded, too
+        raise wrong(f"cannot be read as SQLite: {shorten(str(error), 200)}") from None
+
+
+def checked_rows(
+    rows: Sequence[Any], requestable: Sequence[str], ontology: Ontology | None, file: str
+) -> tuple[list[Mapping[str, str]], list[Problem]]:
+    """Return the rows that are entities, and every problem with them.
+
+    Errors: no rows at all, rows that are not objects of texts, missing slots, empty values where
+    the ontology lists values (elsewhere they mean that a fact is unknown), names that mean
+    something else. Warnings: names given more than once, values that the ontology does not list.
+    Without an ontology, for it was wrong, only the requestable slots are looked at. Where the
+    ontology lists values the rows have them in lower case, as it has.
+    """
+    valued = ontology.informable if ontology is not None else ()
+    problems: list[Problem] = []
+    good: list[Mapping[str, str]] = []
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            message = f"row {number}: expected an object of slots, got {shorten(repr(row))}"
+            problems.append(Problem(KIND, message, file=file))
+            continue
+        found = list(_row_problems(number, row, requestable, valued, file))
+        problems += found
+        if not found:
+            good.append(_as_said(row, valued))
+    if not rows:
+        problems.append(Problem(KIND, "there are no entities", file=file))
+    repeated = [n for n, count in Counter(row[NAME].lower() for row in good).items() if count > 1]
+    if repeated:
+        shown = ", ".join(f'"{shorten(name)}"' for name in sorted(repeated)[:5])
+        more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
+        message = f"names given more than once (looked up, the first row counts): {shown}{more}"
+        problems.append(Problem(KIND, message, "warning", file=file, count=len(repeated)))
+    if ontology is not None:
+        problems += _unlisted(good, ontology, file)
+    return good, problems
+
+
+def _row_problems(
+    number: int,
+    row: Mapping[str, Any],
+    requestable: Sequence[str],
+    valued: Container[str],
+    file: str,
+) -> Iterator[Problem]:
+    def wrong(message: str, slot: str | None = None) -> Problem:
+        return Problem(KIND, f"row {number}: {message}", file=file, key=slot)
+
+    if isinstance(row, RepeatedKeys):
+        yield wrong("a slot is given more than once")
+    for slot in dict.fromkeys((NAME, *requestable)):
+        if slot not in row:
+            yield wrong(f"the slot is missing{did_you_mean(slot, map(str, row))}", slot)
+    for slot, value in row.items():
+        if not isinstance(value, str):
+            yield wrong(f"expected a text, got {shorten(repr(value))}", str(slot))
+        elif not value.strip() and (slot == NAME or slot in valued):
+            yield wrong('the value is empty; write "not available" where it is unknown', slot)
+        elif has_controls(value):
+            yield wrong(f'"{shorten(value)}" has control characters or half a character', slot)
+        elif slot == NAME and value.lower() in RESERVED:
+            yield wrong(f'"{value}" has a meaning of its own and cannot be a name', slot)
+
+
+def _as_said(row: Mapping[str, str], valued: Container[str]) -> Mapping[str, str]:
+    """Return a row with values that users compare with their own, which are in lower case."""
+    said = {slot: value.lower() if slot in valued else value for slot, value in row.items()}
+    return row if said == row else said
+
+
+def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) -> list[Problem]:
+    """Return warnings for values that nobody can ask for, since the ontology lacks them."""
+    problems = []
+    for slot, values in ontology.informable.items():
+        if slot not in ontology.requestable:
+            continue
+        listed = {value.lower() for value in values} | UNAVAILABLE
+        unlisted = Counter(r[slot] for r in rows if r[slot].lower() not in listed)
+        if unlisted:
+            shown = ", ".join(f'"{shorten(value)}"' for value in sorted(unlisted)[:5])
+            message = f"values that the ontology does not list: {shown}"
+            count = unlisted.total()
+            problems.append(Problem(KIND, message, "warning", file=file, key=slot, count=count))
+    return problems
+
 
 FOLDER = "pydial"
 DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")

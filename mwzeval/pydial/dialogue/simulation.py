@@ -11,11 +11,11 @@ from typing import NamedTuple
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.acts import BYE, HELLO, NULL, Act
 from mwzeval.pydial.dialogue.belief import SPOKEN_BYE, Belief
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.error_model import ErrorModel
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.tracker import Hypotheses, Tracker
 from mwzeval.pydial.dialogue.user import User, UserSimulator
-from mwzeval.pydial.domain import Domain
 from mwzeval.pydial.tasks import Task
 
 HEARD_BYE = 0.8

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mwzeval.pydial.agenda import TYPE, first_agenda
-from mwzeval.pydial.checks import UNCHECKED, agrees
 from mwzeval.pydial.dialogue.acts import (
     AFFIRM,
     DONTCARE,
@@ -19,19 +17,18 @@ from mwzeval.pydial.dialogue.acts import (
     Act,
     Item,
 )
-from mwzeval.pydial.dialogue.goals import Goal, GoalGenerator
-from mwzeval.pydial.dialogue.offers import hear_inform
+from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.goals import TYPE, Goal, GoalGenerator, first_agenda
+from mwzeval.pydial.dialogue.offers import UNCHECKED, agrees, hear_inform, reply
 from mwzeval.pydial.dialogue.ontology import NAME
 from mwzeval.pydial.dialogue.rng import Chance
 from mwzeval.pydial.dialogue.user_parameters import (
     LEGACY_PATIENCE,
     PATIENCE,
     UserParameters,
+    UserState,
     user_model,
 )
-from mwzeval.pydial.domain import Domain
-from mwzeval.pydial.replies import reply
-from mwzeval.pydial.user_state import UserState
 
 LEAVES_WHEN_DONE = 0.85
 NOTHING_SAID = frozenset({"null", "badact"})

@@ -1,14 +1,20 @@
 """How a simulated user behaves: 26 probabilities, drawn from ranges anew for every dialogue.
 
 Source: Casanueva et al. (2017), section 4, and the benchmark's configuration files.
+
+What a simulated user knows and means at one moment of a dialogue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.pydial.dialogue.acts import NULL, Act
+from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.rng import Chance
 
 Range = tuple[float, float]
@@ -135,3 +141,25 @@ def user_model(name: str) -> UserModel:
         hint = did_you_mean(name, USER_MODELS)
         raise UsageError(f'unknown user model "{shorten(name)}"{hint} ({", ".join(USER_MODELS)})')
     return UserModel(USER_MODELS[name])
+
+
+@dataclass(slots=True)
+class UserState:
+    """All that changes while a user talks, and what its rules need beside it.
+
+    `patience` counts down from `max_patience`. `last_said` is the user's last act that can be said
+    again; `last_heard` the system's. `first_offer_pending` holds until the first offer has been
+    judged.
+    """
+
+    domain: Domain
+    parameters: UserParameters
+    chance: Chance
+    legacy: bool
+    goal: Goal
+    agenda: Agenda
+    patience: int
+    max_patience: int
+    last_said: Act = NULL
+    last_heard: Act = NULL
+    first_offer_pending: bool = True

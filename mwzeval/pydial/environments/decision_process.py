@@ -1,24 +1,62 @@
 """A task as a decision process: vectors in, actions out, with masks. It needs no Gymnasium.
 
 Source: Casanueva et al. (2017), sections 3 and 4.
+
+The current exchange of a dialogue for people: acts, what was heard, and what is believed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mwzeval.errors import UsageError, shorten
+from mwzeval.errors import UsageError, printable, shorten
 from mwzeval.pydial.dialogue.acts import Act, parse_act
+from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.ontology import METHODS
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
-from mwzeval.pydial.domain import Domain
-from mwzeval.pydial.environments.actions import SummaryActions
+from mwzeval.pydial.environments.actions import Mask, Masks, SummaryActions
 from mwzeval.pydial.environments.summary import Summary
 from mwzeval.pydial.environments.vectors import KernelVector, NeuralVector, Vector
-from mwzeval.pydial.masks import Mask, Masks
 from mwzeval.pydial.tasks import Task
+
+VISIBLE = 0.005
+"""Less probable than this is not shown."""
+
+
+def exchange_text(simulation: Simulation) -> str:
+    """Return a few lines about the current exchange, "" before the first dialogue."""
+    if simulation.user is None:
+        return ""
+    return "\n".join(map(printable, _lines(simulation))) + "\n"
+
+
+def _lines(simulation: Simulation) -> Iterator[str]:
+    belief = simulation.belief
+    yield f"exchange {simulation.exchange}{' (the last)' if simulation.ended else ''}"
+    yield f"  system   {simulation.system_act}"
+    if simulation.ended:
+        return
+    yield f"  user     {simulation.said}"
+    for act, score in simulation.heard:
+        yield f"  heard    {score:.2f} {act}"
+    for slot, believed in belief.slots.items():
+        shown = _ranked(believed.values)
+        if shown:
+            yield f"  {slot:8} {shown}"
+    yield f"  method   {_ranked(dict(zip(METHODS, belief.methods, strict=True)))}"
+    for title, of in (("act", belief.discourse_acts), ("asked", belief.requested)):
+        if shown := _ranked(of):
+            yield f"  {title:8} {shown}"
+
+
+def _ranked(of: Mapping[str, float]) -> str:
+    ranked = sorted(of.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{value} {p:.2f}" for value, p in ranked if p >= VISIBLE)
+
 
 Level = Literal["summary", "act"]
 LEVELS: tuple[Level, ...] = ("summary", "act")

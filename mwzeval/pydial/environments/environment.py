@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import DependencyError, UsageError, shorten
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import draws_from
-from mwzeval.pydial.domain import Domain
-from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level
+from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, exchange_text
 from mwzeval.pydial.environments.vectors import Vector
-from mwzeval.pydial.rendering import exchange_text
 from mwzeval.pydial.tasks import Task, task_named
 
 if TYPE_CHECKING:

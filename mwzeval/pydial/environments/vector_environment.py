@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError, shorten
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.rng import draws_from
-from mwzeval.pydial.domain import Domain
-from mwzeval.pydial.environments.decision_process import DecisionProcess, Info
+from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, exchange_text
 from mwzeval.pydial.environments.environment import (
     RENDER_MODES,
     check_render_mode,
@@ -22,7 +22,6 @@ from mwzeval.pydial.environments.environment import (
     spaces_of,
 )
 from mwzeval.pydial.environments.vectors import Vector
-from mwzeval.pydial.rendering import exchange_text
 from mwzeval.pydial.tasks import Task
 
 if TYPE_CHECKING:

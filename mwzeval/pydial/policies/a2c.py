@@ -20,9 +20,10 @@ from mwzeval.pydial.policies.learner import (
     Exchange,
     Exploration,
 )
-from mwzeval.pydial.policies.networks import (
+from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,
     SMALL,
+    NeuralPolicy,
     dialogue_layouts,
     discounted,
     layers,
@@ -36,7 +37,6 @@ from mwzeval.pydial.policies.networks import (
     unpack_optimizer,
     unpacked_dialogues,
 )
-from mwzeval.pydial.policies.neural import NeuralPolicy
 
 
 @dataclass(frozen=True, slots=True)

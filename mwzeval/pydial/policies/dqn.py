@@ -18,8 +18,9 @@ from mwzeval.pydial.policies.learner import (
     Exchange,
     Exploration,
 )
-from mwzeval.pydial.policies.networks import (
+from mwzeval.pydial.policies.neural import (
     SMALL,
+    NeuralPolicy,
     allowed_logits,
     layers,
     optimizer_layouts,
@@ -29,7 +30,6 @@ from mwzeval.pydial.policies.networks import (
     unpack,
     unpack_optimizer,
 )
-from mwzeval.pydial.policies.neural import NeuralPolicy
 
 
 @dataclass(frozen=True, slots=True)

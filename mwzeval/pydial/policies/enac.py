@@ -26,9 +26,10 @@ from mwzeval.pydial.policies.learner import (
     Exploration,
     best_allowed,
 )
-from mwzeval.pydial.policies.networks import (
+from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,
     SMALL,
+    NeuralPolicy,
     dialogue_layouts,
     discounted,
     layers,
@@ -42,7 +43,6 @@ from mwzeval.pydial.policies.networks import (
     unpack_optimizer,
     unpacked_dialogues,
 )
-from mwzeval.pydial.policies.neural import NeuralPolicy
 
 
 @dataclass(frozen=True, slots=True)

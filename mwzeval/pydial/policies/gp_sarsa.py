@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from mwzeval.pydial.dialogue.rng import Draws
-from mwzeval.pydial.masks import Mask
+from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
 from mwzeval.pydial.policies.layouts import Layout, check
 from mwzeval.pydial.policies.learner import Memory, State, View

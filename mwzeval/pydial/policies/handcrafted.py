@@ -1,19 +1,35 @@
 """The policy that the benchmark's authors wrote by hand; it looks at no mask and learns nothing.
 
 Source: Casanueva et al. (2017), column "Handcrafted"; rules as in the published program.
+
+The policy that knows nothing: any allowed action, each as likely as the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, NULL, REQMORE, Act, Item
 from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.ontology import NAME
 from mwzeval.pydial.dialogue.rng import Draws
-from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.environments.actions import Mask, SystemActs
 from mwzeval.pydial.environments.summary import Summary, asked_slots, is_said, method_of
-from mwzeval.pydial.system_acts import SystemActs
+
+
+class RandomPolicy:
+    """Chooses allowed summary actions at random."""
+
+    name = "random"
+
+    def act(self, state: Any, mask: Mask, draws: Draws, training: bool = False) -> int:
+        """Return the number of an allowed action; `state` and `training` are not looked at."""
+        allowed: list[int] = np.flatnonzero(mask).tolist()
+        return draws.choose(allowed)
 
 
 @dataclass(frozen=True, slots=True)

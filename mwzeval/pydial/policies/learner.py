@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Draws
-from mwzeval.pydial.masks import Mask
+from mwzeval.pydial.environments.actions import Mask
 
 State = NDArray[Any]
 """A belief as a vector, shape (size,): see `mwzeval.pydial.environments.vectors`."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Draws
-from mwzeval.pydial.masks import Mask
+from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.layouts import Layout
 from mwzeval.pydial.policies.learner import (
     Arrays,
@@ -22,7 +22,8 @@ from mwzeval.pydial.policies.learner import (
     Exploration,
     State,
 )
-from mwzeval.pydial.policies.networks import (
+from mwzeval.pydial.policies.neural import (
+    NeuralPolicy,
     allowed_logits,
     dialogue_layouts,
     discounted,
@@ -37,7 +38,6 @@ from mwzeval.pydial.policies.networks import (
     unpack_optimizer,
     unpacked_dialogues,
 )
-from mwzeval.pydial.policies.neural import NeuralPolicy
 
 
 @dataclass(frozen=True, slots=True)

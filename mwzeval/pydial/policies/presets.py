@@ -9,8 +9,8 @@ from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
-from mwzeval.pydial.policies.random import RandomPolicy
 
 HANDCRAFTED, RANDOM = "handcrafted", RandomPolicy.name
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mwzeval.errors import UsageError
+from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.published_results import published_results
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import (

@@ -21,11 +21,10 @@ from mwzeval.errors import InputError, Problem
 from mwzeval.files.json_files import write_atomically
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.dqn import DQN
-from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.layouts import Layout, check
 from mwzeval.pydial.policies.learner import Learner, Memory
 from mwzeval.pydial.policies.presets import RANDOM, Preset, preset_named
-from mwzeval.pydial.policies.random import RandomPolicy
 from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,
     Origin,

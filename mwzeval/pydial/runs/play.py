@@ -10,11 +10,10 @@ from mwzeval.errors import UsageError, printable
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.ontology import NAME
-from mwzeval.pydial.person import People, menu
-from mwzeval.pydial.rendering import exchange_text
+from mwzeval.pydial.environments.decision_process import exchange_text
 from mwzeval.pydial.runs.episodes import Episode, draws_of
 from mwzeval.pydial.runs.systems import SeatedSystem
-from mwzeval.pydial.runs.typed_acts import help_text, typed_act, values_text
+from mwzeval.pydial.runs.typed_acts import People, help_text, menu, typed_act, values_text
 
 PROMPT = "you> "
 LONGEST_NUMBER = 10

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
-from mwzeval.pydial.domain import Domain
-from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import Chooser
 from mwzeval.pydial.policies.presets import HANDCRAFTED, preset_named
-from mwzeval.pydial.policies.random import RandomPolicy
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episodes import ActPolicy
 from mwzeval.pydial.runs.training import Stage

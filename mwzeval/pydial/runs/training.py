@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.rng import Draws, draws_from
-from mwzeval.pydial.domain import Domain
+from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.environments.decision_process import DecisionProcess
-from mwzeval.pydial.masks import Mask
 from mwzeval.pydial.policies.learner import Chooser, Learner, State, View
 from mwzeval.pydial.runs.episodes import ActPolicy, Episode
 from mwzeval.pydial.tasks import Task

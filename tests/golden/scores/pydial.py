@@ -15,8 +15,7 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.environments.decision_process import DecisionProcess
-from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
-from mwzeval.pydial.policies.random import RandomPolicy
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Chosen
