@@ -13,13 +13,13 @@ from pathlib import Path
 from benchmarks import browsing
 from benchmarks.measure import REPETITIONS, Row, run_process, seconds
 from mwzeval import Evaluator
+from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.benchmark import BENCHMARK
 from mwzeval.multiwoz.explanation import explain
 from mwzeval.multiwoz.scored_files import ScoredPredictions
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system
-from mwzeval.scores.measure import Resampling
 
 SYSTEM = "augpt"
 

@@ -18,9 +18,9 @@ from mwzeval.scores.explanation import Explanation, Words
 
 if TYPE_CHECKING:
     from mwzeval.files.resources import DataRoot
+    from mwzeval.metrics.measure import Resampling, Scored
     from mwzeval.report.boards import Entry
     from mwzeval.report.sheet import Document
-    from mwzeval.scores.measure import Resampling, Scored
     from mwzeval.scores.score import Report
 
 REGISTRY = (

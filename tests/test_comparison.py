@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.errors import UsageError
+from mwzeval.metrics.measure import Resampling, Scored
+from mwzeval.metrics.type_counts import Type, TypeCounts, randomization_tests
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import comparison_document, shown_p
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.report.json import to_json
-from mwzeval.scores.measure import Resampling, Scored
 from mwzeval.scores.score import WHOLE
-from mwzeval.scores.type_counts import Type, TypeCounts, randomization_tests
 from mwzeval.statistics import (
     WinsTiesLosses,
     holm,
@@ -336,7 +336,7 @@ def test_swapping_type_counts_equals_counting_the_swapped_words(
 ) -> None:
     random = np.random.default_rng(seed)
     # Blocks of a few samples only.
-    monkeypatch.setattr("mwzeval.scores.type_counts.DENSE_CELLS", 500)
+    monkeypatch.setattr("mwzeval.metrics.type_counts.DENSE_CELLS", 500)
     mine, theirs = words_of(random, 12, 60), words_of(random, 12, 70)
     results = randomization_tests(
         TypeCounts.of(mine.items()),

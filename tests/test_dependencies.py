@@ -70,7 +70,8 @@ def test_words_are_cut_without_setuptools_and_with_one_that_breaks(error: str) -
 def test_chinese_words_are_not_those_of_a_file_that_others_left(tmp_path: Path) -> None:
     # jieba itself believes any file of this name in the folder for temporary files.
     (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我想去": 10**9}, 10**9)))
-    program = "from mwzeval.crosswoz.corpus.dialogues import words_of; assert len(words_of('我想去')) == 3"
+    module = "mwzeval.crosswoz.corpus.dialogues"
+    program = f"from {module} import words_of; assert len(words_of('我想去')) == 3"
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment)
     assert done.returncode == 0

@@ -14,8 +14,8 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.comparison.gates import Gate, failures, parse_gates, resolve_gates, worse_than
 from mwzeval.errors import UsageError
+from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.scores.measure import Resampling
 from mwzeval.statistics import holm, mcnemar, randomization_test, swapped_sums
 from tests.places import ROOT, read_json, sample_predictions
 

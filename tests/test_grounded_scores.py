@@ -15,6 +15,7 @@ import pytest
 
 from mwzeval.comparison import compare
 from mwzeval.comparison.gates import worse_than
+from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.explanation import explain_all
@@ -22,7 +23,6 @@ from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.measure import Resampling, named
 from mwzeval.scores.score import WHOLE
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 

@@ -90,7 +90,7 @@ CHEAP_TESTS = (
     "test_derived.py",
     "crosswoz/test_rule_tracker.py",
     "dstc7/test_worked_examples.py",
-    "dialogue_management/test_user.py",
+    "pydial/test_user.py",
 )
 
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem
 from mwzeval.files.json_files import parse_json, read_text
 from mwzeval.files.streams import first_line, lines
+from mwzeval.metrics.measure import no_garbage_collection
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.incremental import IncrementalEvaluator
 from mwzeval.multiwoz.predictions.census import Census
@@ -26,7 +27,6 @@ from mwzeval.multiwoz.predictions.reading import (
     predictions_of_lines,
 )
 from mwzeval.multiwoz.scoring import Sources
-from mwzeval.scores.measure import no_garbage_collection
 from mwzeval.scores.score import Report
 
 BATCH = 256

@@ -66,9 +66,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score all systems, compare, and print or write the result."""
     from mwzeval.comparison import compare
     from mwzeval.files.json_files import write_atomically
+    from mwzeval.metrics.measure import Resampling
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render
-    from mwzeval.scores.measure import Resampling
 
     files = files_of(arguments, at_least=2)
     resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)

@@ -23,7 +23,7 @@ from mwzeval.commands.systems import names_of, page, refuse, score_all
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
     from mwzeval.comparison.gates import Gate
-    from mwzeval.scores.measure import Resampling
+    from mwzeval.metrics.measure import Resampling
 
 PAGE = "html"
 OF_ONE_FILE = ("ceiling", "per_unit", "fail_below", "ci")
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, print and write; return the exit code."""
     from mwzeval.comparison.gates import parse_gates
-    from mwzeval.scores.measure import Resampling
+    from mwzeval.metrics.measure import Resampling
 
     files = _files(arguments, benchmark)
     gates = parse_gates(arguments.fail_under, arguments.fail_over)

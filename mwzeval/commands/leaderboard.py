@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 def _entry(arguments: argparse.Namespace, benchmark: Benchmark) -> Entry | None:
     from mwzeval.files.json_files import read_json
+    from mwzeval.metrics.measure import Resampling
     from mwzeval.report.boards import Entry
-    from mwzeval.scores.measure import Resampling
 
     file: str | None = arguments.input or arguments.report
     if file is None:

@@ -79,9 +79,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 
 def _draw(arguments: argparse.Namespace, benchmark: Benchmark, format_name: str) -> bytes:
+    from mwzeval.metrics.measure import Resampling
     from mwzeval.report.page.model import page_system
     from mwzeval.report.plots import plot_parts, plot_reasons, plot_scores
-    from mwzeval.scores.measure import Resampling
 
     files = files_of(arguments)
     systems = score_all(benchmark.scorer(arguments), files, progress=True)

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, explain and write the page."""
     from mwzeval.files.json_files import write_atomically
-    from mwzeval.scores.measure import Resampling
+    from mwzeval.metrics.measure import Resampling
 
     files = files_of(arguments)
     systems = score_all(benchmark.scorer(arguments), files, progress=True)

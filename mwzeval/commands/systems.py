@@ -17,8 +17,8 @@ from mwzeval.files.reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
+    from mwzeval.metrics.measure import Scored
     from mwzeval.scores.explanation import Words
-    from mwzeval.scores.measure import Scored
     from mwzeval.scores.score import Report
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from mwzeval.comparison import ComparedMeasure, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.scores.measure import Resampling, Scored
+from mwzeval.metrics.measure import Resampling, Scored
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import holm
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
-from mwzeval.scores.measure import Measure, Resampling, TypeMeasure
+from mwzeval.metrics.measure import Measure, Resampling, TypeMeasure
+from mwzeval.metrics.type_counts import TypeCounts, randomization_tests
 from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
-from mwzeval.scores.type_counts import TypeCounts, randomization_tests
 from mwzeval.statistics import (
     Jackknife,
     ResampledSums,

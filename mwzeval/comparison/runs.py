@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.scores.measure import Measure, Scored, TypeMeasure, observed
+from mwzeval.metrics.measure import Measure, Scored, TypeMeasure, observed
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import AcrossRuns, VarianceComponents, across_runs, variance_components

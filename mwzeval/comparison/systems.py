@@ -10,12 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from mwzeval.comparison.model import (
-    ComparedMeasure,
-    ComparedSystem,
-    Comparison,
-    Difference,
-    Place,
+from mwzeval.comparison.alignment import (
     aligned_rows,
     check_signatures,
     common_signature,
@@ -26,6 +21,7 @@ from mwzeval.comparison.model import (
     lacking_measures,
     measures_of,
 )
+from mwzeval.comparison.model import ComparedMeasure, ComparedSystem, Comparison, Difference, Place
 from mwzeval.comparison.pairs import (
     AnyMeasure,
     Key,
@@ -38,7 +34,7 @@ from mwzeval.comparison.pairs import (
     key_of,
 )
 from mwzeval.errors import UsageError
-from mwzeval.scores.measure import Measure, Resampling, Scored, TypeMeasure, observed
+from mwzeval.metrics.measure import Measure, Resampling, Scored, TypeMeasure, observed
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import evaluate

@@ -19,10 +19,10 @@ from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.reading import is_simulation, revision_of
 from mwzeval.errors import Problem, UsageError
+from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Words
-from mwzeval.scores.measure import Resampling
 from mwzeval.scores.score import Report
 
 WORDS = Words("dialogue", "dialogues", "domain")

@@ -30,10 +30,10 @@ from mwzeval.dstc7.scoring.evaluation import Evaluated, evaluate, validate
 from mwzeval.dstc7.scoring.explanation import KINDS, explain, explain_all
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.resources import DATA_VARIABLE
+from mwzeval.metrics.measure import Resampling, Scored
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Explanation, Words
-from mwzeval.scores.measure import Resampling, Scored
 from mwzeval.scores.score import Report
 
 WORDS = Words("example", "examples", "part", goal="right answer")

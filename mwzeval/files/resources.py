@@ -90,7 +90,7 @@ def embedded(*parts: str) -> Path:
 
     `embedded("sample")` is the sample corpus, `embedded("predictions")` the example predictions.
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     installed = package / "data"
     if installed.is_dir():
         return installed.joinpath(*parts)

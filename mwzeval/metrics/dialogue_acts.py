@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.metrics.measure import Measure
 from mwzeval.metrics.ranking import f_score, ratio
-from mwzeval.scores.measure import Measure
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import Sums
 

@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.scores.measure import Measure
+from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums
 

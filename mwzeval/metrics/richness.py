@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import DependencyError
-from mwzeval.scores.type_counts import Counts, Type, TypeCounts, Types
+from mwzeval.metrics.type_counts import Counts, Type, TypeCounts, Types
 from mwzeval.version import import_without_setuptools
 
 

@@ -19,10 +19,10 @@ from mwzeval.scores.explanation import Words
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Shelf
+    from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.scored_files import PredictionsScorer
     from mwzeval.report.boards import Entry
     from mwzeval.report.sheet import Document
-    from mwzeval.scores.measure import Resampling
     from mwzeval.scores.score import Report
 
 METRICS = (

@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.metrics.goal_success import DialogueOutcome
+from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import (
@@ -57,7 +58,6 @@ from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
 from mwzeval.report.json import to_plain
-from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.score import Report
 from mwzeval.statistics import SAMPLES, SEED
 from mwzeval.version import __version__, library_version

@@ -16,6 +16,7 @@ from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.metrics.joint_goal_accuracy import Confusion
+from mwzeval.metrics.measure import no_garbage_collection
 from mwzeval.metrics.richness import Richness
 from mwzeval.multiwoz.evaluation import Evaluation, Metrics
 from mwzeval.multiwoz.evaluator import Checked, Evaluated, Evaluator
@@ -24,7 +25,6 @@ from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.report.json import to_plain
-from mwzeval.scores.measure import no_garbage_collection
 from mwzeval.scores.score import Report, Signature
 from mwzeval.scores.table import Table
 

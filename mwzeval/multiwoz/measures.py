@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
+from mwzeval.metrics.measure import Measure, Scored, TypeMeasure
 from mwzeval.metrics.richness import (
     MSTTR_WINDOW,
     conditional_entropy,
@@ -30,7 +31,6 @@ from mwzeval.multiwoz.grounding.scores import grounded_measures
 from mwzeval.multiwoz.predictions.unfilled import spelling
 from mwzeval.multiwoz.scoring import DST_THRESHOLD
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
-from mwzeval.scores.measure import Measure, Scored, TypeMeasure
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums, elementwise
 from mwzeval.version import __version__, library_version

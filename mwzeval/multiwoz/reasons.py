@@ -12,7 +12,8 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import Progress, replaces
-from mwzeval.multiwoz.explanation import (
+from mwzeval.multiwoz.inform_success import OFFERED_BY, NormalizedTurn, provided_slots
+from mwzeval.multiwoz.repairs import (
     Case,
     Changes,
     Repair,
@@ -22,7 +23,6 @@ from mwzeval.multiwoz.explanation import (
     constrain,
     say,
 )
-from mwzeval.multiwoz.inform_success import OFFERED_BY, NormalizedTurn, provided_slots
 
 
 class Kind(NamedTuple):

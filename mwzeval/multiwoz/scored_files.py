@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mwzeval.errors import Problem, UsageError
+from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, OWN_FORMAT
 from mwzeval.multiwoz.corpus.ceiling import gold_predictions
 from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, load_fold
@@ -17,7 +18,6 @@ from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
 from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.score import Report
 
 

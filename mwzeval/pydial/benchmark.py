@@ -13,22 +13,23 @@ from typing import Any
 
 from mwzeval.benchmark import ScoredFile, Shelf
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.metrics.measure import Measure, Resampling, Scored
 from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
 from mwzeval.pydial.board import published_document
 from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
+from mwzeval.pydial.runs.episode_explanation import REASON_CODES, explain
 from mwzeval.pydial.runs.episode_files import (
     ENVIRONMENTS,
     Findings,
     Record,
     read_records,
 )
-from mwzeval.pydial.runs.episodes import REASON_CODES, explain, measures, table_of
+from mwzeval.pydial.runs.episodes import measures, table_of
 from mwzeval.pydial.runs.run_folder import Chosen
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Explanation, Words
-from mwzeval.scores.measure import Measure, Resampling, Scored
 from mwzeval.scores.score import Report, Score, Signature
 from mwzeval.version import __version__, library_version
 

@@ -10,9 +10,9 @@ from mwzeval.dstc7.board import CHANCE, boards_of, published_document, read_publ
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, track_of
 from mwzeval.dstc7.scoring.evaluation import Evaluated, Options, score
 from mwzeval.errors import DataError, UsageError
+from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.formats import to_text
-from mwzeval.scores.measure import Resampling
 from tests.dstc7.cases import UBUNTU, Folder, loaded, submission_of
 from tests.places import read_json, shared
 

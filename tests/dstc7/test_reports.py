@@ -24,13 +24,13 @@ from mwzeval.dstc7.scoring.evaluation import (
 )
 from mwzeval.dstc7.scoring.explanation import explain, explain_all, worst_first
 from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.metrics.measure import Resampling
 from mwzeval.report.explanation_text import explanation_text, histogram_text
 from mwzeval.report.formats import to_text
 from mwzeval.report.json import to_json, to_plain
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
-from mwzeval.scores.measure import Resampling
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, loaded, scores, submission_of
 
 

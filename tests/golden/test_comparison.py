@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from mwzeval.comparison import Comparison, compare
+from mwzeval.metrics.measure import Scored
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.scores.measure import Scored
 from mwzeval.scores.table import Table
 from tests.places import read_json, shared
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
-from mwzeval.scores.measure import Scored
+from mwzeval.metrics.measure import Scored
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.joint_goal_accuracy import DomainTurns, JointGoalAccuracy, joint_goal_measures
-from mwzeval.scores.measure import Scored, observed
+from mwzeval.metrics.measure import Scored, observed
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 from tests.metrics import joint_goal_twin as twin
@@ -227,7 +227,7 @@ def test_errors_are_counted_by_slot_and_wrong_values_by_turn() -> None:
 
 
 def test_measures_can_be_sent_to_other_processes_and_have_intervals() -> None:
-    from mwzeval.scores.measure import Resampling
+    from mwzeval.metrics.measure import Resampling
 
     counts = counting()
     gold = {"hotel": {"area": A}}

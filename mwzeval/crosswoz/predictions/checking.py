@@ -23,7 +23,7 @@ from mwzeval.crosswoz.predictions.tracks import (
 )
 from mwzeval.crosswoz.scoring.scored_tracks import AnyScores, scores_of
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.scores.measure import no_garbage_collection
+from mwzeval.metrics.measure import no_garbage_collection
 
 
 @dataclass(frozen=True, slots=True)

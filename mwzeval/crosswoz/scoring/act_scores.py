@@ -30,7 +30,7 @@ from mwzeval.crosswoz.scoring.track_scores import (
 from mwzeval.crosswoz.systems.policy_vector import delexicalized, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
-from mwzeval.scores.measure import Measure
+from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import WHOLE
 
 USER, SYSTEM = "user", "system"

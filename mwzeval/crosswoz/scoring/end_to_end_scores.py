@@ -35,7 +35,7 @@ from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.scoring.success import NUMBERS, Judgement, is_nothing, judge
 from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.crosswoz.scoring.track_scores import TYPE_SCOPES, Sign, percentage
-from mwzeval.scores.measure import Measure
+from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import WHOLE
 
 DENIALS = re.compile("没有|没|无|不提供|不含|不包|不支持|暂未|不具备|不是")

@@ -18,8 +18,8 @@ from mwzeval.crosswoz.scoring.baselines import BESIDE
 from mwzeval.crosswoz.scoring.explanation import explain
 from mwzeval.crosswoz.scoring.scored_tracks import baseline_of, scored
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.version import __version__, library_version
 

@@ -41,7 +41,7 @@ from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
 from mwzeval.crosswoz.scoring.state_scores import StateScores
 from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.crosswoz.scoring.track_scores import Sign, TrackScores
-from mwzeval.scores.measure import Measure, Scored
+from mwzeval.metrics.measure import Measure, Scored
 from mwzeval.scores.table import Table
 
 AnyScores = TrackScores | TextScores | EndToEndScores

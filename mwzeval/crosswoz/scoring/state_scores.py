@@ -25,8 +25,8 @@ from mwzeval.crosswoz.scoring.track_scores import (
     percentage,
     turn_scopes,
 )
+from mwzeval.metrics.measure import Measure
 from mwzeval.metrics.ranking import f_score, ratio
-from mwzeval.scores.measure import Measure
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import Sums
 

@@ -21,15 +21,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.corpus.acts import (
-    INFORM,
-    RECOMMEND,
-    Acts,
-    Key,
-    lowered,
-    said_values,
-    turn_key,
-)
+from mwzeval.crosswoz.corpus.act_keys import Key, lowered, said_values, turn_key
+from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn, words_of
 from mwzeval.crosswoz.corpus.names import NOTHING
 from mwzeval.crosswoz.predictions.reading import Predicted
@@ -37,8 +30,8 @@ from mwzeval.crosswoz.predictions.tracks import NLG, RESPONSE, USER_RESPONSE
 from mwzeval.crosswoz.scoring.track_scores import TYPE_SCOPES, Sign
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill
+from mwzeval.metrics.measure import Measure
 from mwzeval.metrics.multi_reference_bleu import MultiReferenceBleu, SegmentCounts, segment_counts
-from mwzeval.scores.measure import Measure
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import Sums
 from mwzeval.version import library_version

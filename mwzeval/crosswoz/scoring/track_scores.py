@@ -13,7 +13,7 @@ from mwzeval.crosswoz.corpus.acts import SELECT
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.predictions.reading import Predicted
-from mwzeval.scores.measure import Measure
+from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import Signature
 from mwzeval.statistics import ScoreFunction, Sums
 

@@ -50,8 +50,8 @@ from mwzeval.crosswoz.scoring.success import (
 )
 from mwzeval.crosswoz.simulation.reading import Log, Simulated, read_simulation
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.metrics.measure import Measure, Resampling, Scored
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
-from mwzeval.scores.measure import Measure, Resampling, Scored
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums

@@ -21,11 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from mwzeval.crosswoz.corpus.acts import (
-    INFORM,
-    SEPARATOR,
-    Act,
-    Acts,
+from mwzeval.crosswoz.corpus.act_keys import (
     Key,
     act_key,
     as_said,
@@ -36,6 +32,7 @@ from mwzeval.crosswoz.corpus.acts import (
     turn_key,
     value_of,
 )
+from mwzeval.crosswoz.corpus.acts import INFORM, SEPARATOR, Act, Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.file_shapes import chinese_data, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING

@@ -14,8 +14,8 @@ from typing import Any
 
 from mwzeval.dstc7.reading.findings import Findings, found
 from mwzeval.dstc7.reading.json_array import items_of
-from mwzeval.dstc7.reading.targets import lines_of
 from mwzeval.dstc7.reading.tracks import candidate_id, example_id
+from mwzeval.dstc7.reading.tsv import lines_of
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import read_text
 

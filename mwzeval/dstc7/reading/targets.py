@@ -1,30 +1,16 @@
-"""Ground truth: which candidates are correct in each example.
-
-Lines of tab-separated files, which end as any system ends them.
-"""
+"""Ground truth: which candidates are correct in each example."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mwzeval.dstc7.reading.dialogues import Example
 from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.tracks import NONE, candidate_id, example_id
+from mwzeval.dstc7.reading.tsv import lines_of
 from mwzeval.errors import InputError
 from mwzeval.files.json_files import read_text
-
-
-def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number from 1, line) of the lines that are not blank.
-
-    Only LF and CRLF end a line: an utterance may hold U+2028 and other separators.
-    """
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.removesuffix("\r")
-        if line.strip():
-            yield number, line
-
 
 Targets = Mapping[str, tuple[str, ...]]
 """Canonical example id → canonical ids of its correct candidates, in the order of the file."""

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.submission import Ranked, Submission
-from mwzeval.dstc7.reading.targets import Targets, lines_of
+from mwzeval.dstc7.reading.targets import Targets
 from mwzeval.dstc7.reading.tracks import Options, candidate_id, example_id
+from mwzeval.dstc7.reading.tsv import lines_of
 from mwzeval.dstc7.scoring.rows import ranked_ids
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.json_files import read_text

@@ -14,8 +14,8 @@ from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
 from mwzeval.dstc7.scoring.measures import scored
 from mwzeval.dstc7.scoring.rows import ANSWERABLE, NOTHING, ranked_ids, rows
 from mwzeval.errors import Problem
+from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
-from mwzeval.scores.measure import Resampling, Scored, no_garbage_collection
 from mwzeval.scores.score import WHOLE, Report
 from mwzeval.version import __version__, library_version
 

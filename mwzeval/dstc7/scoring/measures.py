@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.reading.tracks import Options, Track
 from mwzeval.dstc7.scoring.rows import ANSWERABLE
+from mwzeval.metrics.measure import Measure, Scored
 from mwzeval.metrics.ranking import CUTOFFS, EXAMPLES, f_score, harmonic_mean, mean, ratio
-from mwzeval.scores.measure import Measure, Scored
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import ScoreFunction, Sums

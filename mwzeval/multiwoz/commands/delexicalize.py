@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
-    from mwzeval.multiwoz.words.delexicalization import DelexicalizedInput
+    from mwzeval.multiwoz.words.delexicalized_predictions import DelexicalizedInput
     from mwzeval.report.formats import render, warnings_text
 
     evaluator = Evaluator(

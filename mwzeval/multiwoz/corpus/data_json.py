@@ -23,7 +23,7 @@ from mwzeval.files.reading import read_zip
 from mwzeval.files.resources import DataRoot
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus.gold import Annotations, dialogue_id
-from mwzeval.multiwoz.corpus.references import Span, delexicalize
+from mwzeval.multiwoz.corpus.spans import Span, delexicalize
 
 FOLD_FILES: dict[Fold, tuple[str, ...]] = {
     "test": ("test",),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.derived import derive, fingerprint
@@ -20,33 +20,6 @@ from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus.corpora import CORPORA, GoldFold, derived_revision, load_fold
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.normalization.normalize import normalize_response
-
-
-class Span(NamedTuple):
-    """An annotated value: `start` and `end` (exclusive) are positions in the utterance."""
-
-    start: int
-    end: int
-    slot: str
-    value: str
-
-
-def delexicalize(utterance: str, spans: Iterable[Span]) -> str:
-    """Return the normalised response with every span replaced by the placeholder of its slot.
-
-    Spans that begin before the end of the last one taken are left out, and so are those whose
-    value is "dontcare", because there is no value in the text then.
-    """
-    pieces = []
-    position = 0
-    for span in sorted(spans, key=lambda span: span.start):
-        if span.start < position or span.value == "dontcare":
-            continue
-        pieces += [utterance[position : span.start], f"[{span.slot}]"]
-        position = span.end
-    pieces.append(utterance[position:])
-    return normalize_response("".join(pieces))
-
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 """What a reference set may be called: its name stands in signatures and file names."""

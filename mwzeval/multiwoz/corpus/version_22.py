@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.corpus.gold import Annotations, dialogue_id
-from mwzeval.multiwoz.corpus.references import Span, delexicalize
+from mwzeval.multiwoz.corpus.spans import Span, delexicalize
 
 
 def annotations_of(

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.metrics.grounding import MentionRates, OutcomeRates, percentages
+from mwzeval.metrics.measure import Measure
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.grounding.bookings import BOOKED_BY, BookingOutcome
 from mwzeval.multiwoz.grounding.responses import SLOTS, Grounded
-from mwzeval.scores.measure import Measure
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import Sums
 

@@ -17,6 +17,7 @@ from mwzeval.metrics.joint_goal_accuracy import (
     JointGoalAccuracy,
     joint_goal_measures,
 )
+from mwzeval.metrics.measure import Measure
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.predictions.reading import Turn
@@ -30,7 +31,6 @@ from mwzeval.multiwoz.tracking.states import (
     slots_of,
 )
 from mwzeval.report.sheet import Document, Sheet, sheet
-from mwzeval.scores.measure import Measure
 from mwzeval.scores.score import Report, Signature
 from mwzeval.version import library_version
 

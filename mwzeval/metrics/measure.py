@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mwzeval.errors import UsageError
+from mwzeval.metrics.type_counts import TypeCounts, TypeFunction
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
-from mwzeval.scores.type_counts import TypeCounts, TypeFunction
 from mwzeval.statistics import (
     CONFIDENCE,
     SAMPLES,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from tests.dialogue_management.real_domains import CODES, domain
 from tests.places import ROOT
+from tests.pydial.real_domains import CODES, domain
 
 GENERATOR = ROOT / "data" / "generate_pydial_domains"
 EMBEDDED = ROOT / "data" / "pydial" / "demo"

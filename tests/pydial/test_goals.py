@@ -16,8 +16,8 @@ from mwzeval.pydial.dialogue.goals import Goal, GoalGenerator
 from mwzeval.pydial.dialogue.ontology import ontology_from_json
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.user import UserSimulator
-from tests.dialogue_management.real_domains import CODES, domain, statistics
-from tests.dialogue_management.small_domain import CAFES
+from tests.pydial.real_domains import CODES, domain, statistics
+from tests.pydial.small_domain import CAFES
 
 DRAWN = 12_000
 STANDARD_ERRORS = 3

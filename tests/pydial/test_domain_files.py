@@ -14,9 +14,9 @@ import pytest
 
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.pydial.dialogue.domain_files import load_domain, read_domain
-from tests.dialogue_management.real_domains import CODES, domain
-from tests.dialogue_management.small_domain import COLUMNS, ONTOLOGY, ROWS
 from tests.places import read_json, shared
+from tests.pydial.real_domains import CODES, domain
+from tests.pydial.small_domain import COLUMNS, ONTOLOGY, ROWS
 
 
 def written(folder: Path, ontology: Any, rows: Any) -> tuple[Path, Path]:

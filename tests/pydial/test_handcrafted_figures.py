@@ -11,8 +11,8 @@ from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.episodes import play
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, TASKS
-from tests.dialogue_management.real_domains import domain
 from tests.places import read_json, shared
+from tests.pydial.real_domains import domain
 
 DIALOGUES = 500
 WORST = 3.0

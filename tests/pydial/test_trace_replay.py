@@ -17,7 +17,7 @@ from mwzeval.pydial.environments.actions import Masks, action_names
 from mwzeval.pydial.environments.summary import Summarizer
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.tasks import TASKS
-from tests.dialogue_management.real_domains import domain, task_name, traces
+from tests.pydial.real_domains import domain, task_name, traces
 
 EXCHANGES = 464
 DRAWS = 4000

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mwzeval.metrics.measure import Resampling, Scored, named
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.episodes import Episode, measures, play, table_of
 from mwzeval.pydial.tasks import TASKS
-from mwzeval.scores.measure import Resampling, Scored, named
 from mwzeval.scores.score import Signature
 
 SIGNATURE = Signature.of("pydial", {"task": "CR-1"})

@@ -8,8 +8,8 @@ from random import Random
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
 from mwzeval.pydial.dialogue.database import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from tests.dialogue_management.real_domains import CODES, domain
-from tests.dialogue_management.small_domain import CAFES
+from tests.pydial.real_domains import CODES, domain
+from tests.pydial.small_domain import CAFES
 
 ENTITIES = 4
 BARE = (

@@ -16,9 +16,9 @@ from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
 from mwzeval.pydial.tasks import task_named
-from tests.dialogue_management.outcomes import outcomes
-from tests.dialogue_management.small_domain import CAFES, COLUMNS, ONTOLOGY
 from tests.examples import examples
+from tests.pydial.outcomes import outcomes
+from tests.pydial.small_domain import CAFES, COLUMNS, ONTOLOGY
 
 HALF = UserParameters._make([0.5] * 24 + [0.0, 0.0])._replace(
     thank_ack_1=0.25,

@@ -20,8 +20,8 @@ from mwzeval.pydial.dialogue.error_model import (
 )
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.tasks import task_named
-from tests.dialogue_management.real_domains import domain, statistics, task_name
-from tests.dialogue_management.small_domain import CAFES
+from tests.pydial.real_domains import domain, statistics, task_name
+from tests.pydial.small_domain import CAFES
 
 NOISY = ("env3-CR", "env3-SFR", "env3-LAP", "env6-CR")
 LISTS_PER_SEED, SEEDS = 500, 8

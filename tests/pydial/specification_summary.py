@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from mwzeval.pydial.dialogue.acts import DONTCARE
 from mwzeval.pydial.dialogue.database import Domain, Entity
-from tests.dialogue_management.specification_tracker import METHODS, SpecifiedTracker
+from tests.pydial.specification_tracker import METHODS, SpecifiedTracker
 
 ENOUGH = 4
 

@@ -14,7 +14,7 @@ from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.actions import Masks, SummaryActions, action_names
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.tasks import TASKS, Task
-from tests.dialogue_management.small_domain import CAFES
+from tests.pydial.small_domain import CAFES
 
 NAMES = action_names(CAFES.ontology)
 MASKED, OPEN = TASKS["CR-1"], TASKS["CR-2"]

@@ -10,8 +10,8 @@ from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.ontology import METHODS
 from mwzeval.pydial.dialogue.tracker import Tracker
-from tests.dialogue_management.dense_tracker import DenseGoals
-from tests.dialogue_management.small_domain import CAFES
+from tests.pydial.dense_tracker import DenseGoals
+from tests.pydial.small_domain import CAFES
 
 VALUES = CAFES.ontology.values_and_dontcare
 SLOTS = [*CAFES.ontology.requestable, "type", ""]

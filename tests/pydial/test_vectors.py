@@ -11,9 +11,9 @@ from mwzeval.pydial.dialogue.ontology import METHODS
 from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.summary import Summarizer, Summary
 from mwzeval.pydial.environments.vectors import KernelVector, NeuralVector
-from tests.dialogue_management.real_domains import CODES, domain
-from tests.dialogue_management.small_domain import CAFES
 from tests.places import read_json, shared
+from tests.pydial.real_domains import CODES, domain
+from tests.pydial.small_domain import CAFES
 
 ONTOLOGY = CAFES.ontology
 

@@ -9,8 +9,8 @@ from mwzeval.pydial.dialogue.error_model import ERROR_SETS
 from mwzeval.pydial.dialogue.rng import Draws, draws_from
 from mwzeval.pydial.dialogue.user_parameters import USER_MODELS, user_model
 from mwzeval.pydial.tasks import PUBLISHED_DOMAINS, PUBLISHED_TASKS, TASKS, task_named
-from tests.dialogue_management.real_domains import PUBLISHED_PARAMETERS
 from tests.places import read_json, shared
+from tests.pydial.real_domains import PUBLISHED_PARAMETERS
 
 
 def test_the_tasks_are_the_eighteen_of_the_paper() -> None:

@@ -18,8 +18,8 @@ import pytest
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.user import User, UserSimulator
-from tests.dialogue_management.outcomes import Script, outcomes
-from tests.dialogue_management.real_domains import domain, parameters, traces
+from tests.pydial.outcomes import Script, outcomes
+from tests.pydial.real_domains import domain, parameters, traces
 
 DIALOGUES = 58
 Seen = tuple[str, tuple[str, ...], tuple[Item, ...], int, frozenset[tuple[str, str | None]]]

@@ -17,7 +17,7 @@ from mwzeval.pydial.environments.summary import (
     is_said,
     method_of,
 )
-from tests.dialogue_management.small_domain import CAFES, ROWS
+from tests.pydial.small_domain import CAFES, ROWS
 
 SLOTS = CAFES.ontology.constraint_slots
 

@@ -1,0 +1,131 @@
+"""Which units, columns and scores systems share, and whether these may be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
+from mwzeval.errors import UsageError
+from mwzeval.metrics.measure import Scored
+from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.table import Table
+
+COUNTED = ("n", "turns")
+"""Keys of a signature that say how much was scored; only common units are compared."""
+
+FREE = ("state", "domains", "bookings", "responses", "rapidfuzz")
+"""Keys that may differ between systems: one predicts states, another does without, or speaks in
+words where another has placeholders. It is shown."""
+
+
+def check_signatures(systems: Mapping[str, Scored]) -> None:
+    """Refuse systems that were scored differently. Raises `UsageError` with all that differs."""
+    baseline, *others = systems
+    signed = {name: _signatures(scored) for name, scored in systems.items()}
+    for other in others:
+        differing: dict[str, str] = {}
+        for mine, theirs in _counterparts(signed[baseline], signed[other]):
+            here, there = dict(mine.choices), dict(theirs.choices)
+            for choice in mine.differences(theirs, ignoring=(*COUNTED, *FREE)):
+                differing[choice] = f"{here.get(choice, 'none')} and {there.get(choice, 'none')}"
+        if differing:
+            what = ", ".join(f"{choice} ({values})" for choice, values in differing.items())
+            raise UsageError(
+                f'"{baseline}" and "{other}" cannot be compared: they differ in {what}'
+            )
+
+
+def _signatures(scored: Scored) -> dict[Key, Signature]:
+    return {key_of(m): m.signature for m in measures_of(scored)}
+
+
+def _counterparts(
+    mine: Mapping[Key, Signature], theirs: Mapping[Key, Signature]
+) -> Iterator[tuple[Signature, Signature]]:
+    """Yield the signatures of the same score; of the same metric where no score is the same."""
+    shared = {mine[key].metric for key in mine if key in theirs}
+    of_metric = {signature.metric: signature for signature in theirs.values()}
+    for key, signature in mine.items():
+        if key in theirs:
+            yield signature, theirs[key]
+        elif signature.metric in of_metric and signature.metric not in shared:
+            yield signature, of_metric[signature.metric]
+
+
+def common_signature(signature: Signature, n: int) -> Signature:
+    """Return a signature with the number of common units, without what may differ."""
+    kept = tuple(c for c in signature.choices if c[0] not in (*COUNTED, *FREE))
+    return Signature(signature.metric, kept).extended({"common": n})
+
+
+def free_choices(scored: Scored) -> dict[str, str]:
+    """Return what may differ between systems, of all metrics together."""
+    return {
+        choice: value
+        for signature in _signatures(scored).values()
+        for choice, value in signature.choices
+        if choice in (*FREE, "turns")
+    }
+
+
+def common_units(systems: Mapping[str, Scored], unit: str) -> tuple[str, ...]:
+    """Return the units of all systems, in the order of the first one."""
+    baseline, *others = systems
+    common = set(systems[baseline].table.units)
+    for other in others:
+        common &= set(systems[other].table.units)
+        if not common:
+            raise UsageError(f'"{other}" has no {unit} in common with the systems before it')
+    return tuple(name for name in systems[baseline].table.units if name in common)
+
+
+def aligned_rows(systems: Mapping[str, Scored], units: Sequence[str]) -> dict[str, Rows]:
+    """Return the common units and columns of each system.
+
+    Tables keep the order of the first system, where neighbours belong together; types are sorted by
+    unit, so that it does not matter.
+    """
+    tables = [scored.table for scored in systems.values()]
+    columns = tuple(c for c in tables[0].columns if all(c in table.columns for table in tables))
+    by_name = sorted(units)
+    rows = {}
+    for name, scored in systems.items():
+        chosen = scored.table.select(units)
+        values = [chosen.columns.index(column) for column in columns]
+        table = Table(chosen.units, columns, chosen.values[:, values])
+        types = scored.count_types()
+        rows[name] = Rows(table, types.select(by_name) if scored.type_measures else types)
+    return rows
+
+
+def lacking_measures(
+    systems: Mapping[str, Scored], known: Mapping[str, Sequence[Key]], shared: Sequence[Key]
+) -> dict[str, tuple[str, ...]]:
+    """Return the systems without a score that others have, by its label."""
+    lacking = {}
+    for scored in systems.values():
+        for measure in measures_of(scored):
+            key = key_of(measure)
+            if key not in shared and measure.scope == WHOLE:
+                lacking[measure.label] = tuple(n for n, keys in known.items() if key not in keys)
+    return lacking
+
+
+def keys_of(scored: Scored) -> list[Key]:
+    """Return the keys of all measures."""
+    return [key_of(m) for m in measures_of(scored)]
+
+
+def labels_of(scored: Scored, keys: Iterable[Key]) -> list[str]:
+    """Return what the measures with these keys are called."""
+    chosen = set(keys)
+    return [
+        m.label if m.scope == WHOLE else f"{m.label}, {m.scope}"
+        for m in measures_of(scored)
+        if key_of(m) in chosen
+    ]
+
+
+def measures_of(scored: Scored) -> tuple[AnyMeasure, ...]:
+    """Return the measures of both kinds."""
+    return (*scored.measures, *scored.type_measures)
