@@ -261,7 +261,7 @@ class Evaluator:
         """Return every problem of the predictions, errors first, instead of raising."""
         findings = Findings(file)
         self._check(predictions, findings)
-        return [*findings.errors, *findings.warnings]
+        return findings.problems
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
         """Return Inform and Success of one dialogue, whichever metrics were chosen.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.files.json_files import RepeatedKeys
@@ -12,47 +13,118 @@ from mwzeval.files.json_files import RepeatedKeys
 OBJECT = (dict, Mapping)
 """What a JSON object may come as; a dict is recognised faster than a mapping in general."""
 
+MOST_ERRORS = 10_000
+MOST_WARNINGS = 10_000
+"""So many are kept of an input, so that whatever is in it, its problems fit into memory."""
 
-DIFFERENT_WARNINGS = 1_000
-"""Warnings that are kept of an input in parts, so that garbage in all of them fills no memory."""
-
+MORE_ERRORS = Problem(
+    "too-many-errors", f"there are more than {MOST_ERRORS:,} errors; the others are only counted"
+)
 MORE_WARNINGS = Problem(
     "more-warnings",
-    f"there are more than {DIFFERENT_WARNINGS} different warnings; the others are only counted",
+    f"there are more than {MOST_WARNINGS:,} different warnings; the others are only counted",
     severity="warning",
 )
 
 
 @dataclass(slots=True)
 class Findings:
-    """Collects problems; warnings of one kind about one thing are counted, not repeated.
+    """Collects the problems of an input; nothing is raised before `check`.
 
+    There are three degrees. An *error* prevents scoring. A *doubt* is about something that no right
+    answer can be, or that is missing, and which could be scored all the same: an error, or with
+    `lenient` a warning. A *warning* is about something that is scored, but perhaps not as meant;
+    with `strict` it prevents scoring, too. Warnings of one kind that say the same are kept once,
+    with their count and the first place.
+
+    `file` is the input's name; `of_file` returns findings of another file in the same list.
     `positions` tells where turns stand in what the user wrote, dialogue → position of each turn;
-    without, they stand where they are counted.
+    without, they stand where they are counted. A `place` is any of `dialogue`, `turn`, `key`,
+    `example` and `position`, as in `Problem`.
     """
 
     file: str | None = None
+    lenient: bool = False
+    strict: bool = False
     positions: Mapping[str, Sequence[int]] = field(default_factory=dict)
     errors: list[Problem] = field(default_factory=list)
     _warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
-    def error(self, kind: str, message: str, **place: Any) -> None:
-        """Note something that prevents scoring; `place` is dialogue, turn, key."""
-        self.errors.append(Problem(kind, message, "error", self.file, **self._written(place)))
+    def of_file(self, file: str | None) -> Findings:
+        """Return findings that go into the same list, about another file."""
+        return replace(self, file=file)
+
+    def error(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
+        """Note something that prevents scoring."""
+        self.extend([self._problem(kind, message, "error", count, place)])
+
+    def doubt(
+        self, kind: str, message: str, *, then: str = "", count: int = 1, **place: Any
+    ) -> None:
+        """Note something that prevents scoring, or when lenient is scored as it is.
+
+        `then` says what becomes of it when it is scored.
+        """
+        if self.lenient:
+            self.warning(kind, f"{message}; {then}" if then else message, count=count, **place)
+        else:
+            self.error(kind, message, count=count, **place)
 
     def warning(self, kind: str, message: str, *, count: int = 1, **place: Any) -> None:
         """Note something that is scored, but perhaps not as meant."""
         known = self._warnings.get((kind, message))
-        self._warnings[kind, message] = (
-            replace(known, count=known.count + count)
-            if known
-            else Problem(kind, message, "warning", self.file, **self._written(place), count=count)
-        )
+        if known is None:
+            self._warn(self._problem(kind, message, "warning", count, place))
+        else:
+            self._warnings[kind, message] = replace(known, count=known.count + count)
 
-    def _written(self, place: dict[str, Any]) -> dict[str, Any]:
+    def _problem(
+        self,
+        kind: str,
+        message: str,
+        severity: Literal["error", "warning"],
+        count: int,
+        place: dict[str, Any],
+    ) -> Problem:
         if self.positions and place.get("turn") is not None:
             place["turn"] = self.positions[place["dialogue"]][place["turn"]]
-        return place
+        return Problem(kind, message, severity, self.file, count=count, **place)
+
+    def _warn(self, problem: Problem) -> None:
+        key = problem.kind, problem.message
+        if key not in self._warnings and len(self._warnings) >= MOST_WARNINGS:
+            key = MORE_WARNINGS.kind, MORE_WARNINGS.message
+            problem = replace(MORE_WARNINGS, count=problem.count)
+        known = self._warnings.get(key)
+        self._warnings[key] = (
+            problem if known is None else replace(known, count=known.count + problem.count)
+        )
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Note problems that were found elsewhere, by their severity."""
+        for problem in problems:
+            if problem.severity == "warning":
+                self._warn(problem)
+            elif len(self.errors) < MOST_ERRORS:
+                self.errors.append(problem)
+            elif len(self.errors) == MOST_ERRORS:
+                self.errors.append(replace(MORE_ERRORS, file=problem.file))
+            else:
+                last = self.errors[-1]
+                self.errors[-1] = replace(last, count=last.count + 1)
+
+    def merge(self, later: Findings) -> None:
+        """Add what was found in a later part of the input."""
+        self.extend(later.errors)
+        self.extend(later._warnings.values())
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Note the problems of an `InputError` that is raised within, and go on after it."""
+        try:
+            yield
+        except InputError as error:
+            self.extend(error.problems)
 
     @property
     def warned(self) -> int:
@@ -61,45 +133,56 @@ class Findings:
 
     @property
     def warnings(self) -> list[Problem]:
-        """The warnings so far, each once with its count and first place."""
-        return list(self._warnings.values())
+        """The warnings so far, each once with its count and first place (errors when strict)."""
+        found = self._warnings.values()
+        return (
+            [replace(warning, severity="error") for warning in found] if self.strict else [*found]
+        )
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Everything, errors first."""
+        return [*self.errors, *self.warnings]
 
     def sort_warnings(self) -> None:
         """Order the warnings by kind, so that it does not matter in which parts they were found."""
-        self._warnings = dict(sorted(self._warnings.items(), key=lambda item: item[0][0]))
-
-    def merge(self, later: Findings) -> None:
-        """Add what was found in a later part of the input; too many warnings are only counted."""
-        self.errors += later.errors
-        for found_key, problem in later._warnings.items():
-            is_kept = found_key in self._warnings or len(self._warnings) < DIFFERENT_WARNINGS
-            key = found_key if is_kept else (MORE_WARNINGS.kind, MORE_WARNINGS.message)
-            first = problem if is_kept else replace(MORE_WARNINGS, count=problem.count)
-            known = self._warnings.get(key)
-            total = first if known is None else replace(known, count=known.count + first.count)
-            self._warnings[key] = total
+        ordered = sorted(self._warnings.items(), key=lambda item: item[0][0])
+        self._warnings.clear()
+        self._warnings.update(ordered)
 
     def check(self) -> None:
-        """Raise `InputError` if anything prevents scoring."""
-        if self.errors:
-            raise InputError(self.errors)
+        """Raise `InputError` with all that prevents scoring, if anything does."""
+        if self.errors or (self.strict and self._warnings):
+            raise InputError(self.problems if self.strict else self.errors)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A turn of the input, for its findings; `key` is what of the turn they are about."""
+    """A turn of the input, for its findings; `key` is the field of it that they are about."""
 
     findings: Findings
     dialogue: str
     turn: int
+    key: str | None = None
+
+    def at(self, key: str) -> Place:
+        """Return the place of a field in this turn."""
+        return replace(self, key=key)
 
     def error(self, kind: str, message: str, key: str | None = None) -> None:
-        """Note something that prevents scoring."""
-        self.findings.error(kind, message, dialogue=self.dialogue, turn=self.turn, key=key)
+        """Note something that prevents scoring, of this field or of another (`key`)."""
+        self.findings.error(kind, message, **self._place(key))
 
-    def warning(self, kind: str, message: str, key: str | None = None) -> None:
+    def doubt(self, kind: str, message: str, *, then: str = "") -> None:
+        """Note something that prevents scoring unless findings are lenient."""
+        self.findings.doubt(kind, message, then=then, **self._place(None))
+
+    def warning(self, kind: str, message: str, key: str | None = None, *, count: int = 1) -> None:
         """Note something that is scored, but perhaps not as meant."""
-        self.findings.warning(kind, message, dialogue=self.dialogue, turn=self.turn, key=key)
+        self.findings.warning(kind, message, count=count, **self._place(key))
+
+    def _place(self, key: str | None) -> dict[str, Any]:
+        return {"dialogue": self.dialogue, "turn": self.turn, "key": key or self.key}
 
 
 def check_repeated(raw: Mapping[Any, Any], place: Place) -> None:
