@@ -107,7 +107,6 @@ def test_rules_and_ceilings(capsys: pytest.CaptureFixture[str]) -> None:
         (["--dst-rule", "trade+none=value"], "contradicts values=trade"),
         (["--dst-rule", "exact", "--ceiling"], "it is 100"),
         (["-d", "--dst-errors"], "--dst-errors needs a --dst-rule"),
-        ([], "--dst-rule"),
     ],
 )
 def test_bad_use_is_told(

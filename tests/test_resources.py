@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -226,6 +227,7 @@ def test_embedded_data_are_found_in_a_checkout_and_in_an_installed_wheel(tmp_pat
 
     package = tmp_path / "mwzeval"
     (package / "data").mkdir(parents=True)
+    shutil.copytree(checkout / "mwzeval" / "files", package / "files")
     for source in (checkout / "mwzeval").glob("*.py"):
         (package / source.name).write_bytes(source.read_bytes())
     (package / "__init__.py").write_text("")
