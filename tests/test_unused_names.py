@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tests.places import ROOT
 
-FOLDERS = ("mwzeval", "benchmarks", "data", "examples", "tests")
+FOLDERS = ("mwzeval", "benchmarks", "examples", "tests", "tools")
 PROGRAMS = [*ROOT.glob("*.py"), *(p for name in FOLDERS for p in ROOT.glob(f"{name}/**/*.py"))]
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -33,19 +30,6 @@ def fold(name: str = "test") -> Fold:
 @cache
 def database() -> Database:
     return Database(fold().tables)
-
-
-def test_the_generator_writes_what_is_committed(tmp_path: Path) -> None:
-    generator = ROOT / "data" / "generate_crosswoz_sample"
-    subprocess.run([sys.executable, generator, "--output", tmp_path], check=True, cwd=tmp_path)
-    written = {p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()}
-    committed = [
-        *(ROOT / "data" / "crosswoz" / "sample").rglob("*"),
-        *(ROOT / "predictions").glob("crosswoz-sample-*"),
-    ]
-    assert written == {path.relative_to(ROOT) for path in committed if path.is_file()}
-    for path in written:
-        assert (tmp_path / path).read_bytes() == (ROOT / path).read_bytes(), path
 
 
 def test_there_are_so_many_venues_and_dialogues() -> None:

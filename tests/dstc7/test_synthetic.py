@@ -26,7 +26,6 @@ from mwzeval.dstc7.synthetic import Recipe, Sizes, World, write_track
 from mwzeval.dstc7.synthetic.files import identities
 from mwzeval.dstc7.synthetic.world import Zipf, vocabulary
 from mwzeval.errors import UsageError
-from tests.places import ROOT
 
 SMALL = Recipe(vocabulary=3_000, topics=20, pool=1_000)
 SIZES = Sizes(train=3, dev=4, test=30)
@@ -193,18 +192,6 @@ def test_ids_never_come_twice(dataset: str) -> None:
     made = identities("ubuntu" if dataset == "ubuntu" else "advising", 0, 50_000)
     assert len(set(made)) == 50_000
     assert identities("ubuntu", 10, 5) == identities("ubuntu", 0, 15)[10:]
-
-
-def test_the_committed_fixtures_are_what_their_script_writes(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    script = ROOT / "data" / "generate_dstc7" / "write_fixtures.py"
-    subprocess.run([sys.executable, str(script), "--output", str(tmp_path)], cwd=ROOT, check=True)
-    made = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
-    assert len(made) > 30
-    for path, content in made.items():
-        assert (ROOT / path).read_bytes() == content, path
 
 
 def test_a_split_has_no_negative_size() -> None:

@@ -1,20 +1,11 @@
-"""The embedded domains have the shape of PyDial's, and come from their generator."""
+"""The embedded domains have the shape of PyDial's."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from tests.places import ROOT
 from tests.pydial.real_domains import CODES, domain
-
-GENERATOR = ROOT / "data" / "generate_pydial_domains"
-EMBEDDED = ROOT / "data" / "pydial" / "demo"
 
 
 def shape(code: str) -> dict[str, object]:
@@ -34,18 +25,3 @@ def shape(code: str) -> dict[str, object]:
 @pytest.mark.parametrize("code", CODES)
 def test_embedded_domains_have_the_shape_of_the_published(code: str) -> None:
     assert shape(f"Demo-{code}") == shape(code)
-
-
-def test_the_generator_writes_what_is_embedded(tmp_path: Path) -> None:
-    script = (
-        "import json, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from write_domains import SHAPES, files\n"
-        "json.dump({place: text for s in SHAPES for place, text in files(s).items()}, sys.stdout)"
-    )
-    command = [sys.executable, "-c", script, str(GENERATOR)]
-    made = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    found = {
-        path.relative_to(EMBEDDED).as_posix(): path.read_text("utf-8")
-        for path in EMBEDDED.rglob("*.json")
-    }
-    assert made == found

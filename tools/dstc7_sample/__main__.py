@@ -1,25 +1,19 @@
-"""Write the DSTC7 fixtures and example submissions.
+"""Write the DSTC7 sample and its submissions: `python -m tools.dstc7_sample`."""
 
-Run `python data/generate_dstc7/write_fixtures.py`.
-"""
-
-import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-from fixture_dice import FixtureDice
-from fixture_examples import Made, make, sentences
-from fixture_systems import SYSTEMS, ranked
-from fixture_talk import ADVISING, UBUNTU
 
 from mwzeval.dstc7.reading.submission import submission_text
 from mwzeval.dstc7.reading.tracks import SUBTASKS, Dataset, Track
 from mwzeval.dstc7.synthetic.files import identities
+from tools.dice import Dice
+from tools.dstc7_sample.examples import Made, make, sentences
+from tools.dstc7_sample.systems import SYSTEMS, ranked
+from tools.dstc7_sample.talk import ADVISING, UBUNTU
+from tools.files import array_text, indented_text, write
 
 SEED = 77
-ROOT = Path(__file__).resolve().parents[2]
 SIZES = {"dev": 6, "test": 10}
 FIRST = {("ubuntu", "dev"): 9_100_001, ("ubuntu", "test"): 9_200_001}
 FIRST |= {("advising", "dev"): 9_600_001, ("advising", "test"): 9_700_001}
@@ -27,24 +21,6 @@ POOL = 300
 TALKS = {"ubuntu": UBUNTU, "advising": ADVISING}
 SPEAKERS = {"ubuntu": ("participant_1", "participant_2"), "advising": ("student", "advisor")}
 TERM = {"Semester": "Fall", "Year": 2016}
-
-
-def main() -> None:
-    """Write everything below the root that is asked for."""
-    parser = argparse.ArgumentParser(description="Write the DSTC7 fixtures")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=ROOT,
-        metavar="DIR",
-        help="where data/dstc7 and predictions/dstc7 are written (default: this repository)",
-    )
-    output: Path = parser.parse_args().output
-    for path, text in sorted(files().items()):
-        target = output / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Bytes, because writing text would change the line ends on Windows.
-        target.write_bytes(text.encode("utf-8"))
 
 
 def files() -> dict[str, str]:
@@ -61,7 +37,7 @@ def _track(track: Track) -> dict[str, str]:
     written: dict[str, str] = {}
     dataset, talk = track.dataset, TALKS[track.dataset]
     folder = "data/dstc7"
-    dice = FixtureDice(f"{SEED} {track.name}")
+    dice = Dice(f"{SEED} {track.name}")
     numbering = _Numbering(dataset)
     made = {
         split: [make(talk, track.subtask, number, dice) for number in range(size)]
@@ -86,15 +62,11 @@ def _track(track: Track) -> dict[str, str]:
             targets.append(f"{example}\t{','.join(right)}\t{' / '.join(texts)}\n")
             offers.append((example, each, ids))
         name = f"{folder}/{dataset}_{split}_subtask_{track.subtask}.json"
-        written[name] = "[\n" + ",\n".join(map(_line, plain)) + "\n]\n"
+        written[name] = array_text(plain)
         if split == "test":
             written[f"{folder}/{dataset}_responses_subtask_{track.subtask}.tsv"] = "".join(targets)
             written |= _submissions(track, offers)
     return written
-
-
-def _line(plain: dict[str, Any]) -> str:
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
 def _example(
@@ -188,8 +160,8 @@ def _knowledge(dataset: Dataset) -> dict[str, str]:
     }
     groups = [list(topic.answers) for topic in ADVISING.topics]
     return {
-        "data/dstc7/course-info.json": json.dumps(info, indent=1) + "\n",
-        "data/dstc7/advising_paraphrases.json": json.dumps(groups, indent=1) + "\n",
+        "data/dstc7/course-info.json": indented_text(info),
+        "data/dstc7/advising_paraphrases.json": indented_text(groups),
     }
 
 
@@ -208,4 +180,4 @@ class _Numbering:
 
 
 if __name__ == "__main__":
-    main()
+    write(files(), __doc__)

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from fixture_dice import FixtureDice
+from tools.dice import Dice
 
 Scorer = Callable[[Sequence[str], Sequence[str]], list[float]]
 
@@ -24,8 +24,8 @@ def overlap(context: Sequence[str], candidates: Sequence[str]) -> list[float]:
 
 def guess(context: Sequence[str], candidates: Sequence[str]) -> list[float]:
     """Return scores that have nothing to do with the texts, but are the same every time."""
-    dice = FixtureDice("|".join(context))
-    return [dice.score() for _ in candidates]
+    dice = Dice("|".join(context))
+    return [dice.share() for _ in candidates]
 
 
 SYSTEMS: Mapping[str, Scorer] = {"overlap": overlap, "random": guess}

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from string import Formatter
 
-from fixture_dice import FixtureDice
-from fixture_talk import Talk, Topic
+from tools.dice import Dice
+from tools.dstc7_sample.talk import Talk, Topic
 
 LISTED = 100
 HARD = 8
@@ -27,7 +27,7 @@ def filled(template: str, values: dict[str, str]) -> str:
     return template.format_map(values)
 
 
-def values_of(talk: Talk, dice: FixtureDice) -> dict[str, str]:
+def values_of(talk: Talk, dice: Dice) -> dict[str, str]:
     """Return one choice of what fills the braces."""
     return {name: dice.pick(choices) for name, choices in talk.fillers.items()}
 
@@ -49,7 +49,7 @@ def _all_fillings(template: str, talk: Talk) -> Iterator[str]:
     return (filled(template, values) for values in choices)
 
 
-def make(talk: Talk, subtask: int, number: int, dice: FixtureDice) -> Made:
+def make(talk: Talk, subtask: int, number: int, dice: Dice) -> Made:
     """Return an example; `number` counts those of its file."""
     topic = dice.pick(talk.topics)
     values = values_of(talk, dice)
@@ -63,7 +63,7 @@ def make(talk: Talk, subtask: int, number: int, dice: FixtureDice) -> Made:
     return Made(_messages(topic, values, dice), tuple(offered), tuple(right))
 
 
-def _messages(topic: Topic, values: dict[str, str], dice: FixtureDice) -> tuple[str, ...]:
+def _messages(topic: Topic, values: dict[str, str], dice: Dice) -> tuple[str, ...]:
     said = [dice.pick(topic.openings), dice.pick(topic.replies), dice.pick(topic.follow_ups)]
     if dice.chance(0.4):
         said += ["hold on.. looking", "take your time"]
@@ -76,7 +76,7 @@ def _wrong(
     values: dict[str, str],
     right: set[str],
     everything: list[str],
-    dice: FixtureDice,
+    dice: Dice,
 ) -> list[str]:
     """Return wrong answers: about the same thing, or the same topic, or anything."""
     hard = [filled(dice.pick(t.answers), values) for t in talk.topics if t != topic]

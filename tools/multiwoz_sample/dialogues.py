@@ -1,14 +1,13 @@
 """All dialogues of the corpus: which domains, which fold, whose mistakes."""
 
-import operator_bookings
-import user_bookings
-from conversation import Conversation, Dialogue
-from dice import Deck, Dice
-from goals import make_goals
-from journey_talk import talk_about_taxi, talk_about_train
-from slips import PLANNED, allows
-from venue_talk import talk_about_venue
-from world import World
+from tools.dice import Deck, Dice
+from tools.multiwoz_sample import operator_bookings, user_bookings
+from tools.multiwoz_sample.conversation import Conversation, Dialogue
+from tools.multiwoz_sample.goals import make_goals
+from tools.multiwoz_sample.journey_talk import talk_about_taxi, talk_about_train
+from tools.multiwoz_sample.slips import PLANNED, allows
+from tools.multiwoz_sample.venue_talk import talk_about_venue
+from tools.multiwoz_sample.world import World
 
 FOLDS = (("train", 10), ("dev", 10), ("test", 62))
 _PLANS = (

@@ -1,14 +1,7 @@
-"""Write the CrossWOZ sample and its predictions: `python data/generate_crosswoz_sample`."""
+"""Write the CrossWOZ sample and its predictions: `python -m tools.crosswoz_sample`."""
 
-import argparse
-import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
-
-import example_systems
-from city import TAXI_ROW, build_city
-from wizard import Studio, conversations
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import dialogue_from_json
@@ -21,30 +14,15 @@ from mwzeval.crosswoz.simulation.task_descriptions import task_description
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+from tools.crosswoz_sample import example_systems
+from tools.crosswoz_sample.city import TAXI_ROW, build_city
+from tools.crosswoz_sample.wizard import Studio, conversations
+from tools.files import array_text, object_text, write
 
 SEED = 620
-ROOT = Path(__file__).resolve().parents[2]
 FOLDS = {"test": (90_001, 8), "val": (91_001, 4)}
 """Fold → its first id, and how many dialogues of each goal type it has."""
 SIMULATED = 4
-
-
-def main() -> None:
-    """Write everything below the root that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=ROOT,
-        metavar="DIR",
-        help="where data/crosswoz/sample and predictions are written (default: this repository)",
-    )
-    output: Path = parser.parse_args().output
-    for path, text in sorted(files().items()):
-        target = output / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Bytes, because writing text would change the line ends on Windows.
-        target.write_bytes(text.encode("utf-8"))
 
 
 def files() -> dict[str, str]:
@@ -66,11 +44,13 @@ def files() -> dict[str, str]:
         dialogue for dialogues in typed.values() for dialogue in dialogues
     )
     sample = "data/crosswoz/sample"
-    written = {f"{sample}/{fold}.json": _object(plain) for fold, plain in folds.items()}
-    written |= {f"{sample}/database/{table}_db.json": _array(rows) for table, rows in city.items()}
-    written[f"{sample}/database/taxi_db.json"] = _array([TAXI_ROW])
-    written[f"{sample}/usr_da_voc.json"] = _array(vocabulary.user)
-    written[f"{sample}/sys_da_voc.json"] = _array(vocabulary.system)
+    written = {f"{sample}/{fold}.json": object_text(plain) for fold, plain in folds.items()}
+    written |= {
+        f"{sample}/database/{table}_db.json": array_text(rows) for table, rows in city.items()
+    }
+    written[f"{sample}/database/taxi_db.json"] = array_text([TAXI_ROW])
+    written[f"{sample}/usr_da_voc.json"] = array_text(vocabulary.user)
+    written[f"{sample}/sys_da_voc.json"] = array_text(vocabulary.system)
     reader = TemplateReader(templates["user"].manual, templates["system"].manual, database)
     seed = f"{SEED}/examples"
     for track, about, predict in (
@@ -97,7 +77,7 @@ def _predictions(track: str, about: Mapping[str, str], dialogues: Mapping[str, A
         name: [{"turn": number, **turn} for number, turn in enumerate(turns)]
         for name, turns in dialogues.items()
     }
-    return _object({"_meta": {**meta, "system": "rules and templates"}, **numbered})
+    return object_text({"_meta": {**meta, "system": "rules and templates"}, **numbered})
 
 
 def _log(database: Database) -> str:
@@ -110,18 +90,5 @@ def _log(database: Database) -> str:
     return header + "".join(map(dialogue_line, dialogues))
 
 
-def _array(items: Iterable[Any]) -> str:
-    return "[\n" + ",\n".join(_line(item) for item in items) + "\n]\n"
-
-
-def _object(members: Mapping[str, Any]) -> str:
-    lines = (f"{_line(key)}:{_line(value)}" for key, value in members.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 if __name__ == "__main__":
-    main()
+    write(files(), __doc__)

@@ -1,15 +1,12 @@
 """Talking about a restaurant, a hotel or an attraction."""
 
-import operator_bookings
-import operator_searches
-import user_answers
-import user_bookings
-from conversation import Conversation
-from goals import DomainGoal
-from slips import FORGETS, MISHEARS, UNNAMED, misheard_area
-from user_phrases import openings, questions
-from wording import NUMBERS, joined
-from world import Venue
+from tools.multiwoz_sample import operator_bookings, operator_searches, user_answers, user_bookings
+from tools.multiwoz_sample.conversation import Conversation
+from tools.multiwoz_sample.goals import DomainGoal
+from tools.multiwoz_sample.slips import FORGETS, MISHEARS, UNNAMED, misheard_area
+from tools.multiwoz_sample.user_phrases import openings, questions
+from tools.multiwoz_sample.wording import NUMBERS, joined
+from tools.multiwoz_sample.world import Venue
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 

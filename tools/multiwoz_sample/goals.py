@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dice import Dice
-from world import DAYS, TOWN, TOWNS, Venue, World, clock, minutes
+from tools.dice import Dice
+from tools.multiwoz_sample.world import DAYS, TOWN, TOWNS, Venue, World, clock, minutes
 
 SEARCHED = {
     "restaurant": ("food", "pricerange", "area"),

@@ -1,7 +1,7 @@
 """Mistakes of the human operators, of which every real corpus has a few."""
 
-from goals import DomainGoal
-from world import AREAS, World
+from tools.multiwoz_sample.goals import DomainGoal
+from tools.multiwoz_sample.world import AREAS, World
 
 FORGETS = "forgets to give the phone number"
 MISHEARS = "searches another area than the one asked for"

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from conversation import Dialogue, Exchange
-from dice import Deck, Dice
-from responses import Style, respond
-from trackers import Belief, WeakTracker, gold_belief
+from tools.dice import Deck, Dice
+from tools.multiwoz_sample.conversation import Dialogue, Exchange
+from tools.multiwoz_sample.responses import Style, respond
+from tools.multiwoz_sample.trackers import Belief, WeakTracker, gold_belief
 
 
 @dataclass(frozen=True)

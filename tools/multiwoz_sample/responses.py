@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import system_templates as own
-from conversation import Exchange
-from dice import Deck, Dice
-from placeholders import placeholders
-from wording import Segment, fill, joined, usable
+from tools.dice import Deck, Dice
+from tools.multiwoz_sample import system_templates as own
+from tools.multiwoz_sample.conversation import Exchange
+from tools.multiwoz_sample.placeholders import placeholders
+from tools.multiwoz_sample.wording import Segment, fill, joined, usable
 
 _PLURAL = re.compile(r"\b(restaurant|hotel|guesthouse|train|attraction|place)s\b")
 _GENERAL: Mapping[str, Sequence[str]] = {

@@ -1,14 +1,17 @@
 """Talking about a train or a taxi."""
 
-import operator_bookings
-import operator_searches
-import user_answers
-import user_bookings
-from conversation import Conversation
-from goals import DomainGoal
-from user_phrases import openings
-from venue_talk import LETTERS, answer_questions, anything_else, count, request
-from world import CAR_COLOURS, CAR_MAKES
+from tools.multiwoz_sample import operator_bookings, operator_searches, user_answers, user_bookings
+from tools.multiwoz_sample.conversation import Conversation
+from tools.multiwoz_sample.goals import DomainGoal
+from tools.multiwoz_sample.user_phrases import openings
+from tools.multiwoz_sample.venue_talk import (
+    LETTERS,
+    answer_questions,
+    anything_else,
+    count,
+    request,
+)
+from tools.multiwoz_sample.world import CAR_COLOURS, CAR_MAKES
 
 
 def talk_about_train(talk: Conversation, goal: DomainGoal) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from conversation import State
-from dice import Dice
-from world import AREAS, TOWNS
+from tools.dice import Dice
+from tools.multiwoz_sample.conversation import State
+from tools.multiwoz_sample.world import AREAS, TOWNS
 
 Belief = dict[str, dict[str, str]]
 _WRONG: dict[str, Sequence[str]] = {

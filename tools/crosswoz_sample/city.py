@@ -6,22 +6,6 @@ from dataclasses import dataclass
 from math import dist
 from typing import Any
 
-from city_words import (
-    ATTRACTION_KINDS,
-    DISH_TAGS,
-    DISHES,
-    DISTRICTS,
-    DURATIONS,
-    HOTEL_KINDS,
-    HOTEL_TYPES,
-    HOURS,
-    PLACES,
-    RESTAURANT_KINDS,
-    SERVICES,
-    STATIONS,
-    STREETS,
-)
-
 from mwzeval.crosswoz.corpus.names import (
     ADDRESS,
     ATTRACTION,
@@ -45,6 +29,21 @@ from mwzeval.crosswoz.corpus.names import (
 )
 from mwzeval.crosswoz.corpus.names import (
     SERVICES as SERVICES_SLOT,
+)
+from tools.crosswoz_sample.city_words import (
+    ATTRACTION_KINDS,
+    DISH_TAGS,
+    DISHES,
+    DISTRICTS,
+    DURATIONS,
+    HOTEL_KINDS,
+    HOTEL_TYPES,
+    HOURS,
+    PLACES,
+    RESTAURANT_KINDS,
+    SERVICES,
+    STATIONS,
+    STREETS,
 )
 
 SIZES = {ATTRACTION: 42, RESTAURANT: 46, HOTEL: 42}

@@ -1,7 +1,7 @@
 """Goals told in English, as the users of the corpus were given them."""
 
-from goals import DomainGoal
-from wording import joined, spoken
+from tools.multiwoz_sample.goals import DomainGoal
+from tools.multiwoz_sample.wording import joined, spoken
 
 _SOUGHT = {
     "restaurant": "somewhere to eat",

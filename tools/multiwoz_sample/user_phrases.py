@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-import user_bookings
-import user_openings
+from tools.multiwoz_sample import user_bookings, user_openings
 
 Pick = Callable[[Sequence[str]], str]
 

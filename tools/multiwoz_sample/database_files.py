@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from public_formats import OLD_NAMES
-from world import CAR_COLOURS, CAR_MAKES, DEPARTMENTS, World
+from tools.multiwoz_sample.public_formats import OLD_NAMES
+from tools.multiwoz_sample.world import CAR_COLOURS, CAR_MAKES, DEPARTMENTS, World
 
 Json = Any
 

@@ -3,11 +3,11 @@
 import re
 from typing import Any
 
-from conversation import Dialogue, Exchange, State
-from goal_messages import goal_message
-from goals import DomainGoal
-from wording import Utterance
-from world import TOWN
+from tools.multiwoz_sample.conversation import Dialogue, Exchange, State
+from tools.multiwoz_sample.goal_messages import goal_message
+from tools.multiwoz_sample.goals import DomainGoal
+from tools.multiwoz_sample.wording import Utterance
+from tools.multiwoz_sample.world import TOWN
 
 Json = Any
 SERVICES = ("restaurant", "hotel", "attraction", "train", "taxi", "police", "hospital")

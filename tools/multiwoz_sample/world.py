@@ -7,7 +7,7 @@ no postcode begins with QX.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dice import Dice
+from tools.dice import Dice
 
 TOWN = "pellingford"
 TOWNS = ("ashmere", "brackwater", "castle orrin", "dunhollow", "sallowfield", "tarnbridge")

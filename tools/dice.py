@@ -13,26 +13,48 @@ T = TypeVar("T")
 class Dice:
     """A seeded source of choices."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | str) -> None:
         """Start the sequence that belongs to `seed`."""
         self._source = random.Random(seed)
 
+    def share(self) -> float:
+        """Return a number from 0 up to, but without, 1."""
+        return self._source.random()
+
     def chance(self, probability: float) -> bool:
         """Return True with the given probability."""
-        return self._source.random() < probability
+        return self.share() < probability
 
     def number(self, low: int, high: int) -> int:
         """Return a whole number from `low` to `high`, both included."""
-        return low + int(self._source.random() * (high - low + 1))
+        return low + int(self.share() * (high - low + 1))
 
     def pick(self, options: Sequence[T]) -> T:
         """Return one of the options."""
         return options[self.number(0, len(options) - 1)]
 
+    def skewed(self, options: Sequence[T], skew: float) -> T:
+        """Return one of the options, earlier ones more often; without skew all alike."""
+        weights = [1 / (1 + index) ** skew for index in range(len(options))]
+        drawn = self.share() * sum(weights)
+        for option, weight in zip(options, weights, strict=True):
+            drawn -= weight
+            if drawn < 0:
+                return option
+        return options[-1]
+
     def mixed(self, options: Sequence[T]) -> list[T]:
-        """Return all the options in a new order."""
+        """Return all the options in a new order, drawn one after the other."""
         rest = list(options)
         return [rest.pop(self.number(0, len(rest) - 1)) for _ in options]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """Return the items sorted by a random number each: another sequence than `mixed`."""
+        return [item for _, _, item in sorted((self.share(), i, x) for i, x in enumerate(items))]
+
+    def sample(self, items: Sequence[T], count: int) -> list[T]:
+        """Return so many of the items, or all of them when there are less."""
+        return self.shuffled(items)[:count]
 
     def code(self, length: int, letters: str) -> str:
         """Return a code such as a booking reference."""

@@ -4,10 +4,10 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dice import Deck, Dice
-from goals import DomainGoal
-from wording import Segment, Utterance, spoken, times_in_words, usable
-from world import World
+from tools.dice import Deck, Dice
+from tools.multiwoz_sample.goals import DomainGoal
+from tools.multiwoz_sample.wording import Segment, Utterance, spoken, times_in_words, usable
+from tools.multiwoz_sample.world import World
 
 State = dict[str, dict[str, list[str]]]
 Bookings = dict[str, dict[str, str]]

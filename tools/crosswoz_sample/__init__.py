@@ -1,0 +1,1 @@
+"""The invented city, its dialogues and the example predictions for CrossWOZ."""

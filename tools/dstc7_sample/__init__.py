@@ -1,0 +1,1 @@
+"""The invented talks and the example submissions for DSTC7."""

@@ -1,0 +1,1 @@
+"""The invented town, its dialogues and the example predictions for MultiWOZ."""
