@@ -86,8 +86,8 @@ BUILT = ("numpy", "scipy", "rapidfuzz", "levenshtein", "zstandard", "matplotlib"
 EXTRAS = "crosswoz,distributed,plot,retrieval,rl"
 CHEAP_TESTS = (
     "metrics/test_dialogue_acts.py",
-    "golden/test_sample_scores.py",
-    "test_derived.py",
+    "golden/test_recorded_scores.py",
+    "files/test_derived.py",
     "crosswoz/test_rule_tracker.py",
     "dstc7/test_worked_examples.py",
     "pydial/test_user.py",

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and print; write a report if asked to."""
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.formats import render
     from mwzeval.report.json import to_json, to_plain

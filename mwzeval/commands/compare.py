@@ -65,7 +65,7 @@ def _positive(text: str) -> int:
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score all systems, compare, and print or write the result."""
     from mwzeval.comparison import compare
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render

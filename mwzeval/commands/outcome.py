@@ -103,7 +103,7 @@ def finish(
 
     `document` goes to GitHub's step summary, where there is one.
     """
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
     from mwzeval.report.json import to_json
 
     if arguments.output in STANDARD_OUTPUT:

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and draw; return the exit code."""
     if arguments.scores and arguments.kind != "scores":
         arguments.parser.error("--scores chooses what --kind scores draws")
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
     from mwzeval.report.plots import FORMATS, require_matplotlib
 
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")

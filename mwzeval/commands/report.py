@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, explain and write the page."""
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
     from mwzeval.metrics.measure import Resampling
 
     files = files_of(arguments)

@@ -187,7 +187,7 @@ def _mine(arguments: argparse.Namespace) -> int:
 
 
 def _write(arguments: argparse.Namespace, plain: Any) -> None:
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
 
     write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
     tell(f"wrote {arguments.output}")

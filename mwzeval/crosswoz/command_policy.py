@@ -103,7 +103,7 @@ def _predict(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.corpus.folds import load_fold
     from mwzeval.crosswoz.corpus.places import corpus_root
     from mwzeval.crosswoz.systems.sl_policy import SlPolicy, predicted_acts
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
 
     policy = SlPolicy.load(arguments.model)
     root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)

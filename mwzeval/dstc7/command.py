@@ -210,7 +210,7 @@ def _convert(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.reading.submission import read_submission, submission_text
     from mwzeval.dstc7.reading.targets import read_targets, write_targets
     from mwzeval.dstc7.reading.tracks import track_of_file
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
 
     file = arguments.input
     findings = Findings(file=file)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mwzeval.errors import DataError, MwzevalError
-from mwzeval.files.json_files import write_atomically
+from mwzeval.files.writing import write_atomically
 from mwzeval.version import __version__
 
 CACHE_VARIABLE = "MWZEVAL_CACHE"

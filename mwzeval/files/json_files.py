@@ -1,18 +1,15 @@
-"""Reading JSON and JSON Lines, plain or compressed; writing files whole or not at all."""
+"""Reading JSON and JSON Lines: text, values, and where they are wrong."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from mwzeval.errors import DataError, InputError, MwzevalError, Problem, shorten
+from mwzeval.errors import DataError, InputError, Problem, shorten
 from mwzeval.files.reading import SIZE_VARIABLE, most_values, read_bytes, read_zip
-from mwzeval.files.writing import replacement
 
 NO_MEMORY = "does not fit into memory"
 FEW_CHARACTERS = 1_000_000
@@ -156,55 +153,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _not_json(path: str | Path, detail: str) -> Problem:
     return Problem("not-json", f"not valid JSON: {detail}", file=str(path))
-
-
-def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Write a whole file or nothing (see `written_atomically`). Raises `MwzevalError`."""
-    # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
-    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
-    with written_atomically(path) as stream:
-        stream.write(data)
-
-
-@contextmanager
-def written_atomically(path: str | Path) -> Iterator[IO[bytes]]:
-    """Yield a binary stream to a file that is there as a whole in the end, or as it was before.
-
-    It is a temporary file in the same folder, then renamed. A symbolic link keeps pointing where it
-    points; a device or pipe is written directly. Raises `MwzevalError` when the place cannot be
-    written, or holds a file that is read-only.
-    """
-    with named_where_unwritable(path):
-        place = Path(path)
-        if "\0" in str(path):
-            raise OSError("no name of a file has a NUL in it")
-        if place.is_dir():
-            raise MwzevalError(f"cannot write {shorten(str(path), 300)}: it is a directory")
-        if place.exists() and not place.is_file():
-            with place.open("wb") as stream:
-                yield stream
-            return
-        target = Path(os.path.realpath(place))
-        if target.exists() and not _is_writable(target):
-            raise MwzevalError(
-                f"cannot write {shorten(str(path), 300)}: the file is read-only; name another one, "
-                "or make it writable (chmod u+w)"
-            )
-        with replacement(target) as stream:
-            yield stream
-
-
-@contextmanager
-def named_where_unwritable(path: str | Path) -> Iterator[None]:
-    """Turn what goes wrong when a file is written into an `MwzevalError` that names the file."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise MwzevalError(f"cannot write {shorten(str(path), 300)}: {reason}") from None
-
-
-def _is_writable(file: Path) -> bool:
-    """Tell whether a file may be replaced: to the superuser everything is writable, but read-only
-    means what it says."""
-    return bool(file.stat().st_mode & 0o222) and os.access(file, os.W_OK)

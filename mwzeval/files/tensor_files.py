@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem
-from mwzeval.files.json_files import write_atomically
 from mwzeval.files.reading import read_model
+from mwzeval.files.writing import write_atomically
 from mwzeval.version import required
 
 Arrays = dict[str, NDArray[Any]]

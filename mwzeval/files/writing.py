@@ -1,8 +1,9 @@
-"""Files that are written beside the one that they become, and swept when their writer is gone.
+"""Files that are written whole or not at all: beside the one that they become, then renamed.
 
-A process that is killed leaves what it was writing. As long as it lives it holds a lock on it,
-which the system takes away with the process, whatever becomes of its number. Names say the host:
-on a folder that several machines share, the locks of another one may not be seen.
+A process that is killed leaves what it was writing, and the next one that writes there removes it.
+As long as it lives it holds a lock on it, which the system takes away with the process, whatever
+becomes of its number. Names say the host: on a folder that several machines share, the locks of
+another one may not be seen.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from platform import node
 from typing import IO, Any
 from uuid import uuid4
 
+from mwzeval.errors import MwzevalError, shorten
+
 fcntl: Any
 try:
     import fcntl
@@ -28,8 +31,60 @@ UNFIT = re.compile(r"[^A-Za-z0-9.]")
 """What a name of a host does not bring into the name of a file."""
 
 
+def write_atomically(path: str | Path, content: str | bytes) -> None:
+    """Write a whole file or nothing (see `written_atomically`). Raises `MwzevalError`."""
+    # A lone surrogate has no UTF-8; as an escape it is what JSON would write.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
+    with written_atomically(path) as stream:
+        stream.write(data)
+
+
 @contextmanager
-def replacement(target: Path) -> Iterator[IO[bytes]]:
+def written_atomically(path: str | Path) -> Iterator[IO[bytes]]:
+    """Yield a binary stream to a file that is there as a whole in the end, or as it was before.
+
+    It is a temporary file in the same folder, then renamed. A symbolic link keeps pointing where it
+    points; a device or pipe is written directly. Raises `MwzevalError` when the place cannot be
+    written, or holds a file that is read-only.
+    """
+    with named_where_unwritable(path):
+        place = Path(path)
+        if "\0" in str(path):
+            raise OSError("no name of a file has a NUL in it")
+        if place.is_dir():
+            raise MwzevalError(f"cannot write {shorten(str(path), 300)}: it is a directory")
+        if place.exists() and not place.is_file():
+            with place.open("wb") as stream:
+                yield stream
+            return
+        target = Path(os.path.realpath(place))
+        if target.exists() and not _is_writable(target):
+            raise MwzevalError(
+                f"cannot write {shorten(str(path), 300)}: the file is read-only; name another one, "
+                "or make it writable (chmod u+w)"
+            )
+        with _replacement(target) as stream:
+            yield stream
+
+
+@contextmanager
+def named_where_unwritable(path: str | Path) -> Iterator[None]:
+    """Turn what goes wrong when a file is written into an `MwzevalError` that names the file."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise MwzevalError(f"cannot write {shorten(str(path), 300)}: {reason}") from None
+
+
+def _is_writable(file: Path) -> bool:
+    """Tell whether a file may be replaced: to the superuser everything is writable, but read-only
+    means what it says."""
+    return bool(file.stat().st_mode & 0o222) and os.access(file, os.W_OK)
+
+
+@contextmanager
+def _replacement(target: Path) -> Iterator[IO[bytes]]:
     """Yield a binary stream whose content replaces the target at the end, with its permissions.
 
     Raises `OSError`; whatever is raised, also in the block, the target stays as it was.

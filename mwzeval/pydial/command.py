@@ -230,7 +230,7 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 
 
 def _plot(arguments: argparse.Namespace) -> int:
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
     from mwzeval.pydial.runs.curves import plot_curves
     from mwzeval.pydial.runs.episode_files import Findings
     from mwzeval.report.formats import warnings_text

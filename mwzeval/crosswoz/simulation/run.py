@@ -38,7 +38,7 @@ from mwzeval.crosswoz.simulation.record import (
 )
 from mwzeval.crosswoz.simulation.summary import Summary
 from mwzeval.errors import MwzevalError, UsageError
-from mwzeval.files.json_files import named_where_unwritable, write_atomically
+from mwzeval.files.writing import named_where_unwritable, write_atomically
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -20,8 +20,9 @@ from mwzeval.dstc7.reading.archive import read_member
 from mwzeval.dstc7.reading.findings import Findings, found
 from mwzeval.dstc7.reading.tracks import Track, candidate_id, example_id, plain_id
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
-from mwzeval.files.json_files import check_values, read_text, write_atomically
+from mwzeval.files.json_files import check_values, read_text
 from mwzeval.files.reading import is_zip
+from mwzeval.files.writing import write_atomically
 
 Ranked = tuple[str, Sequence[tuple[int | str, float]]]
 """An example's id, and its candidates with their confidences, the most confident first."""

@@ -18,7 +18,7 @@ from mwzeval.dstc7.reading.tracks import NONE, RANKED, Dataset, Track
 from mwzeval.dstc7.synthetic.drafts import SPLITS, Draft, Drafter
 from mwzeval.dstc7.synthetic.world import Recipe, World, course_info, course_of, man_pages, profile
 from mwzeval.errors import UsageError
-from mwzeval.files.json_files import write_atomically, written_atomically
+from mwzeval.files.writing import write_atomically, written_atomically
 
 LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", dtype=np.uint8)
 UBUNTU_LENGTH = 12

@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert and write; return the exit code."""
-    from mwzeval.files.json_files import write_atomically
     from mwzeval.files.reading import STANDARD_INPUT
+    from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.normalization.active_domains import add_slot_domains, has_active_domains
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions

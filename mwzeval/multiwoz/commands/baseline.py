@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run and write; return the exit code."""
-    from mwzeval.files.json_files import write_atomically
     from mwzeval.files.reading import STANDARD_INPUT
+    from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
     from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
     from mwzeval.multiwoz.evaluator import Evaluator

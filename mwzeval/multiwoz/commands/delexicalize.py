@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Delexicalise, write and print; return the exit code."""
-    from mwzeval.files.json_files import write_atomically
+    from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from mwzeval.errors import InputError, Problem, shorten
-from mwzeval.files.json_files import write_atomically
 from mwzeval.files.reading import read_model, size_limit
+from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.policies.learner import Arrays, Memory
 
 FORMAT = 1

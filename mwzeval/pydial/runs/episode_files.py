@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.files.json_files import parse_json_lines, read_text, write_atomically
+from mwzeval.files.json_files import parse_json_lines, read_text
+from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import Chosen, Settings, files_of, place_of, settings_of

@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mwzeval.errors import InputError, Problem
-from mwzeval.files.json_files import write_atomically
+from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy

@@ -22,7 +22,8 @@ from tqdm import tqdm
 
 from mwzeval.cluster.processes import pool, processors
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
-from mwzeval.files.json_files import read_json, write_atomically
+from mwzeval.files.json_files import read_json
+from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.job import Job, do

@@ -19,7 +19,7 @@ NEVER_DONE = """
 import sys, time
 from pathlib import Path
 from mwzeval.cluster.processes import pool
-from tests.test_processes import note_and_wait
+from tests.cluster.test_processes import note_and_wait
 if __name__ == "__main__":
     start = None if sys.argv[2] == "usual" else sys.argv[2]
     with pool(2, start=start) as executor:

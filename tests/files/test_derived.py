@@ -25,6 +25,7 @@ from mwzeval.files.derived import (
     remembered_checksums,
 )
 from mwzeval.version import __version__
+from tests.places import ROOT
 from tests.waiting import HANGING
 
 VALUE = {"goals": [[1, 2.5, None, "é"], {"hotel": True}], "text": "cheap " * 20}
@@ -469,10 +470,7 @@ def test_many_processes_at_once_all_get_the_value(own_cache: Path, source: Path)
         f"    value = derive('test', [Path({str(source)!r})], revision, lambda: ['v', revision])\n"
         "    assert value == ['v', revision], value\n"
     )
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[1])
-        for _ in range(4)
-    ]
+    processes = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) for _ in range(4)]
     assert [process.wait(HANGING) for process in processes] == [0] * 4
     assert not list((own_cache / "derived").glob(".*"))
 

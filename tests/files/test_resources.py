@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import pytest
 
@@ -26,7 +26,7 @@ from mwzeval.files.resources import (
     public_files,
     state_of,
 )
-from tests.places import shared
+from tests.places import ROOT, shared
 from tests.waiting import HANGING, wait_until
 
 CONTENT = bytes(range(256)) * 1000
@@ -221,16 +221,12 @@ def test_offline_is_what_was_said_or_what_the_environment_says(
 
 
 def test_embedded_data_are_found_in_a_checkout_and_in_an_installed_wheel(tmp_path: Path) -> None:
-    checkout = Path(__file__).parents[1]
-    assert embedded("public_files.tsv") == checkout / "data" / "public_files.tsv"
-    assert embedded("predictions", "a.json") == checkout / "predictions" / "a.json"
+    assert embedded("public_files.tsv") == ROOT / "data" / "public_files.tsv"
+    assert embedded("predictions", "a.json") == ROOT / "predictions" / "a.json"
 
     package = tmp_path / "mwzeval"
-    (package / "data").mkdir(parents=True)
-    shutil.copytree(checkout / "mwzeval" / "files", package / "files")
-    for source in (checkout / "mwzeval").glob("*.py"):
-        (package / source.name).write_bytes(source.read_bytes())
-    (package / "__init__.py").write_text("")
+    copytree(ROOT / "mwzeval", package, ignore=ignore_patterns("__pycache__"))
+    (package / "data").mkdir()
     shown = subprocess.run(
         [
             sys.executable,
@@ -452,9 +448,7 @@ def in_another_process(folder: Path, file: PublicFile) -> subprocess.Popen[bytes
         "from pathlib import Path; from mwzeval.files.resources import *;"
         f"download({file!r}, Path({str(folder)!r}))"
     )
-    return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL
-    )
+    return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
 
 
 def wait_for_a_partial_file(folder: Path) -> Path:

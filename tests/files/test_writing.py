@@ -14,12 +14,12 @@ from platform import node
 import pytest
 
 from mwzeval.errors import MwzevalError
-from mwzeval.files.json_files import write_atomically, written_atomically
+from mwzeval.files.writing import write_atomically, written_atomically
 from tests.places import ROOT
 
 WRITER = """
 import os, signal, sys
-from mwzeval.files.json_files import written_atomically
+from mwzeval.files.writing import written_atomically
 with written_atomically(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
