@@ -140,7 +140,9 @@ def test_a_full_disk_names_the_file(tmp_path: Path, verb: list[str]) -> None:
     assert not list(tmp_path.rglob(".mwzeval-*"))
 
 
-@pytest.mark.parametrize("module", ["mwzeval.cli", "argparse", "mwzeval.commands.plot", "numpy"])
+@pytest.mark.parametrize(
+    "module", ["mwzeval.cli", "argparse", "mwzeval.commands.evaluate", "numpy"]
+)
 @pytest.mark.exhaustive(but=2)
 def test_an_interrupt_is_no_traceback_however_early(tmp_path: Path, module: str) -> None:
     done = subprocess.run(
