@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.measure import REPETITIONS, Row
 from mwzeval.crosswoz.corpus.places import load_gold
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
-from mwzeval.crosswoz.scoring.evaluation import Evaluated, evaluate, score
+from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, score
 
 DEFAULT_DATA = "../shared/data/crosswoz"
 SCORING_SECONDS = 1
@@ -45,7 +45,7 @@ def rows(data: Path) -> Iterator[Row]:
     yield Row(what, f"{together:.2f} s", None, f"{SCORING_SECONDS} s", met)
 
 
-def _median(evaluated: Evaluated, repetitions: int) -> float:
+def _median(evaluated: ScoredPredictions, repetitions: int) -> float:
     spent = []
     for _ in range(repetitions):
         start = time.process_time()

@@ -22,7 +22,7 @@ from benchmarks.measure import REPETITIONS, ProcessCost, Row
 from mwzeval.dstc7.reading.dialogues import read_examples, read_pool
 from mwzeval.dstc7.reading.submission import write_submission
 from mwzeval.dstc7.reading.tracks import Track
-from mwzeval.dstc7.scoring.evaluation import Evaluated, Gold, evaluate, score
+from mwzeval.dstc7.scoring.evaluation import Gold, ScoredSubmission, evaluate, score
 from mwzeval.dstc7.scoring.explanation import explain_all
 from mwzeval.dstc7.synthetic import Sizes, World, write_track
 
@@ -94,8 +94,8 @@ def _median(call: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def _scoring(evaluated: Evaluated) -> Iterator[Row]:
-    took = 1000 * _median(lambda: score(evaluated.loaded).scored.scores())
+def _scoring(evaluated: ScoredSubmission) -> Iterator[Row]:
+    took = 1000 * _median(lambda: score(evaluated.loaded).scored_table.scores())
     what = "DSTC7: scoring 1,000 × 100 after loading"
     yield Row(what, f"{took:.1f} ms", None, f"{SCORING_MS} ms", took <= SCORING_MS)
     took = 1000 * _median(lambda: list(explain_all(evaluated.loaded)))

@@ -24,7 +24,7 @@ from mwzeval import Evaluator
 from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
 from mwzeval.multiwoz.corpus.references import own_references
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.evaluation import Evaluation, Metrics
+from mwzeval.multiwoz.evaluation import Metrics, ScoredDialogues
 from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
 from mwzeval.multiwoz.scoring import Scorer
 
@@ -171,7 +171,9 @@ def _growth(predictions: Predictions) -> Iterator[Row]:
 
         def evaluate(scorer: Scorer = scorer, many: Predictions = many) -> None:
             checked = check_dialogues(many, Findings(), need_responses=True)
-            Evaluation.of(scorer, checked, Metrics(bleu=True, success=True, richness=True)).plain()
+            ScoredDialogues.of(
+                scorer, checked, Metrics(bleu=True, success=True, richness=True)
+            ).plain()
 
         took = seconds(evaluate)
         yield Row(

@@ -16,7 +16,6 @@ from mwzeval import Evaluator
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.benchmark import BENCHMARK
 from mwzeval.multiwoz.explanation import explain
-from mwzeval.multiwoz.scored_files import ScoredPredictions
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system
@@ -31,7 +30,7 @@ def rows(folder: Path, yardstick: Callable[[], object]) -> Iterator[Row]:
     evaluated = evaluator.score(predictions)
     ratios = []
     for _ in range(REPETITIONS):
-        took = seconds(functools.partial(evaluated.scored.scores, Resampling()))
+        took = seconds(functools.partial(evaluated.scored_table.scores, Resampling()))
         ratios.append(took / seconds(yardstick))
     ratio = statistics.median(ratios)
     what = f"{SYSTEM}: `--ci`, intervals of all metrics"
@@ -54,8 +53,7 @@ def rows(folder: Path, yardstick: Callable[[], object]) -> Iterator[Row]:
     report = evaluator.report(predictions)
 
     def page() -> None:
-        explained = ScoredPredictions(evaluator, evaluated).explain_all()
-        system = page_system(SYSTEM, report, explained)
+        system = page_system(SYSTEM, report, evaluated.explain_all())
         pages.append(to_html([system, system], title="benchmark", words=BENCHMARK.words).encode())
 
     pages: list[bytes] = []

@@ -18,7 +18,7 @@ from mwzeval.scores.explanation import Explanation, Words
 
 if TYPE_CHECKING:
     from mwzeval.files.resources import DataRoot
-    from mwzeval.metrics.measure import Resampling, Scored
+    from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
     from mwzeval.report.sheet import Document
     from mwzeval.scores.score import Report
@@ -49,7 +49,7 @@ class ScoredFile(Protocol):
     """A file that has been scored, and what can be told of it."""
 
     @property
-    def scored(self) -> Scored:
+    def scored_table(self) -> ScoredTable:
         """The rows and measures, for comparisons."""
 
     @property

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.errors import UsageError
-from mwzeval.metrics.measure import Resampling, Scored
+from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.metrics.type_counts import Type, TypeCounts, randomization_tests
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import comparison_document, shown_p
@@ -42,11 +42,11 @@ def sample_evaluator() -> Evaluator:
 
 
 @cache
-def scored(system: str) -> Scored:
-    return sample_evaluator().score(sample_predictions(system)).scored
+def scored(system: str) -> ScoredTable:
+    return sample_evaluator().score(sample_predictions(system)).scored_table
 
 
-def systems(*names: str) -> dict[str, Scored]:
+def systems(*names: str) -> dict[str, ScoredTable]:
     return {name: scored(name) for name in names}
 
 
@@ -105,11 +105,11 @@ def test_exchanging_two_systems_changes_the_signs_and_nothing_else() -> None:
 
 
 def test_the_order_of_dialogues_matters_only_to_msttr_whose_windows_follow_it() -> None:
-    def shuffled(system: str, seed: int) -> Scored:
+    def shuffled(system: str, seed: int) -> ScoredTable:
         predictions = sample_predictions(system)
         order = list(predictions)
         np.random.default_rng(seed).shuffle(order)
-        return sample_evaluator().score({name: predictions[name] for name in order}).scored
+        return sample_evaluator().score({name: predictions[name] for name in order}).scored_table
 
     expected = compare(systems("good", "no-phone"), resampling=FEW)
     found = compare(
@@ -151,15 +151,15 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
     evaluator = sample_evaluator()
     comparison = compare(
         {
-            "good": evaluator.score(mine).scored,
-            "weak-tracker": evaluator.score(theirs).scored,
+            "good": evaluator.score(mine).scored_table,
+            "weak-tracker": evaluator.score(theirs).scored_table,
         },
         resampling=FEW,
         scopes=True,
     )
     assert comparison.units == tuple(common)
     assert comparison.left_out == {"good": 2, "weak-tracker": 3}
-    alone = evaluator.score({name: second[name] for name in common}).scored
+    alone = evaluator.score({name: second[name] for name in common}).scored_table
     expected = {(score.name, score.scope): score for score in alone.scores()}
     for measure in comparison.measures:
         score = expected[measure.name, measure.scope]
@@ -249,7 +249,7 @@ def test_other_rules_are_refused_by_name() -> None:
     other = Evaluator(success=True, corpus="sample", rules="2023")
     with pytest.raises(UsageError, match=r'"good" and "new" .* differ in rules \(2021 and 2023\)'):
         compare(
-            {"good": scored("good"), "new": other.score(sample_predictions("good")).scored},
+            {"good": scored("good"), "new": other.score(sample_predictions("good")).scored_table},
             resampling=FEW,
         )
 
@@ -258,7 +258,7 @@ def test_systems_without_a_common_dialogue_are_refused() -> None:
     predictions = sample_predictions("good")
     names = list(predictions)
     halves = {
-        half: sample_evaluator().score({name: predictions[name] for name in chosen}).scored
+        half: sample_evaluator().score({name: predictions[name] for name in chosen}).scored_table
         for half, chosen in (("first", names[:30]), ("second", names[30:]))
     }
     with pytest.raises(UsageError, match='"second" has no dialogue in common'):
@@ -270,7 +270,7 @@ def test_systems_without_a_common_dialogue_are_refused() -> None:
 def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compare() -> None:
     predictions = sample_predictions("good")
     name = next(iter(predictions))
-    one = sample_evaluator().score({name: predictions[name]}).scored
+    one = sample_evaluator().score({name: predictions[name]}).scored_table
     comparison = compare({"a": one, "b": scored("weak-tracker")}, resampling=FEW)
     assert comparison.units == (name,)
     for format_name in FORMATS:

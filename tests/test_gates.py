@@ -196,8 +196,8 @@ def test_bad_gates_end_in_one_line_and_nothing_is_written(
 
 
 def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
-    system = evaluator.score(sample_predictions("weak-tracker")).scored
-    baseline = evaluator.score(sample_predictions("good")).scored
+    system = evaluator.score(sample_predictions("weak-tracker")).scored_table
+    baseline = evaluator.score(sample_predictions("good")).scored_table
     ours, theirs = system.table, baseline.table.select(system.table.units)
     sums = swapped_sums(ours, theirs)
     p_values: dict[str, float] = {}

@@ -218,7 +218,7 @@ def test_a_venue_that_an_alias_hides_is_what_its_name_asks_for() -> None:
 
 
 def test_rows_add_up_to_the_scores() -> None:
-    scored = evaluator().score(sample_predictions(WORDS)).scored
+    scored = evaluator().score(sample_predictions(WORDS)).scored_table
     sums = scored.table.sums()
     for score in scored.scores():
         if score.name in ("hallucination", "consistency"):
@@ -235,9 +235,9 @@ def test_rows_add_up_to_the_scores() -> None:
 
 def test_a_dialogue_scores_the_same_alone() -> None:
     predictions = sample_predictions(WORDS)
-    whole = evaluator().score(predictions).scored.table
+    whole = evaluator().score(predictions).scored_table.table
     for name in list(predictions)[:10]:
-        alone = evaluator().score({name: predictions[name]}).scored.table
+        alone = evaluator().score({name: predictions[name]}).scored_table.table
         assert alone.columns == whole.columns
         assert (alone.values == whole.select([name]).values).all()
 
@@ -255,8 +255,8 @@ def test_less_hallucination_is_better() -> None:
     honest = sample_predictions(WORDS)
     inventing = respoken(honest, lambda said: re.sub(r"\d{11}", "01632999999", said))
     systems = {
-        "inventing": evaluator().score(inventing).scored,
-        "honest": evaluator().score(honest).scored,
+        "inventing": evaluator().score(inventing).scored_table,
+        "honest": evaluator().score(honest).scored_table,
     }
     how = Resampling(samples=500)
     measure = compare(systems, resampling=how).measure("hallucination")

@@ -66,7 +66,7 @@ def test_every_score_has_mean_spread_and_range(files: list[str], evaluator: Eval
 
 
 def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) -> None:
-    runs = {str(seed): evaluator.score(mixture(seed)).scored for seed in range(4)}
+    runs = {str(seed): evaluator.score(mixture(seed)).scored_table for seed in range(4)}
     units = runs["0"].table.units
     for found in across(runs):
         if found.name not in ("inform", "success"):
@@ -85,7 +85,7 @@ def test_components_of_a_rate_are_those_of_its_outcomes(evaluator: Evaluator) ->
 
 
 def test_scores_that_are_no_means_over_dialogues_have_no_components(evaluator: Evaluator) -> None:
-    runs = {str(seed): evaluator.score(mixture(seed)).scored for seed in range(2)}
+    runs = {str(seed): evaluator.score(mixture(seed)).scored_table for seed in range(2)}
     without = {score.name for score in across(runs) if score.components is None}
     assert "richness.msttr" in without
     assert "richness.num_unigrams" in without
@@ -93,7 +93,7 @@ def test_scores_that_are_no_means_over_dialogues_have_no_components(evaluator: E
 
 
 def test_runs_that_are_equal_have_no_variance_between_them(evaluator: Evaluator) -> None:
-    scored = evaluator.score(mixture(1)).scored
+    scored = evaluator.score(mixture(1)).scored_table
     for score in across({"a": scored, "b": scored}):
         assert score.over.standard_deviation == 0
         if score.components and score.shares:
@@ -158,7 +158,10 @@ def test_runs_of_different_dialogues_are_refused_with_what_lacks(evaluator: Eval
     whole, lacking = mixture(0), mixture(1)
     first, *_ = whole
     del lacking[first]
-    runs = {"a.json": evaluator.score(whole).scored, "b.json": evaluator.score(lacking).scored}
+    runs = {
+        "a.json": evaluator.score(whole).scored_table,
+        "b.json": evaluator.score(lacking).scored_table,
+    }
     with pytest.raises(InputError) as caught:
         across(runs)
     (problem,) = caught.value.problems
@@ -175,11 +178,14 @@ def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) 
     first = next(iter(shorter))
     shorter[first] = shorter[first][:-1]
     for other, message in ((stateless, "dst.joint_accuracy"), (shorter, "turns is 452")):
-        runs = {"a.json": evaluator.score(whole).scored, "b.json": evaluator.score(other).scored}
+        runs = {
+            "a.json": evaluator.score(whole).scored_table,
+            "b.json": evaluator.score(other).scored_table,
+        }
         with pytest.raises(UsageError, match="not alike") as caught:
             across(runs)
         assert message in str(caught.value)
     successes = Evaluator(success=True)
-    runs = {"a": successes.score(whole).scored, "b": successes.score(stateless).scored}
+    runs = {"a": successes.score(whole).scored_table, "b": successes.score(stateless).scored_table}
     with pytest.raises(UsageError, match="state is predicted in a and gold in b"):
         across(runs)

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     with workers(scorer, arguments.jobs) as executor:
         systems = compared_all(scorer, files, executor)
         comparison = compare(
-            {name: system.scored for name, system in systems.items()},
+            {name: system.scored_table for name, system in systems.items()},
             resampling=resampling,
             level=arguments.alpha,
             scopes=arguments.scopes,

@@ -117,7 +117,10 @@ def _score_one(
     failed = failed_gates(gates, report.scores, benchmark.aliases(report.meta))
     warn(arguments, report.warnings)
     if baseline is not None:
-        failed += [str(worse) for worse in worse_than(system.scored, baseline.scored, resampling)]
+        failed += [
+            str(worse)
+            for worse in worse_than(system.scored_table, baseline.scored_table, resampling)
+        ]
     document = summary(report, places=arguments.places)
     if arguments.ceiling:
         ceiling = benchmark.ceiling(arguments, system, None)
@@ -166,7 +169,7 @@ def _score_runs(
     scorer = benchmark.scorer(arguments)
     runs = score_all(scorer, files, progress=not arguments.quiet)
     reports = {name: run.report() for name, run in runs.items()}
-    scores = across({name: run.scored for name, run in runs.items()})
+    scores = across({name: run.scored_table for name, run in runs.items()})
     meta = next(iter(reports.values())).meta
     failed = failed_gates(gates, scores, benchmark.aliases(meta))
     warnings = [warning for report in reports.values() for warning in report.warnings]

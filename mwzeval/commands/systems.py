@@ -17,7 +17,7 @@ from mwzeval.files.reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
-    from mwzeval.metrics.measure import Scored
+    from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.explanation import Words
     from mwzeval.scores.score import Report
 
@@ -85,14 +85,14 @@ def _some_of_every_file(problems: Sequence[Sequence[Problem]]) -> Iterator[Probl
 class Compared(NamedTuple):
     """What a comparison needs of a scored file, fit to be sent by another process."""
 
-    scored: Scored
+    scored_table: ScoredTable
     warnings: tuple[Problem, ...]
 
 
 def compared(scorer: FileScorer, file: str) -> Compared:
     """Return what a comparison needs of a file, all of it counted. Raises `InputError`."""
     system = scorer.score(file)
-    scored = system.scored
+    scored = system.scored_table
     if scored.type_measures:
         scored = replace(scored, count_types=partial(_same, scored.count_types()))
     return Compared(scored, tuple(system.warnings))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
 from mwzeval.errors import UsageError
-from mwzeval.metrics.measure import Scored
+from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 
@@ -18,7 +18,7 @@ FREE = ("state", "domains", "bookings", "responses", "rapidfuzz")
 words where another has placeholders. It is shown."""
 
 
-def check_signatures(systems: Mapping[str, Scored]) -> None:
+def check_signatures(systems: Mapping[str, ScoredTable]) -> None:
     """Refuse systems that were scored differently. Raises `UsageError` with all that differs."""
     baseline, *others = systems
     signed = {name: _signatures(scored) for name, scored in systems.items()}
@@ -35,7 +35,7 @@ def check_signatures(systems: Mapping[str, Scored]) -> None:
             )
 
 
-def _signatures(scored: Scored) -> dict[Key, Signature]:
+def _signatures(scored: ScoredTable) -> dict[Key, Signature]:
     return {key_of(m): m.signature for m in measures_of(scored)}
 
 
@@ -58,7 +58,7 @@ def common_signature(signature: Signature, n: int) -> Signature:
     return Signature(signature.metric, kept).extended({"common": n})
 
 
-def free_choices(scored: Scored) -> dict[str, str]:
+def free_choices(scored: ScoredTable) -> dict[str, str]:
     """Return what may differ between systems, of all metrics together."""
     return {
         choice: value
@@ -68,7 +68,7 @@ def free_choices(scored: Scored) -> dict[str, str]:
     }
 
 
-def common_units(systems: Mapping[str, Scored], unit: str) -> tuple[str, ...]:
+def common_units(systems: Mapping[str, ScoredTable], unit: str) -> tuple[str, ...]:
     """Return the units of all systems, in the order of the first one."""
     baseline, *others = systems
     common = set(systems[baseline].table.units)
@@ -79,7 +79,7 @@ def common_units(systems: Mapping[str, Scored], unit: str) -> tuple[str, ...]:
     return tuple(name for name in systems[baseline].table.units if name in common)
 
 
-def aligned_rows(systems: Mapping[str, Scored], units: Sequence[str]) -> dict[str, Rows]:
+def aligned_rows(systems: Mapping[str, ScoredTable], units: Sequence[str]) -> dict[str, Rows]:
     """Return the common units and columns of each system.
 
     Tables keep the order of the first system, where neighbours belong together; types are sorted by
@@ -99,7 +99,7 @@ def aligned_rows(systems: Mapping[str, Scored], units: Sequence[str]) -> dict[st
 
 
 def lacking_measures(
-    systems: Mapping[str, Scored], known: Mapping[str, Sequence[Key]], shared: Sequence[Key]
+    systems: Mapping[str, ScoredTable], known: Mapping[str, Sequence[Key]], shared: Sequence[Key]
 ) -> dict[str, tuple[str, ...]]:
     """Return the systems without a score that others have, by its label."""
     lacking = {}
@@ -111,12 +111,12 @@ def lacking_measures(
     return lacking
 
 
-def keys_of(scored: Scored) -> list[Key]:
+def keys_of(scored: ScoredTable) -> list[Key]:
     """Return the keys of all measures."""
     return [key_of(m) for m in measures_of(scored)]
 
 
-def labels_of(scored: Scored, keys: Iterable[Key]) -> list[str]:
+def labels_of(scored: ScoredTable, keys: Iterable[Key]) -> list[str]:
     """Return what the measures with these keys are called."""
     chosen = set(keys)
     return [
@@ -126,6 +126,6 @@ def labels_of(scored: Scored, keys: Iterable[Key]) -> list[str]:
     ]
 
 
-def measures_of(scored: Scored) -> tuple[AnyMeasure, ...]:
+def measures_of(scored: ScoredTable) -> tuple[AnyMeasure, ...]:
     """Return the measures of both kinds."""
     return (*scored.measures, *scored.type_measures)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from mwzeval.comparison import ComparedMeasure, compare
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Resampling, Scored
+from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import holm
 
@@ -145,7 +145,9 @@ def failures(gates: Iterable[Gate], values: Mapping[str, float]) -> Iterator[str
             yield failure
 
 
-def worse_than(system: Scored, baseline: Scored, resampling: Resampling) -> tuple[Worse, ...]:
+def worse_than(
+    system: ScoredTable, baseline: ScoredTable, resampling: Resampling
+) -> tuple[Worse, ...]:
     """Return the scores of the whole that are significantly worse than the baseline's.
 
     Significant is at `LEVEL` after Holm's correction over all scores that are tested. Those of
@@ -179,10 +181,10 @@ def _is_worse(measure: ComparedMeasure, lower_is_better: bool) -> bool:
     return ours > theirs if lower_is_better else ours < theirs
 
 
-def _directed(scored: Scored) -> Scored:
+def _directed(scored: ScoredTable) -> ScoredTable:
     """Return the scores of the whole that are better when higher, or when lower."""
     measures = (m for m in scored.measures if m.scope == WHOLE)
-    return Scored(
+    return ScoredTable(
         scored.table, tuple(m for m in measures if not m.name.startswith(WITHOUT_DIRECTION))
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.metrics.measure import Measure, Scored, TypeMeasure, observed
+from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import AcrossRuns, VarianceComponents, across_runs, variance_components
@@ -64,7 +64,7 @@ class Across:
         return self.components.standard_error(round(runs * len(self.values)), round(units * self.n))
 
 
-def across(runs: Mapping[str, Scored]) -> tuple[Across, ...]:
+def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
     """Return every score over the runs, by name.
 
     Raises `UsageError` for less than two runs, or runs not scored alike; `InputError` when they do
@@ -139,7 +139,7 @@ def _pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
     return np.asarray(n * whole - (n - 1) * without, dtype=np.float64)
 
 
-def _check_units(runs: Mapping[str, Scored]) -> None:
+def _check_units(runs: Mapping[str, ScoredTable]) -> None:
     everything = dict.fromkeys(unit for scored in runs.values() for unit in scored.table.units)
     problems = []
     for name, scored in runs.items():
@@ -156,7 +156,7 @@ def _check_units(runs: Mapping[str, Scored]) -> None:
         raise InputError(problems)
 
 
-def _check_settings(runs: Mapping[str, Scored]) -> None:
+def _check_settings(runs: Mapping[str, ScoredTable]) -> None:
     """Raise when what was scored in one run was not in another, or under another signature."""
     (first, scored), *others = runs.items()
     signatures = _signatures(scored)
@@ -177,17 +177,17 @@ def _check_settings(runs: Mapping[str, Scored]) -> None:
                 )
 
 
-def _signatures(scored: Scored) -> dict[tuple[str, str], Signature]:
+def _signatures(scored: ScoredTable) -> dict[tuple[str, str], Signature]:
     """Return the signature of each score by its name and scope."""
     additive = {(m.name, m.scope): m.signature for m in scored.measures}
     return additive | {(m.name, m.scope): m.signature for m in scored.type_measures}
 
 
-def _measure(scored: Scored, like: Measure) -> Measure:
+def _measure(scored: ScoredTable, like: Measure) -> Measure:
     return next(m for m in scored.measures if (m.name, m.scope) == (like.name, like.scope))
 
 
-def _value(scored: Scored, like: TypeMeasure) -> float:
+def _value(scored: ScoredTable, like: TypeMeasure) -> float:
     return next(
         m.value for m in scored.type_measures if (m.name, m.scope) == (like.name, like.scope)
     )

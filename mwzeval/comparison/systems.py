@@ -34,7 +34,7 @@ from mwzeval.comparison.pairs import (
     key_of,
 )
 from mwzeval.errors import UsageError
-from mwzeval.metrics.measure import Measure, Resampling, Scored, TypeMeasure, observed
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import evaluate
@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 
 def compare(
-    systems: Mapping[str, Scored],
+    systems: Mapping[str, ScoredTable],
     *,
     resampling: Resampling | None = None,
     level: float = LEVEL,
@@ -104,7 +104,7 @@ def compare(
     )
 
 
-def _values(scored: Scored, rows: Rows, keys: Sequence[Key]) -> dict[Key, float]:
+def _values(scored: ScoredTable, rows: Rows, keys: Sequence[Key]) -> dict[Key, float]:
     """Return the scores on the common units; NaN for one that has none."""
     complete = len(rows.table.units) == len(scored.table.units)
     sums = observed(rows.table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,51 +26,18 @@ from mwzeval.dstc7.reading.tracks import (
     track_from,
     track_of,
 )
-from mwzeval.dstc7.scoring.evaluation import Evaluated, evaluate, validate
-from mwzeval.dstc7.scoring.explanation import KINDS, explain, explain_all
+from mwzeval.dstc7.scoring.evaluation import ScoredSubmission, evaluate, validate
+from mwzeval.dstc7.scoring.explanation import KINDS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.resources import DATA_VARIABLE
-from mwzeval.metrics.measure import Resampling, Scored
+from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
-from mwzeval.scores.explanation import Explanation, Words
+from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import Report
 
 WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredSubmission:
-    """A submission as the verbs see it."""
-
-    evaluated: Evaluated
-
-    @property
-    def scored(self) -> Scored:
-        """The rows and measures."""
-        return self.evaluated.scored
-
-    @property
-    def warnings(self) -> Sequence[Problem]:
-        """What was noticed and did not prevent scoring."""
-        return self.evaluated.warnings
-
-    def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report."""
-        return self.evaluated.report(resampling)
-
-    def units(self) -> Sequence[str]:
-        """Return the ids of the examples."""
-        return self.evaluated.scored.table.units
-
-    def explain(self, unit: str) -> Explanation:
-        """Return what became of an example. Raises `UsageError` for an unknown one."""
-        return explain(self.evaluated.loaded, unit)
-
-    def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every example."""
-        return explain_all(self.evaluated.loaded)
 
 
 class SentenceSelection:
@@ -204,7 +171,7 @@ class SubmissionScorer:
     def score(self, file: str, *, progress: bool = False) -> ScoredSubmission:
         """Return a submission scored. Raises `InputError`, `DataError`, `UsageError`."""
         track = track_from(self.track, file)
-        return ScoredSubmission(evaluate(file, _gold(self.where, track), track, self.options))
+        return evaluate(file, _gold(self.where, track), track, self.options)
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a submission and its gold data."""

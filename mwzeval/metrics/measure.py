@@ -109,7 +109,7 @@ class TypeMeasure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class ScoredTable:
     """Everything scored of one system on one input, and how to make scores of it.
 
     `count_types` returns the type counts of the units of `table`, in the same order; it is slow

@@ -44,7 +44,7 @@ class Metrics:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
+class ScoredDialogues:
     """What scoring has found: additive rows, and what is not additive, richness and confusions.
 
     `confusions` are the wrong values of state tracking by rule, each with its number of turns.
@@ -69,7 +69,7 @@ class Evaluation:
         *,
         names: Iterable[str] | None = None,
         sources: Sources | None = None,
-    ) -> Evaluation:
+    ) -> ScoredDialogues:
         """Score checked dialogues, in the order of `names` (default: as they come).
 
         State tracking needs predicted states; without them it is not computed. With `sources`

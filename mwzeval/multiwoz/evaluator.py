@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,8 @@ from tqdm import tqdm
 
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.metrics.goal_success import DialogueOutcome
-from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
+from mwzeval.metrics.measure import Resampling, no_garbage_collection
 from mwzeval.metrics.reward import DEFAULT_WEIGHTS, Reward, RewardWeights, checked_pair, collected
-from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import (
     AUTO,
     CORPUS_NAMES,
@@ -40,9 +39,8 @@ from mwzeval.multiwoz.corpus.references import (
     load_references,
     own_references,
 )
-from mwzeval.multiwoz.evaluation import Evaluation, Metrics
+from mwzeval.multiwoz.evaluation import Metrics, ScoredDialogues
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
-from mwzeval.multiwoz.measures import scored
 from mwzeval.multiwoz.predictions.census import Census, Coverage, check_fit, coverage
 from mwzeval.multiwoz.predictions.plausibility import (
     check_grounded,
@@ -54,53 +52,17 @@ from mwzeval.multiwoz.predictions.plausibility import (
 )
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dialogues
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
-from mwzeval.multiwoz.predictions.wording import Wording
+from mwzeval.multiwoz.scored_predictions import CheckedPart, CheckedPredictions, ScoredPredictions
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
 from mwzeval.report.json import to_plain
 from mwzeval.scores.score import Report
 from mwzeval.statistics import SAMPLES, SEED
-from mwzeval.version import __version__, library_version
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.incremental import IncrementalEvaluator
 
-DEPENDENCIES = (
-    *("sacrebleu", "sacremoses", "fuzzywuzzy", "python-Levenshtein"),
-    *("lexical-diversity", "numpy"),
-)
-
 Turns = Sequence[Mapping[str, Any]]
-SAMPLE_NOTE = "The sample corpus is an invented town: these are not MultiWOZ scores."
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """Checked predictions that may be all of an input or some, and what scores them."""
-
-    dialogues: Dialogues
-    scorer: Scorer
-    census: Census
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Checked:
-    """Predictions that can be scored, and what scores them."""
-
-    dialogues: Dialogues
-    scorer: Scorer
-    coverage: Coverage
-    warnings: tuple[Problem, ...]
-    wording: Wording
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluated:
-    """Predictions that have been scored: their rows, and the measures over these."""
-
-    checked: Checked
-    evaluation: Evaluation
-    scored: Scored
 
 
 class Evaluator:
@@ -196,36 +158,11 @@ class Evaluator:
         """
         # In a call of its own, so that what was scored is gone when the collector is back.
         with no_garbage_collection():
-            return self.report_of(self.score(predictions, file=file, progress=progress))
-
-    def report_of(self, evaluated: Evaluated, resampling: Resampling | None = None) -> Report:
-        """Return the report of what `score` has returned, with intervals if asked for."""
-        checked, scorer = evaluated.checked, evaluated.checked.scorer
-        return Report(
-            metrics=evaluated.evaluation.plain(),
-            scores=evaluated.scored.scores(resampling or self.resampling),
-            table=evaluated.scored.table,
-            warnings=checked.warnings,
-            meta={
-                "corpus": scorer.gold.corpus,
-                "note": SAMPLE_NOTE if scorer.gold.corpus == SAMPLE else None,
-                "fold": scorer.gold.fold,
-                "sources": scorer.gold.checksum,
-                "rules": scorer.rules,
-                "responses": {
-                    "taken_as": scorer.kind(evaluated.evaluation.sources),
-                    "said": scorer.responses != AUTO,
-                    **checked.wording.plain(),
-                },
-                "coverage": checked.coverage.to_json(),
-                "versions": {name: library_version(name) for name in DEPENDENCIES}
-                | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
-            },
-        )
+            return self.score(predictions, file=file, progress=progress).report()
 
     def score(
         self, predictions: Any, *, file: str | None = None, progress: bool = False
-    ) -> Evaluated:
+    ) -> ScoredPredictions:
         """Return the rows and measures of predictions: what reports and comparisons start from."""
         self.check_metrics()
         with no_garbage_collection():
@@ -237,8 +174,11 @@ class Evaluator:
                 leave=False,
                 disable=None if progress else True,
             )
-            evaluation = Evaluation.of(checked.scorer, checked.dialogues, self.metrics, names=names)
-            return Evaluated(checked, evaluation, scored(evaluation))
+            return ScoredPredictions.of(
+                self,
+                checked,
+                ScoredDialogues.of(checked.scorer, checked.dialogues, self.metrics, names=names),
+            )
 
     def check_metrics(self) -> None:
         """Raise `UsageError` when no metric was asked for."""
@@ -246,7 +186,7 @@ class Evaluator:
             names = ", ".join(field.name for field in fields(Metrics))
             raise UsageError(f"no metric was asked for: choose among {names}")
 
-    def checked(self, predictions: Any, *, file: str | None = None) -> Checked:
+    def checked(self, predictions: Any, *, file: str | None = None) -> CheckedPredictions:
         """Return predictions that can be scored, with what scores them.
 
         Raises `InputError` with every problem when they cannot be scored.
@@ -312,16 +252,18 @@ class Evaluator:
         ((name, checked),) = dialogues.items()
         return scorer, scorer.normalize(name, checked, Sources.of([checked]))
 
-    def _check(self, predictions: Any, findings: Findings) -> Checked | None:
+    def _check(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
         part = self.part(predictions, findings)
         if part is None:
             return None
         findings.sort_warnings()
         covered = self.conclude(part.scorer, part.census, findings)
         warnings = tuple(findings.warnings)
-        return Checked(part.dialogues, part.scorer, covered, warnings, part.census.wording)
+        return CheckedPredictions(
+            part.dialogues, part.scorer, covered, warnings, part.census.wording
+        )
 
-    def part(self, predictions: Any, findings: Findings) -> Part | None:
+    def part(self, predictions: Any, findings: Findings) -> CheckedPart | None:
         """Check what can be said of a part of an input as of the whole; None when it is empty."""
         need_responses = self.metrics.need_responses
         predictions = adapt(predictions, self.input_format, findings)
@@ -336,7 +278,7 @@ class Evaluator:
         check_fit(dialogues, scorer.gold, findings)
         check_turns(dialogues, self.rules, findings)
         census = Census.of(dialogues, scorer.reference_sets, scorer.gold)
-        return Part(dialogues, scorer, census)
+        return CheckedPart(dialogues, scorer, census)
 
     def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:
         """Check what only the whole input tells, and return how much of the fold it is."""

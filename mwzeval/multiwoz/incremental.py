@@ -18,11 +18,12 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.measure import no_garbage_collection
 from mwzeval.metrics.richness import Richness
-from mwzeval.multiwoz.evaluation import Evaluation, Metrics
-from mwzeval.multiwoz.evaluator import Checked, Evaluated, Evaluator
-from mwzeval.multiwoz.measures import scored
+from mwzeval.multiwoz.evaluation import Metrics, ScoredDialogues
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.measures import scored_table
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
+from mwzeval.multiwoz.scored_predictions import CheckedPredictions, ScoredPredictions
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.report.json import to_plain
 from mwzeval.scores.score import Report, Signature
@@ -41,7 +42,7 @@ class Sums:
     turns: int = 0
     confusions: dict[str, Counter[Confusion]] = field(default_factory=dict)
 
-    def add(self, part: Evaluation) -> None:
+    def add(self, part: ScoredDialogues) -> None:
         """Add the evaluation of the next part."""
         self._add(part.table, part.turns, part.confusions)
         self.richness.update_all(part.words.dialogues)
@@ -59,7 +60,9 @@ class Sums:
         for rule, counted in confusions.items():
             self.confusions.setdefault(rule, Counter()).update(counted)
 
-    def evaluation(self, scorer: Scorer, metrics: Metrics, sources: Sources) -> Evaluation:
+    def scored_dialogues(
+        self, scorer: Scorer, metrics: Metrics, sources: Sources
+    ) -> ScoredDialogues:
         """Return the evaluation of the whole; its table is one row for all dialogues.
 
         Raises `ValueError` when there was no part.
@@ -75,7 +78,7 @@ class Sums:
                 values[:, table.columns.index(column)] = total
         whole = replace(table, values=values)
         confusions = {rule: Counter(counted) for rule, counted in self.confusions.items()}
-        return Evaluation(
+        return ScoredDialogues(
             scorer, metrics, sources, whole, richness, self.turns, confusions=confusions
         )
 
@@ -95,7 +98,7 @@ class Accumulation:
     findings: Findings = field(default_factory=Findings)
     sums: dict[Sources, Sums] = field(default_factory=dict)
 
-    def add(self, census: Census, findings: Findings, part: Iterable[Evaluation]) -> None:
+    def add(self, census: Census, findings: Findings, part: Iterable[ScoredDialogues]) -> None:
         """Add the next part, which was evaluated under each choice that is still possible.
 
         Its dialogues must be others than before (see `repeated`).
@@ -137,14 +140,14 @@ class Accumulation:
 
 def evaluate_under(
     scorer: Scorer, dialogues: Dialogues, metrics: Metrics, choices: Iterable[Sources]
-) -> list[Evaluation]:
+) -> list[ScoredDialogues]:
     """Return the evaluation of a part under each choice; those that are alike are made once."""
-    made: dict[Sources, Evaluation] = {}
+    made: dict[Sources, ScoredDialogues] = {}
     evaluations = []
     for sources in choices:
         alike = replace(sources, lexicalized=scorer.delexicalizes(sources))
         if alike not in made:
-            made[alike] = Evaluation.of(scorer, dialogues, metrics, sources=sources)
+            made[alike] = ScoredDialogues.of(scorer, dialogues, metrics, sources=sources)
         evaluations.append(replace(made[alike], sources=sources))
     return evaluations
 
@@ -271,9 +274,9 @@ class IncrementalEvaluator:
         findings.merge(self._found.findings)
         findings.sort_warnings()
         covered = evaluator.conclude(scorer, census, findings)
-        checked = Checked({}, scorer, covered, tuple(findings.warnings), census.wording)
-        evaluation = self._found.sums[sources].evaluation(scorer, evaluator.metrics, sources)
-        return evaluator.report_of(Evaluated(checked, evaluation, scored(evaluation)))
+        checked = CheckedPredictions({}, scorer, covered, tuple(findings.warnings), census.wording)
+        evaluation = self._found.sums[sources].scored_dialogues(scorer, evaluator.metrics, sources)
+        return ScoredPredictions.of(evaluator, checked, evaluation).report()
 
     def _check(
         self,
@@ -312,11 +315,11 @@ class IncrementalEvaluator:
         return vars(self) | {"_evaluator": self._evaluator.unloaded()}
 
 
-def how_scored(evaluations: Sequence[Evaluation]) -> dict[str, Signature]:
+def how_scored(evaluations: Sequence[ScoredDialogues]) -> dict[str, Signature]:
     """Return the signature of each score without what it says about the input."""
     signatures = {}
     for evaluation in evaluations:
-        scores = scored(evaluation)
+        scores = scored_table(evaluation)
         named = {measure.name: measure.signature for measure in scores.measures}
         named |= {measure.name: measure.signature for measure in scores.type_measures}
         for name, full in named.items():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.bleu import SIGNATURE as BLEU_SIGNATURE
-from mwzeval.metrics.measure import Measure, Scored, TypeMeasure
+from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure
 from mwzeval.metrics.richness import (
     MSTTR_WINDOW,
     conditional_entropy,
@@ -25,7 +25,7 @@ from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD
-from mwzeval.multiwoz.evaluation import Evaluation
+from mwzeval.multiwoz.evaluation import ScoredDialogues
 from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
 from mwzeval.multiwoz.grounding.scores import grounded_measures
 from mwzeval.multiwoz.predictions.unfilled import spelling
@@ -39,7 +39,7 @@ MSTTR_BLOCK = 10
 """Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
 
 
-def scored(evaluation: Evaluation) -> Scored:
+def scored_table(evaluation: ScoredDialogues) -> ScoredTable:
     """Return an evaluation with all its measures, in the order of a report."""
     measures = [
         *_goal_success(evaluation),
@@ -49,8 +49,8 @@ def scored(evaluation: Evaluation) -> Scored:
         *_grounded(evaluation),
     ]
     if not evaluation.metrics.richness:
-        return Scored(evaluation.table, tuple(measures))
-    return Scored(
+        return ScoredTable(evaluation.table, tuple(measures))
+    return ScoredTable(
         evaluation.table,
         (*measures, *_additive_richness(evaluation)),
         tuple(_word_types(evaluation)),
@@ -59,7 +59,7 @@ def scored(evaluation: Evaluation) -> Scored:
 
 
 def signature(
-    evaluation: Evaluation,
+    evaluation: ScoredDialogues,
     metric: str,
     references: References | None = None,
     rule: JointGoals | None = None,
@@ -113,7 +113,7 @@ def _responses(delexicalized_here: bool) -> dict[str, object]:
     return {"responses": LEXICALIZED, "rapidfuzz": library_version("rapidfuzz")}
 
 
-def _goal_success(evaluation: Evaluation) -> Iterator[Measure]:
+def _goal_success(evaluation: ScoredDialogues) -> Iterator[Measure]:
     if not evaluation.metrics.success:
         return
     sums = evaluation.table.sums()
@@ -132,7 +132,7 @@ def _goal_success(evaluation: Evaluation) -> Iterator[Measure]:
                 )
 
 
-def _grounded(evaluation: Evaluation) -> Iterator[Measure]:
+def _grounded(evaluation: ScoredDialogues) -> Iterator[Measure]:
     if not evaluation.metrics.grounded:
         return
     sums = evaluation.table.sums()
@@ -147,7 +147,7 @@ def _percentage(outcome: str, cases: str, sums: Sums) -> NDArray[np.float64]:
     return 100 * sums[outcome] / sums[cases]
 
 
-def _bleu(evaluation: Evaluation) -> Iterator[Measure]:
+def _bleu(evaluation: ScoredDialogues) -> Iterator[Measure]:
     if not evaluation.metrics.bleu:
         return
     scorer = evaluation.scorer
@@ -190,7 +190,7 @@ def _of_columns(
     return elementwise(score)({column: sums[column] for column in columns})
 
 
-def _state_tracking(evaluation: Evaluation) -> Iterator[Measure]:
+def _state_tracking(evaluation: ScoredDialogues) -> Iterator[Measure]:
     if not evaluation.has_dst:
         return
     scorer = evaluation.scorer.state_tracking
@@ -209,7 +209,7 @@ def _state_tracking(evaluation: Evaluation) -> Iterator[Measure]:
         )
 
 
-def _joint_goals(evaluation: Evaluation) -> Iterator[Measure]:
+def _joint_goals(evaluation: ScoredDialogues) -> Iterator[Measure]:
     if not evaluation.sources.predicted_states:
         return
     sums = evaluation.table.sums()
@@ -223,7 +223,7 @@ def _item(
     return float(scores(sums)[name])
 
 
-def _additive_richness(evaluation: Evaluation) -> Iterator[Measure]:
+def _additive_richness(evaluation: ScoredDialogues) -> Iterator[Measure]:
     signed = signature(evaluation, "richness")
     yield Measure(
         "richness.avg_lengths",
@@ -251,7 +251,7 @@ def _msttr(sums: Sums) -> NDArray[np.float64]:
     return sums["richness.window_types"] / (MSTTR_WINDOW * sums["richness.windows"])
 
 
-def _word_types(evaluation: Evaluation) -> Iterator[TypeMeasure]:
+def _word_types(evaluation: ScoredDialogues) -> Iterator[TypeMeasure]:
     signed = signature(evaluation, "richness")
     scores: Mapping[str, Any] = evaluation.richness.scores()
     for name, label, of, places in (

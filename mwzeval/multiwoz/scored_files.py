@@ -2,70 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
+from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, OWN_FORMAT
 from mwzeval.multiwoz.corpus.ceiling import gold_predictions
 from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, load_fold
-from mwzeval.multiwoz.evaluator import Evaluated, Evaluator
-from mwzeval.multiwoz.explanation import explanation_as_written
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
 from mwzeval.multiwoz.predictions.wording import Wording
-from mwzeval.multiwoz.scoring import Sources
-from mwzeval.scores.explanation import Explanation
+from mwzeval.multiwoz.scored_predictions import ScoredPredictions
 from mwzeval.scores.score import Report
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredPredictions:
-    """Predictions as the verbs see them."""
-
-    evaluator: Evaluator
-    evaluated: Evaluated
-
-    @property
-    def scored(self) -> Scored:
-        """The rows and measures."""
-        return self.evaluated.scored
-
-    @property
-    def warnings(self) -> Sequence[Problem]:
-        """What was noticed and did not prevent scoring."""
-        return self.evaluated.checked.warnings
-
-    def report(self, resampling: Resampling | None = None) -> Report:
-        """Return the report."""
-        with no_garbage_collection():
-            return self.evaluator.report_of(self.evaluated, resampling)
-
-    def units(self) -> Sequence[str]:
-        """Return the ids of the dialogues."""
-        return tuple(self.evaluated.checked.dialogues)
-
-    def explain(self, unit: str) -> Explanation:
-        """Return what became of a dialogue. Raises `KeyError` for an unknown one."""
-        checked = self.evaluated.checked
-        sources = Sources.of(checked.dialogues.values())
-        return explanation_as_written(checked.scorer, unit, checked.dialogues[unit], sources)
-
-    def explain_all(self) -> Iterator[Explanation]:
-        """Yield what became of every dialogue.
-
-        Predictions without any response can neither keep nor lose Inform and Success: their
-        explanations have no outcomes and no reasons, only what was said and the states.
-        """
-        dialogues = self.evaluated.checked.dialogues
-        with_responses = any(
-            turn.response is not None for turns in dialogues.values() for turn in turns
-        )
-        for unit in dialogues:
-            explanation = self.explain(unit)
-            yield explanation if with_responses else replace(explanation, outcomes={}, reasons=())
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +36,13 @@ class PredictionsScorer:
         """Return predictions scored. Raises `InputError`, `DataError`, `UsageError`."""
         predictions = read_predictions(file)
         evaluator = self._evaluator_for(predictions)
-        evaluated = evaluator.score(predictions, file=file, progress=progress)
-        if self.need_states and not evaluated.evaluation.sources.predicted_states:
+        scored = evaluator.score(predictions, file=file, progress=progress)
+        if self.need_states and not scored.dialogues.sources.predicted_states:
             raise UsageError(
                 f"state tracking needs a state in every turn; not so in {file}: leave it out, or "
                 "leave out --dst"
             )
-        return ScoredPredictions(evaluator, evaluated)
+        return scored
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of predictions."""
@@ -142,7 +93,7 @@ def ceiling_of(
 ) -> Report:
     """Return the report of the gold annotation: of predicted turns, or of a whole fold."""
     if of is not None:
-        checked = of.evaluated.checked
+        checked = of.checked
         gold, dialogues = checked.scorer.gold, checked.dialogues
         evaluator = _for_gold(of.evaluator, gold.corpus)
         predictions = gold_predictions(gold, dialogues)
@@ -152,7 +103,7 @@ def ceiling_of(
         evaluator = _for_gold(of_scorer, DEFAULT_CORPUS if corpus == AUTO else corpus)
         root = corpus_root(evaluator.corpus, evaluator.data, offline=evaluator.offline)
         predictions = gold_predictions(load_fold(evaluator.corpus, evaluator.fold, root))
-    return evaluator.report_of(evaluator.score(predictions, progress=of is None), resampling)
+    return evaluator.score(predictions, progress=of is None).report(resampling)
 
 
 def _for_gold(evaluator: Evaluator, corpus: str) -> Evaluator:

@@ -13,7 +13,7 @@ from typing import Any
 
 from mwzeval.benchmark import ScoredFile, Shelf
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, Resampling, Scored
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
 from mwzeval.pydial.board import published_document
 from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
@@ -44,14 +44,16 @@ class ScoredEpisodes:
     """Episodes that have been scored."""
 
     records: Mapping[str, Record]
-    scored: Scored
+    scored_table: ScoredTable
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the scores with their signatures and rows, and intervals when it is said how."""
-        scores = self.scored.scores(resampling)
-        return Report({NAME: _plain(scores)}, scores, self.scored.table, self.warnings, self.meta)
+        scores = self.scored_table.scores(resampling)
+        return Report(
+            {NAME: _plain(scores)}, scores, self.scored_table.table, self.warnings, self.meta
+        )
 
     def units(self) -> Sequence[str]:
         """Return the names of the episodes, in order."""
@@ -118,7 +120,7 @@ def evaluate(
         "versions": {"numpy": library_version("numpy")}
         | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
     }
-    scored = Scored(table_of(episodes, scopes), of_all)
+    scored = ScoredTable(table_of(episodes, scopes), of_all)
     return ScoredEpisodes({r.episode.unit: r for r in records}, scored, findings.warnings, meta)
 
 

@@ -69,7 +69,7 @@ def test_the_copy_is_what_a_file_of_the_turns_before_scores(track: str, fields: 
     gold = small_gold()
     plain = gold_predictions(gold, track, fields)
     beside = evaluate(plain, gold).report().metrics["beside"]["copy_previous"]
-    copied = evaluate(shifted(plain, gold), gold).scored.scores()
+    copied = evaluate(shifted(plain, gold), gold).scored_table.scores()
     values = {
         each.name if each.scope == WHOLE else f"{each.name} {each.scope}": each.value
         for each in copied
@@ -109,8 +109,8 @@ def test_responses_of_a_system_end_to_end_have_the_bleu_of_generated_ones() -> N
     plain = gold_file(gold.fold, "e2e", FIELDS["e2e"])
     for name in gold.fold.dialogues:
         plain[name][0]["response"] = "您好，推荐您去这家店。"
-    scores = {(s.name, s.scope): s for s in evaluate(plain, gold).scored.scores()}
-    as_nlg = evaluate(plain, gold, Options(tracks=("nlg",))).scored.scores()
+    scores = {(s.name, s.scope): s for s in evaluate(plain, gold).scored_table.scores()}
+    as_nlg = evaluate(plain, gold, Options(tracks=("nlg",))).scored_table.scores()
     assert as_nlg
     for score in as_nlg:
         if score.name == "nlg.bleu4":

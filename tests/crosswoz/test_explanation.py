@@ -9,7 +9,7 @@ import pytest
 from mwzeval.crosswoz.benchmark import WORDS
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
-from mwzeval.crosswoz.scoring.evaluation import Evaluated, evaluate
+from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
 from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.errors import UsageError
 from mwzeval.report.page.html import to_html
@@ -32,7 +32,7 @@ def gold_as(track: str) -> dict[str, Any]:
     return gold_file(GOLD.fold, track, FIELDS[track], conditioning="predicted_history")
 
 
-def reasons(evaluated: Evaluated, unit: str) -> list[tuple[str, int | None]]:
+def reasons(evaluated: ScoredPredictions, unit: str) -> list[tuple[str, int | None]]:
     return [(reason.code, reason.turn) for reason in evaluated.explain(unit).reasons]
 
 

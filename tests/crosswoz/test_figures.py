@@ -15,7 +15,7 @@ from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
-from mwzeval.crosswoz.scoring.evaluation import Evaluated, evaluate
+from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
 from tests.crosswoz.real_data import figures, fold
 from tests.places import shared
 
@@ -28,12 +28,12 @@ def gold(name: str = "test", revision: str = "release") -> Gold:
     return Gold(fold(name, revision), system_vocabulary=frozenset(vocabulary))
 
 
-def values(evaluated: Evaluated) -> dict[tuple[str, str], float]:
+def values(evaluated: ScoredPredictions) -> dict[tuple[str, str], float]:
     return {(s.name, s.scope): s.value for s in evaluated.report().scores}
 
 
 @cache
-def tracked(name: str, revision: str, conditioning: str) -> Evaluated:
+def tracked(name: str, revision: str, conditioning: str) -> ScoredPredictions:
     of = gold(name, revision)
     return evaluate(rule_tracker_file(of.fold, conditioning), of)
 
@@ -56,7 +56,7 @@ def test_joint_accuracy_and_slot_counts_of_the_rule_tracker_are_the_golden_ones(
     found = values(evaluated)
     for theirs, ours in {**SCOPES, "select_turns": "Select turns"}.items():
         assert found[joint, ours] == pytest.approx(100 * golden[theirs], abs=1e-10)
-    sums = evaluated.scored.table.sums()
+    sums = evaluated.scored_table.table.sums()
     right, predicted, wanted = (
         sums[f"dst.slots_{k}@total"] for k in ("right", "predicted", "gold")
     )
@@ -139,7 +139,9 @@ def _known(acts: list[list[str]], vocabulary: frozenset[str]) -> list[str]:
 
 def check_simulator(seeds: int) -> None:
     of = gold()
-    runs = {str(seed): evaluate(simulator_file(of.fold, seed), of).scored for seed in range(seeds)}
+    runs = {
+        str(seed): evaluate(simulator_file(of.fold, seed), of).scored_table for seed in range(seeds)
+    }
     scores = {(each.name, each.scope): each for each in across(runs)}
     golden = figures()["rule_simulator"]["src/test/fresh_goal_each_turn"]
     for theirs, ours in SCOPES.items():
@@ -171,7 +173,7 @@ def test_gold_as_prediction_understands_everything() -> None:
     assert {value for (name, _), value in found.items() if name == "nlu.f1"} == {100}
     scopes = {scope for name, scope in found if name == "nlu.f1"}
     assert {"S", "CM+T", "Inform", "Select", "NoOffer", "地铁", "user", "system"} < scopes
-    sums = evaluated.scored.table.sums()
+    sums = evaluated.scored_table.table.sums()
     # Counts of the test fold, section 1 of the specification.
     golden = {"Request": 3941, "Select": 225, "Recommend": 628, "NoOffer": 230}
     assert {intent: sums[f"nlu.gold@{intent}"] for intent in golden} == golden

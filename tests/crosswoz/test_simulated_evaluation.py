@@ -18,7 +18,7 @@ from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.evaluation import (
     MACRO,
     NATURAL,
-    EvaluatedSimulation,
+    ScoredSimulation,
     evaluate_simulation,
     validate_simulation,
 )
@@ -50,7 +50,7 @@ def log(folder: Path, lines: Sequence[Any]) -> Path:
     return path
 
 
-def values(evaluated: EvaluatedSimulation, name: str) -> dict[str, float]:
+def values(evaluated: ScoredSimulation, name: str) -> dict[str, float]:
     return {s.scope: s.value for s in evaluated.report().scores if s.name == name}
 
 
@@ -174,7 +174,7 @@ def is_name(act: Act) -> bool:
     return act.slot == NAME and act.value not in ("", NOTHING)
 
 
-def simulated(folder: Path, system: Any, count: int = 60) -> EvaluatedSimulation:
+def simulated(folder: Path, system: Any, count: int = 60) -> ScoredSimulation:
     setting = Setting(database(), make_system=system)
     goals = GoalGenerator(database())
     path = folder / "log.jsonl"

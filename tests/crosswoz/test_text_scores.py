@@ -18,7 +18,7 @@ FIELDS = ["response", "user_response"]
 def test_gold_texts_of_the_test_fold_score_as_in_the_golden_runs() -> None:
     gold = Gold(fold())
     evaluated = evaluate(gold_file(gold.fold, "nlg", FIELDS), gold)
-    scores = {(s.name, s.scope): s for s in evaluated.scored.scores()}
+    scores = {(s.name, s.scope): s for s in evaluated.scored_table.scores()}
     for side, key in (("user", "usr"), ("system", "sys")):
         golden = figures()["template_nlg"][key]
         bleu = scores["nlg.bleu4", side]

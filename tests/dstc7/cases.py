@@ -11,7 +11,14 @@ from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.loading import Loaded
 from mwzeval.dstc7.reading.submission import check_submission
 from mwzeval.dstc7.reading.targets import parse_targets
-from mwzeval.dstc7.scoring.evaluation import Evaluated, Gold, Options, Track, evaluate, validate
+from mwzeval.dstc7.scoring.evaluation import (
+    Gold,
+    Options,
+    ScoredSubmission,
+    Track,
+    evaluate,
+    validate,
+)
 from mwzeval.errors import Problem
 from tests.places import read_json, shared
 
@@ -106,7 +113,7 @@ class Folder:
         track: Track = UBUNTU,
         options: Options | None = None,
         **more: Any,
-    ) -> Evaluated:
+    ) -> ScoredSubmission:
         path = self.write(track.file_name, submission)
         return evaluate(path, self.gold(targets, **more), track, options)
 
@@ -116,6 +123,6 @@ def kinds(problems: Sequence[Problem], severity: str | None = None) -> list[str]
     return list(dict.fromkeys(p.kind for p in problems if severity in (None, p.severity)))
 
 
-def scores(evaluated: Evaluated, scope: str = "total") -> dict[str, float]:
+def scores(evaluated: ScoredSubmission, scope: str = "total") -> dict[str, float]:
     """Return the scores by name."""
     return {s.name: s.value for s in evaluated.report().scores if s.scope == scope}

@@ -80,7 +80,7 @@ def test_scores_are_those_of_the_specification(case: dict[str, Any]) -> None:
         assert ranking["set_recall"][k] == close(spec["set_recall"][k])
     for name in ("mrr", "map", "final"):
         assert ranking[name] == close(spec[name])
-    precisions = evaluated.scored.table.column("average_precision").tolist()
+    precisions = evaluated.scored_table.table.column("average_precision").tolist()
     assert precisions == [close(value) for value in spec["average_precision"]]
     assert [e for e in inputs.targets if e not in inputs.submission] == spec["missing"]
     assert [e for e in inputs.submission if e not in inputs.targets] == spec["extra"]

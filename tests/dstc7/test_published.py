@@ -8,7 +8,7 @@ import pytest
 
 from mwzeval.dstc7.board import CHANCE, boards_of, published_document, read_published
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, track_of
-from mwzeval.dstc7.scoring.evaluation import Evaluated, Options, score
+from mwzeval.dstc7.scoring.evaluation import Options, ScoredSubmission, score
 from mwzeval.errors import DataError, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
@@ -17,7 +17,7 @@ from tests.dstc7.cases import UBUNTU, Folder, loaded, submission_of
 from tests.places import read_json, shared
 
 
-def half_right() -> Evaluated:
+def half_right() -> ScoredSubmission:
     rankings = {str(n): "A B" if n % 2 else "B A" for n in range(1, 101)}
     targets = "".join(f"{n}\tA\n" for n in range(1, 101))
     return score(loaded(submission_of(rankings), targets))

@@ -15,8 +15,8 @@ from mwzeval.dstc7.benchmark import WORDS
 from mwzeval.dstc7.reading.loading import gold_in, sample_gold, sample_submission
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.dstc7.scoring.evaluation import (
-    Evaluated,
     Options,
+    ScoredSubmission,
     evaluate,
     mean_final,
     per_example,
@@ -34,12 +34,12 @@ from mwzeval.report.summary import per_dialogue, summary
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, loaded, scores, submission_of
 
 
-def sample(system: str, name: str = "dstc7-ubuntu-1") -> Evaluated:
+def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
     track = track_of(name)
     return evaluate(sample_submission(track, system), sample_gold(track), track)
 
 
-def thousand(seed: int, best: float) -> Evaluated:
+def thousand(seed: int, best: float) -> ScoredSubmission:
     """A made-up system that ranks the right one first with some probability."""
     dice = random.Random(seed)
     rankings, targets = {}, ""
@@ -93,7 +93,7 @@ def test_rates_have_wilson_intervals_between_0_and_1() -> None:
 
 
 def test_systems_are_compared_by_the_spine() -> None:
-    systems = {"weak": thousand(1, 0.2).scored, "strong": thousand(2, 0.5).scored}
+    systems = {"weak": thousand(1, 0.2).scored_table, "strong": thousand(2, 0.5).scored_table}
     comparison = compare(systems, resampling=Resampling(samples=200))
     for name in ("recall@1", "mrr", "final"):
         difference = comparison.measure(name).of("strong").difference
@@ -105,7 +105,7 @@ def test_systems_are_compared_by_the_spine() -> None:
 
 
 def test_a_system_does_not_differ_from_itself() -> None:
-    systems = {"one": thousand(1, 0.3).scored, "two": thousand(1, 0.3).scored}
+    systems = {"one": thousand(1, 0.3).scored_table, "two": thousand(1, 0.3).scored_table}
     for measure in compare(systems, resampling=Resampling(samples=50)).measures:
         difference = measure.of("two").difference
         assert difference is not None
@@ -114,14 +114,14 @@ def test_a_system_does_not_differ_from_itself() -> None:
 
 def test_other_orders_are_not_compared() -> None:
     raw, targets = submission_of({"1": "A B"}), "1\tA\n"
-    by_list = score(loaded(raw, targets)).scored
-    by_confidence = score(loaded(raw, targets, options=Options(order="confidence"))).scored
+    by_list = score(loaded(raw, targets)).scored_table
+    by_confidence = score(loaded(raw, targets, options=Options(order="confidence"))).scored_table
     with pytest.raises(UsageError, match="order"):
         compare({"list": by_list, "confidence": by_confidence})
 
 
 def test_runs_of_one_system_have_a_spread() -> None:
-    found = across({str(seed): thousand(seed, 0.3).scored for seed in (1, 2, 3)})
+    found = across({str(seed): thousand(seed, 0.3).scored_table for seed in (1, 2, 3)})
     spread = next(each for each in found if each.name == "recall@1")
     assert spread.over.standard_deviation > 0
     assert len(spread.values) == 3

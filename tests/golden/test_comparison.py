@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mwzeval.comparison import Comparison, compare
-from mwzeval.metrics.measure import Scored
+from mwzeval.metrics.measure import ScoredTable
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.table import Table
 from tests.places import read_json, shared
@@ -24,11 +24,11 @@ scipy_stats: Any = importlib.import_module("scipy.stats")
 
 
 @cache
-def scored(system: str) -> Scored:
+def scored(system: str) -> ScoredTable:
     return (
         evaluator()
         .score(read_json(shared("data", "multiwoz", "predictions", f"{system}.json")))
-        .scored
+        .scored_table
     )
 
 
@@ -86,14 +86,14 @@ def bleu_by_hand(sums: dict[str, float]) -> float:
     return 100 * math.exp(brevity + sum(logs) / 4)
 
 
-def some_rows(system: str, units: list[str]) -> tuple[Table, Scored]:
+def some_rows(system: str, units: list[str]) -> tuple[Table, ScoredTable]:
     whole = scored(system)
     table = whole.table.select(units)
     chosen = [index for index, column in enumerate(table.columns) if column.startswith("bleu.")]
     columns = tuple(table.columns[index] for index in chosen)
     bleu = Table(table.units, columns, table.values[:, chosen])
     measures = tuple(measure for measure in whole.measures if measure.name.startswith("bleu."))
-    return bleu, Scored(bleu, measures)
+    return bleu, ScoredTable(bleu, measures)
 
 
 @pytest.mark.parametrize(("system", "baseline"), [("damd", "augpt"), ("marco", "ubar")])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
-from mwzeval.metrics.measure import Scored
+from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 
@@ -24,7 +24,7 @@ def values(units: list[Turns]) -> dict[tuple[str, str], float]:
     ]
     table = Table.from_rows(SCORES.columns, rows)
     measures = SCORES.measures("Act", Signature("acts", ()), table.sums())
-    return {(s.name, s.scope): s.value for s in Scored(table, tuple(measures)).scores()}
+    return {(s.name, s.scope): s.value for s in ScoredTable(table, tuple(measures)).scores()}
 
 
 def slow_f1(units: list[Turns], scope: str) -> float | None:

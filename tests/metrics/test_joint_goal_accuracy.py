@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.metrics.joint_goal_accuracy import DomainTurns, JointGoalAccuracy, joint_goal_measures
-from mwzeval.metrics.measure import Scored, observed
+from mwzeval.metrics.measure import ScoredTable, observed
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 from tests.metrics import joint_goal_twin as twin
@@ -234,7 +234,7 @@ def test_measures_can_be_sent_to_other_processes_and_have_intervals() -> None:
     dialogues: list[list[twin.Turn]] = [[({"hotel": {"area": v}}, gold)] for v in "abababbb"]
     table = table_of(counts, dialogues)
     measures = tuple(joint_goal_measures(counts, "x", Signature("dst", ()), table.sums()))
-    scored = pickle.loads(pickle.dumps(Scored(table, measures)))
+    scored = pickle.loads(pickle.dumps(ScoredTable(table, measures)))
     for score in scored.scores(Resampling(samples=50)):
         assert score.interval is not None
         assert score.value in score.interval

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.evaluator import Checked, Evaluator
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.explanation import explain_all
 from mwzeval.multiwoz.inform_success import NormalizedTurn
 from mwzeval.multiwoz.reasons import KINDS, SLOT_NAMES, Loss, losses, repaired
 from mwzeval.multiwoz.repairs import Case
+from mwzeval.multiwoz.scored_predictions import CheckedPredictions
 from mwzeval.multiwoz.scoring import NormalizedDialogue, Sources
 from mwzeval.scores.explanation import Explanation, Fact, count_reasons
 from mwzeval.scores.score import WHOLE
@@ -65,11 +66,11 @@ def assert_complete_and_true(case: Case) -> list[Loss]:
     return found
 
 
-def cases(checked: Checked) -> Iterable[Case]:
+def cases(checked: CheckedPredictions) -> Iterable[Case]:
     return (Case.of(checked.scorer, dialogue) for dialogue in normalized(checked))
 
 
-def normalized(checked: Checked) -> list[NormalizedDialogue]:
+def normalized(checked: CheckedPredictions) -> list[NormalizedDialogue]:
     sources = Sources.of(checked.dialogues.values())
     return [
         checked.scorer.normalize(name, turns, sources) for name, turns in checked.dialogues.items()

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.multiwoz.evaluation import Evaluation
+from mwzeval.multiwoz.evaluation import ScoredDialogues
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.incremental import IncrementalEvaluator
 from mwzeval.report.json import to_json
@@ -259,10 +259,10 @@ def test_it_pickles_without_gold_data_and_goes_on(evaluator: Evaluator) -> None:
 
 
 def test_nothing_that_an_evaluation_finds_is_forgotten() -> None:
-    # What is added to `Evaluation` must be added up in `mwzeval.multiwoz.incremental.Sums`.
+    # What is added to `ScoredDialogues` must be added up in `mwzeval.multiwoz.incremental.Sums`.
     kept = {"table", "richness", "turns", "confusions"}
     of_the_input = {"scorer", "metrics", "sources", "words"}
-    assert {field.name for field in fields(Evaluation)} == kept | of_the_input
+    assert {field.name for field in fields(ScoredDialogues)} == kept | of_the_input
 
 
 def test_folded_tables_need_whole_numbers() -> None:

@@ -75,15 +75,15 @@ def test_scores_of_a_run_are_those_of_its_tables(runs: Path) -> None:
 def test_intervals_resample_seeds_unless_told_otherwise(runs: Path) -> None:
     together = evaluate(str(runs), Chosen("handcrafted"))
     apart = evaluate(str(runs), Chosen("handcrafted"), independent=True)
-    assert {m.block for m in together.scored.measures} == {40}
-    assert {m.block for m in apart.scored.measures} == {1}
+    assert {m.block for m in together.scored_table.measures} == {40}
+    assert {m.block for m in apart.scored_table.measures} == {1}
     assert [w.kind for w in together.warnings] == ["few-seeds"]
     # The seeds of all tasks are resampled together: three of them leave few different means.
     seeds = [
         np.mean([r.episode.reward for r in together.records.values() if r.episode.seed == s])
         for s in range(3)
     ]
-    interval = named(together.scored.scores(Resampling(samples=500)), "reward").interval
+    interval = named(together.scored_table.scores(Resampling(samples=500)), "reward").interval
     assert interval is not None
     assert min(seeds) <= interval.low <= interval.high <= max(seeds)
 
@@ -91,7 +91,7 @@ def test_intervals_resample_seeds_unless_told_otherwise(runs: Path) -> None:
 def test_one_seed_and_one_task_have_no_parts(runs: Path) -> None:
     file = runs / "Demo-CR-3" / "handcrafted" / "seed-1" / "test-000000.jsonl"
     scored = evaluate(str(file))
-    assert [m.scope for m in scored.scored.measures] == ["total"] * 3
+    assert [m.scope for m in scored.scored_table.measures] == ["total"] * 3
     assert scored.meta["corpus"] == "pydial-Demo-CR-3"
     assert scored.units()[0] == "Demo-CR-3/1/000000"
     assert scored.warnings == ()
@@ -100,7 +100,7 @@ def test_one_seed_and_one_task_have_no_parts(runs: Path) -> None:
 def test_seeds_of_different_sizes_are_taken_dialogue_by_dialogue() -> None:
     file = written(line(), line(dialogue=1), line(seed=2))
     scored = evaluate(file)
-    assert {m.block for m in scored.scored.measures} == {1}
+    assert {m.block for m in scored.scored_table.measures} == {1}
     assert [w.kind for w in scored.warnings] == ["unequal-seeds"]
 
 

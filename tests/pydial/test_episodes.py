@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mwzeval.metrics.measure import Resampling, Scored, named
+from mwzeval.metrics.measure import Resampling, ScoredTable, named
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
@@ -30,7 +30,7 @@ EPISODES = [
 def test_measures_are_means_over_episodes() -> None:
     table = table_of(EPISODES)
     assert table.units[0] == "CR-1/1/000000"
-    scores = Scored(table, measures(SIGNATURE)).scores()
+    scores = ScoredTable(table, measures(SIGNATURE)).scores()
     assert [(score.name, score.value, score.n) for score in scores] == [
         ("success", pytest.approx(100 * 4 / 6), 6),
         ("reward", pytest.approx(np.mean([15, 13, -25, 14, -3, 12])), 6),
@@ -46,8 +46,8 @@ def test_episodes_of_a_seed_stay_together_in_intervals() -> None:
         for index in range(50)
     ]
     resampling = Resampling(samples=400)
-    apart = Scored(table_of(episodes), measures(SIGNATURE)).scores(resampling)
-    together = Scored(table_of(episodes), measures(SIGNATURE, block=50)).scores(resampling)
+    apart = ScoredTable(table_of(episodes), measures(SIGNATURE)).scores(resampling)
+    together = ScoredTable(table_of(episodes), measures(SIGNATURE, block=50)).scores(resampling)
     for name, widest in (("success", 100), ("reward", 20)):
         wide, narrow = named(together, name).interval, named(apart, name).interval
         assert wide is not None

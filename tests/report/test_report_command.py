@@ -12,7 +12,6 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.commands.systems import names_of
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scored_files import ScoredPredictions
 from tests.places import ROOT, sample_predictions, shared
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
@@ -75,7 +74,7 @@ def test_a_page_is_the_same_whenever_it_is_made(tmp_path: Path) -> None:
 def test_responses_are_shown_as_written_and_as_scored() -> None:
     evaluator = Evaluator(success=True)
     predictions = sample_predictions("good")
-    scored = ScoredPredictions(evaluator, evaluator.score(predictions))
+    scored = evaluator.score(predictions)
     as_scored = 0
     for explanation in scored.explain_all():
         for turn, view in zip(predictions[explanation.unit], explanation.turns, strict=True):

@@ -55,7 +55,7 @@ DEFAULT_OPTIONS = Options()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checked:
+class CheckedPredictions:
     """Predictions that can be scored: in which tracks, and by what."""
 
     gold: Gold
@@ -72,7 +72,9 @@ class Checked:
         return tuple(name for name in self.gold.fold.dialogues if name in there)
 
 
-def check(predictions: Any, gold: Gold, options: Options, findings: Findings) -> Checked | None:
+def check(
+    predictions: Any, gold: Gold, options: Options, findings: Findings
+) -> CheckedPredictions | None:
     """Return predictions (a file's name, or its content) that can be scored, None if they cannot.
 
     Problems go to `findings`. Raises `InputError` when a file cannot be read at all.
@@ -102,7 +104,7 @@ def check(predictions: Any, gold: Gold, options: Options, findings: Findings) ->
         _note_empty(typed, findings)
         note_spelling(typed, gold.fold, tracks, findings)
     scores = tuple(scores_of(track, typed, gold, conditioning) for track in tracks)
-    return Checked(gold, typed, tracks, scores, conditioning, tuple(findings.warnings))
+    return CheckedPredictions(gold, typed, tracks, scores, conditioning, tuple(findings.warnings))
 
 
 def _note_empty(predictions: Predictions, findings: Findings) -> None:

@@ -10,15 +10,20 @@ from typing import Any
 from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
 from mwzeval.crosswoz.findings import Findings
-from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Checked, Options, check
+from mwzeval.crosswoz.predictions.checking import (
+    DEFAULT_OPTIONS,
+    CheckedPredictions,
+    Options,
+    check,
+)
 from mwzeval.crosswoz.predictions.coverage import covered
 from mwzeval.crosswoz.predictions.tracks import DST, POLICY, TRACKS
 from mwzeval.crosswoz.scoring.act_scores import SYSTEM, USER
 from mwzeval.crosswoz.scoring.baselines import BESIDE
 from mwzeval.crosswoz.scoring.explanation import explain
-from mwzeval.crosswoz.scoring.scored_tracks import baseline_of, scored
+from mwzeval.crosswoz.scoring.scored_tracks import baseline_of, scored_table
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
+from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.version import __version__, library_version
@@ -30,11 +35,11 @@ MAIN_SCOPES = (WHOLE, USER, SYSTEM)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evaluated:
+class ScoredPredictions:
     """Predictions that have been scored: their rows, the measures over these, and warnings."""
 
-    checked: Checked
-    scored: Scored
+    checked: CheckedPredictions
+    scored_table: ScoredTable
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -52,11 +57,11 @@ class Evaluated:
             for baseline, text in BESIDE.items()
             for score in beside.get(baseline, ())
         ]
-        scores = self.scored.scores(resampling)
+        scores = self.scored_table.scores(resampling)
         return Report(
             metrics=plain_metrics(scores, beside),
             scores=(*scores, *of_baselines),
-            table=self.scored.table,
+            table=self.scored_table.table,
             warnings=self.warnings,
             meta=_meta(self.checked),
         )
@@ -69,7 +74,9 @@ class Evaluated:
             for track, scores in zip(checked.tracks, checked.scores, strict=True):
                 source = baseline_of(baseline, track, checked.gold, scores, checked.conditioning)
                 if source is not None:
-                    of = scored(checked.units, checked.gold, [scores], source, _Signer(checked))
+                    of = scored_table(
+                        checked.units, checked.gold, [scores], source, _Signer(checked)
+                    )
                     kept += [
                         each
                         for each in of.scores()
@@ -102,7 +109,7 @@ def evaluate(
     options: Options = DEFAULT_OPTIONS,
     *,
     file: str | None = None,
-) -> Evaluated:
+) -> ScoredPredictions:
     """Return the scores of predictions: a file's name, or what such a file has in it.
 
     `file` names the input in messages. Raises `InputError` with every problem when they cannot be
@@ -131,18 +138,18 @@ def validate(
     return findings.problems
 
 
-def score(checked: Checked) -> Evaluated:
+def score(checked: CheckedPredictions) -> ScoredPredictions:
     """Return the scores of predictions that have been checked."""
     dialogues = checked.predictions.dialogues
     with no_garbage_collection():
-        of = scored(
+        of = scored_table(
             checked.units,
             checked.gold,
             checked.scores,
             lambda gold: dialogues[gold.name],
             _Signer(checked),
         )
-    return Evaluated(checked, of)
+    return ScoredPredictions(checked, of)
 
 
 def _gold(gold: Gold | Fold) -> Gold:
@@ -157,7 +164,7 @@ def _file_of(predictions: Any) -> str | None:
 class _Signer:
     """Signs metrics with what was scored, and with choices of their own."""
 
-    checked: Checked
+    checked: CheckedPredictions
 
     def __call__(self, metric: str, choices: Mapping[str, object]) -> Signature:
         fold = self.checked.gold.fold
@@ -190,7 +197,7 @@ def plain_metrics(scores: Sequence[Score], beside: Mapping[str, Sequence[Score]]
     return plain
 
 
-def _meta(checked: Checked) -> dict[str, Any]:
+def _meta(checked: CheckedPredictions) -> dict[str, Any]:
     fold, header = checked.gold.fold, checked.predictions.header
     return {
         "corpus": checked.gold.corpus,
@@ -210,7 +217,7 @@ def _meta(checked: Checked) -> dict[str, Any]:
     }
 
 
-def _ceiling(checked: Checked) -> str | None:
+def _ceiling(checked: CheckedPredictions) -> str | None:
     """Return which acts the ceiling of policies is made of."""
     if POLICY not in checked.tracks:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, Goal
 from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.predictions.checking import Checked
+from mwzeval.crosswoz.predictions.checking import CheckedPredictions
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import NLU
 from mwzeval.crosswoz.scoring.act_scores import PolicyScores, SimulatorScores
@@ -39,7 +39,7 @@ from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utte
 from mwzeval.scores.score import WHOLE
 
 
-def explain(checked: Checked, name: str) -> Explanation:
+def explain(checked: CheckedPredictions, name: str) -> Explanation:
     """Return what became of a dialogue, exchange by exchange, and why what was lost was lost."""
     gold = checked.gold.fold.dialogues[name]
     predicted = checked.predictions.dialogues[name]

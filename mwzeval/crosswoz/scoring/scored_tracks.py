@@ -41,7 +41,7 @@ from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
 from mwzeval.crosswoz.scoring.state_scores import StateScores
 from mwzeval.crosswoz.scoring.text_scores import TextScores
 from mwzeval.crosswoz.scoring.track_scores import Sign, TrackScores
-from mwzeval.metrics.measure import Measure, Scored
+from mwzeval.metrics.measure import Measure, ScoredTable
 from mwzeval.scores.table import Table
 
 AnyScores = TrackScores | TextScores | EndToEndScores
@@ -86,9 +86,9 @@ def baseline_of(
     return None
 
 
-def scored(
+def scored_table(
     units: Iterable[str], gold: Gold, scores: Sequence[AnyScores], source: Source, sign: Sign
-) -> Scored:
+) -> ScoredTable:
     """Return the rows of dialogues and the measures over them, track by track."""
     dialogues = gold.fold.dialogues
     predicted = {name: source(dialogues[name]) for name in units}
@@ -106,4 +106,4 @@ def scored(
     measures: list[Measure] = []
     for of_track in scores:
         measures += of_track.measures(sign, sums)
-    return Scored(table, tuple(measures))
+    return ScoredTable(table, tuple(measures))

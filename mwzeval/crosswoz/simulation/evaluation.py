@@ -50,7 +50,7 @@ from mwzeval.crosswoz.scoring.success import (
 )
 from mwzeval.crosswoz.simulation.reading import Log, Simulated, read_simulation
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, Resampling, Scored
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
@@ -179,22 +179,22 @@ SCOPES = (WHOLE, NATURAL, *GOAL_TYPES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EvaluatedSimulation:
+class ScoredSimulation:
     """A log of simulated dialogues that has been scored."""
 
     gold: Gold
     log: Log
     judgements: Mapping[str, Judgement]
-    scored: Scored
+    scored_table: ScoredTable
     warnings: tuple[Problem, ...]
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the scores with their signatures and rows, and intervals when it is said how."""
-        scores, n = self.scored.scores(resampling), len(self.log.dialogues)
+        scores, n = self.scored_table.scores(resampling), len(self.log.dialogues)
         return Report(
             metrics={"e2e": _plain(scores)},
             scores=scores,
-            table=self.scored.table,
+            table=self.scored_table.table,
             warnings=self.warnings,
             meta={
                 "corpus": self.gold.corpus,
@@ -229,7 +229,7 @@ class EvaluatedSimulation:
 
 def evaluate_simulation(
     path: str | Path, gold: Gold, options: Options = DEFAULT_OPTIONS
-) -> EvaluatedSimulation:
+) -> ScoredSimulation:
     """Return the scores of a log of simulated dialogues, against the database of `gold`.
 
     Raises `InputError` with every problem when it cannot be scored, `UsageError` for options that
@@ -246,8 +246,8 @@ def evaluate_simulation(
         list(_rows(log, judgements)),
     )
     measures = tuple(_measures(table, _signature(log, gold)))
-    return EvaluatedSimulation(
-        gold, log, judgements, Scored(table, measures), tuple(findings.warnings)
+    return ScoredSimulation(
+        gold, log, judgements, ScoredTable(table, measures), tuple(findings.warnings)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
-from mwzeval.dstc7.scoring.measures import scored
+from mwzeval.dstc7.scoring.explanation import explain, explain_all
+from mwzeval.dstc7.scoring.measures import scored_table
 from mwzeval.dstc7.scoring.rows import ANSWERABLE, NOTHING, ranked_ids, rows
 from mwzeval.errors import Problem
-from mwzeval.metrics.measure import Resampling, Scored, no_garbage_collection
+from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
+from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import WHOLE, Report
 from mwzeval.version import __version__, library_version
 
@@ -23,22 +25,34 @@ DEPENDENCIES = ("numpy", "ijson")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evaluated:
+class ScoredSubmission:
     """A submission that has been scored: its rows, the measures over these, and warnings."""
 
     loaded: Loaded
-    scored: Scored
+    scored_table: ScoredTable
     warnings: tuple[Problem, ...]
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the scores with their signatures and rows, and intervals when it is said how."""
         return Report(
             metrics=plain_metrics(self),
-            scores=self.scored.scores(resampling),
-            table=self.scored.table,
+            scores=self.scored_table.scores(resampling),
+            table=self.scored_table.table,
             warnings=self.warnings,
             meta=_meta(self.loaded),
         )
+
+    def units(self) -> Sequence[str]:
+        """Return the ids of the examples, in order."""
+        return self.scored_table.table.units
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of an example. Raises `UsageError` for an unknown one."""
+        return explain(self.loaded, unit)
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every example."""
+        return explain_all(self.loaded)
 
 
 def evaluate(
@@ -46,7 +60,7 @@ def evaluate(
     gold: Gold,
     track: Track | str | None = None,
     options: Options | None = None,
-) -> Evaluated:
+) -> ScoredSubmission:
     """Return the scores of a submission (a file, `-`, or a zip with officially named files).
 
     `track` is a `Track` or its name (`dstc7-ubuntu-1`); without it, the file's official name says
@@ -81,29 +95,29 @@ def validate(
     return findings.problems
 
 
-def score(loaded: Loaded, warnings: Sequence[Problem] = ()) -> Evaluated:
+def score(loaded: Loaded, warnings: Sequence[Problem] = ()) -> ScoredSubmission:
     """Return the scores of a submission that has been loaded."""
     table = rows(loaded.submission, loaded.targets, loaded.options, has_none=loaded.track.has_none)
     several = any(len(set(correct)) > 1 for correct in loaded.targets.values())
-    of_table = scored(
+    of_table = scored_table(
         table, loaded.track, loaded.options, checksum=loaded.checksum, several=several
     )
-    return Evaluated(loaded, of_table, tuple(warnings))
+    return ScoredSubmission(loaded, of_table, tuple(warnings))
 
 
 def _track(track: Track | str | None, submission: str | Path) -> Track:
     return track if isinstance(track, Track) else track_from(track, str(submission))
 
 
-def plain_metrics(evaluated: Evaluated) -> dict[str, Any]:
+def plain_metrics(evaluated: ScoredSubmission) -> dict[str, Any]:
     """Return the scores in their plain shape, unrounded, 0 to 1.
 
     Keys `ranking` (`recall` and `set_recall` by cut-off, `mrr`, `map`, `final`), `answerable` (the
     same without examples whose answer is NONE, None outside subtask 4), `none` (`precision`,
     `recall`, `f1`) and `fscore`; None for what was not scored.
     """
-    loaded, table = evaluated.loaded, evaluated.scored.table
-    values = {(m.name, m.scope): m.value for m in evaluated.scored.scores()}
+    loaded, table = evaluated.loaded, evaluated.scored_table.table
+    values = {(m.name, m.scope): m.value for m in evaluated.scored_table.scores()}
     sums = table.sums()
 
     def ranking(scope: str, prefix: str) -> dict[str, Any] | None:
@@ -181,7 +195,7 @@ def per_example(loaded: Loaded) -> tuple[PerExample, ...]:
     return tuple(found)
 
 
-def mean_final(evaluated: Mapping[str, Evaluated]) -> tuple[float, tuple[str, ...]]:
+def mean_final(evaluated: Mapping[str, ScoredSubmission]) -> tuple[float, tuple[str, ...]]:
     """Return the plain mean of the final scores of several submissions, and what it covers.
 
     How the track combined subtasks is not known; this is ours. Raises `ValueError` for nothing.
@@ -194,10 +208,10 @@ def mean_final(evaluated: Mapping[str, Evaluated]) -> tuple[float, tuple[str, ..
 
 __all__ = [
     "NONE",
-    "Evaluated",
     "Gold",
     "Options",
     "PerExample",
+    "ScoredSubmission",
     "Track",
     "evaluate",
     "mean_final",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.reading.tracks import Options, Track
 from mwzeval.dstc7.scoring.rows import ANSWERABLE
-from mwzeval.metrics.measure import Measure, Scored
+from mwzeval.metrics.measure import Measure, ScoredTable
 from mwzeval.metrics.ranking import CUTOFFS, EXAMPLES, f_score, harmonic_mean, mean, ratio
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
@@ -22,9 +22,9 @@ PLACES = 4
 FINAL_CUTOFF = 10
 
 
-def scored(
+def scored_table(
     table: Table, track: Track, options: Options, *, checksum: str, several: bool = False
-) -> Scored:
+) -> ScoredTable:
     """Return rows with all their measures, in the order of a report.
 
     `checksum` is that of the targets; `several` says whether any example has more than one correct
@@ -32,14 +32,14 @@ def scored(
     """
     make = _Make(_signature(table, track, options, checksum))
     if options.metric == "fscore":
-        return Scored(table, tuple(_fscore_measures(make, options)))
+        return ScoredTable(table, tuple(_fscore_measures(make, options)))
     measures = [*_ranking_measures(make, WHOLE, "", several=several)]
     answerable = f"{ANSWERABLE}.{EXAMPLES}"
     if answerable in table.columns:
         if table.column(answerable).any():
             measures += _ranking_measures(make, ANSWERABLE, f"{ANSWERABLE}.", several=several)
         measures += _none_measures(make)
-    return Scored(table, tuple(measures))
+    return ScoredTable(table, tuple(measures))
 
 
 def _signature(table: Table, track: Track, options: Options, checksum: str) -> Signature:

@@ -33,7 +33,7 @@ def current() -> Cases:
             gold = sample_gold(track)
             for system, file in _submissions(track, Path(folder)):
                 for how, options in OPTIONS.items():
-                    scored = evaluate(file, gold, track, options).scored
+                    scored = evaluate(file, gold, track, options).scored_table
                     cases[f"{name}, {system}, {how}"] = by_signature(scored.scores())
     return cases
 

@@ -27,11 +27,11 @@ def current() -> Cases:
     for rules in RULES:
         evaluator = Evaluator(True, True, True, True, corpus="sample", rules=rules, grounded=True)
         for name, predictions in systems.items():
-            scores = evaluator.score(predictions).scored.scores()
+            scores = evaluator.score(predictions).scored_table.scores()
             cases[f"{name}, rules of {rules}"] = by_signature(scores)
         tracking = Evaluator(corpus="sample", rules=rules, dst_rules=DST_RULES)
         for name in TRACKING_SYSTEMS:
-            scores = tracking.score(systems[name]).scored.scores()
+            scores = tracking.score(systems[name]).scored_table.scores()
             cases[f"{name}, rules of {rules}, further conventions"] = by_signature(scores)
     return cases
 
