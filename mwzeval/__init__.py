@@ -1,9 +1,15 @@
-"""mwzeval: the standard numbers for task-oriented dialogue systems."""
+"""mwzeval: the standard numbers for task-oriented dialogue systems.
+
+The public names of all benchmarks, loaded when they are asked for. A line that names a benchmark
+is all that is known of it here.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import mwzeval.pydial.environments.registration  # noqa: F401 - tells Gymnasium the environments
 from mwzeval.errors import (
     DataError,
     DependencyError,
@@ -12,7 +18,6 @@ from mwzeval.errors import (
     Problem,
     UsageError,
 )
-from mwzeval.pydial.environments.registration import register_with_gymnasium
 from mwzeval.version import __version__
 
 if TYPE_CHECKING:
@@ -32,17 +37,15 @@ __all__ = [
     "__version__",
 ]
 
-register_with_gymnasium()
+_LATER = {
+    "Evaluator": "mwzeval.multiwoz.evaluator",
+    "Reward": "mwzeval.metrics.reward",
+    "RewardWeights": "mwzeval.metrics.reward",
+}
+"""Names whose modules take a third of a second, which `--help` need not wait for."""
 
 
 def __getattr__(name: str) -> Any:
-    # Lazily: the evaluator's libraries take a third of a second, which `--help` need not wait for.
-    if name == "Evaluator":
-        from mwzeval.multiwoz.evaluator import Evaluator
-
-        return Evaluator
-    if name in ("Reward", "RewardWeights"):
-        from mwzeval.metrics import reward
-
-        return getattr(reward, name)
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

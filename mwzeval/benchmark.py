@@ -181,7 +181,7 @@ def recognised(raw: Any, *, but: str) -> Known | None:
 
 
 def benchmark_named(name: str) -> Benchmark:
-    """Return the benchmark of a name such as `dstc7-ubuntu-1`. Raises `UsageError`."""
+    """Return the benchmark that has this name among its `names`. Raises `UsageError`."""
     families = {import_module(package).NAME: package for package in REGISTRY}
     package = families.get(name.partition("-")[0])
     if package is None:

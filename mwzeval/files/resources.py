@@ -100,12 +100,16 @@ def embedded(*parts: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class DataRoot:
-    """A folder with data in the public layout, and the published files that belong there."""
+    """A folder with data in the public layout, and the published files that belong there.
+
+    `sample` is the option that takes the embedded sample instead, to be named where files miss.
+    """
 
     path: Path
     origin: Origin
     published: tuple[PublicFile, ...] = ()
     offline: bool = False
+    sample: str = ""
 
     def find(self, *alternatives: str) -> Path | None:
         """Return the first of these files that is in the folder, without downloading.
@@ -177,11 +181,10 @@ class DataRoot:
         wanted = list(files)
         missing = [file for file in wanted if self.find(file.local) is None]
         if missing and self.offline:
-            raise _cannot_fetch(
-                self.path, missing, f"the network is forbidden (--offline or {OFFLINE_VARIABLE})"
-            )
+            forbidden = f"the network is forbidden (--offline or {OFFLINE_VARIABLE})"
+            raise _cannot_fetch(self.path, missing, forbidden, self.sample)
         for file in missing:
-            download(file, self.path)
+            download(file, self.path, self.sample)
         return [self.path / file.local for file in wanted]
 
     def _published_as(self, local: str) -> PublicFile | None:
@@ -200,24 +203,28 @@ class DataRoot:
             advice += (
                 f", or leave out --data and unset {DATA_VARIABLE} to have public files downloaded"
             )
-        return DataError(*lines, *addresses, f"{advice}.", TRY_THE_SAMPLE)
+        return DataError(*lines, *addresses, f"{advice}.", *_advice(self.sample))
 
 
-TRY_THE_SAMPLE = (
-    "To just try the tool, use what is embedded: --corpus sample (CrossWOZ: --revision sample; "
-    "PyDial: the tasks Demo-CR-1 to Demo-LAP-6)"
-)
+def _advice(sample: str) -> list[str]:
+    """Return what to do without the files; nothing where there is no sample."""
+    return [f"To just try the tool, use what is embedded: {sample}"] if sample else []
 
 
 def locate(
-    data: str | Path | None, *, offline: bool | None = None, table: Path, name: str
+    data: str | Path | None,
+    *,
+    offline: bool | None = None,
+    table: Path,
+    name: str,
+    sample: str = "",
 ) -> DataRoot:
     """Return the data root: the folder `data` if given, else `MWZEVAL_DATA`, else the cache.
 
     `table` lists the public files, `name` is the folder in the cache. A folder that was named may
     hold several benchmarks, this one in a subfolder called `name`. `offline` None means what
-    `MWZEVAL_OFFLINE` says. Nothing is downloaded yet. Raises `DataError` when a folder that was
-    named is not there.
+    `MWZEVAL_OFFLINE` says; `sample` is the option that takes embedded data instead. Nothing is
+    downloaded yet. Raises `DataError` when a folder that was named is not there.
     """
     published = public_files(table)
     if offline is None:
@@ -226,7 +233,7 @@ def locate(
     if data is None:
         data, origin = os.environ.get(DATA_VARIABLE) or None, "MWZEVAL_DATA"
     if data is None:
-        return DataRoot(cache_directory() / name, "cache", published, offline)
+        return DataRoot(cache_directory() / name, "cache", published, offline, sample)
     folder = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's raises for an unknown user
     # An empty name comes from an unset shell variable; it does not mean the current folder.
     # Not by Path, which raises for a name that is too long.
@@ -236,14 +243,14 @@ def locate(
             f'{origin}: "{shorten(str(data), 300)}" {what}; name the folder that holds the data '
             f"in the public layout, or leave it out to use {cache_directory() / name}"
         )
-    return DataRoot(_layout_in(folder, name, published), origin, published, offline)
+    return DataRoot(_layout_in(folder, name, published), origin, published, offline, sample)
 
 
 def _layout_in(folder: Path, name: str, published: Iterable[PublicFile]) -> Path:
     """Return the folder itself, or its subfolder for one of several benchmarks.
 
     A folder that has any published file at its place is no shelf of benchmarks, even if it has a
-    subfolder of that name, as CrossWOZ's own has.
+    subfolder of that name, as some repositories have.
     """
     inner = folder / name
     if not inner.is_dir() or any((folder / file.local).is_file() for file in published):
@@ -273,7 +280,7 @@ def _is_published(place: Path, file: PublicFile, *, reread: bool = False) -> boo
     return found.git_blob == file.git_blob and file.sha256 in (None, found.sha256)
 
 
-def download(file: PublicFile, folder: Path) -> Path:
+def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
     """Download a published file to its place in the folder, and return that place.
 
     The content is written beside it, verified, and only then renamed: what is at the place is the
@@ -298,13 +305,14 @@ def download(file: PublicFile, folder: Path) -> Path:
                 f"and was removed\n"
                 f"  expected git blob {file.git_blob}, sha256 {file.sha256 or '(not listed)'}\n"
                 f"  came     git blob {found.git_blob}, sha256 {found.sha256}",
+                sample,
             )
         partial.replace(place)
     except (
         OSError,
         ValueError,
     ) as error:  # requests' errors are OSErrors, a bad address ValueError
-        raise _cannot_fetch(folder, [file], _reason(error)) from None
+        raise _cannot_fetch(folder, [file], _reason(error), sample) from None
     finally:
         with suppress(OSError):
             partial.unlink()
@@ -334,13 +342,13 @@ def _reason(error: Exception) -> str:
     return shorten(reason, 300)
 
 
-def _cannot_fetch(folder: Path, files: list[PublicFile], reason: str) -> DataError:
+def _cannot_fetch(folder: Path, files: list[PublicFile], reason: str, sample: str) -> DataError:
     lines = [f"cannot download {', '.join(file.local for file in files)}: {reason}"]
     for file in files:
         lines += [f"  address: {file.url}", f"  put it at: {folder / file.local}"]
     lines += [
         "Download by other means and put it there, or name a folder that has the data: "
         f"--data or {DATA_VARIABLE}.",
-        TRY_THE_SAMPLE,
+        *_advice(sample),
     ]
     return DataError(*lines)

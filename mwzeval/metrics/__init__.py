@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import mwzeval
+
 if TYPE_CHECKING:
-    from mwzeval.multiwoz.evaluator import Evaluator
+    from mwzeval import Evaluator
 
 __all__ = ["Evaluator"]
 
 
 def __getattr__(name: str) -> Any:
-    # Lazily: the evaluator stands above the metrics and imports them.
-    if name == "Evaluator":
-        from mwzeval.multiwoz.evaluator import Evaluator
-
-        return Evaluator
+    if name == "Evaluator":  # not before it is asked for: it stands above the metrics
+        return mwzeval.Evaluator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,8 +3,8 @@
 Not additive (a word that two dialogues share counts once), so there is an accumulator instead of
 table columns. Accumulators merge in order, and the merged one equals that of a single pass.
 
-Source: lexical-diversity's `tokenize`, and what its `msttr` is; the definitions of the public
-MultiWOZ evaluator (Nekvinda and Dušek, "Shades of BLEU, Flavours of Success", GEM 2021, section 5).
+Source: lexical-diversity's `tokenize`, and what its `msttr` is; the definitions of the evaluator of
+Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5).
 
 Distinct words in windows of a text that is read in parts, or by several machines.
 

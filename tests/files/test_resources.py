@@ -102,7 +102,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def cached(folder: Path, *files: PublicFile, offline: bool = False) -> DataRoot:
-    return DataRoot(folder, "cache", files, offline)
+    return DataRoot(folder, "cache", files, offline, sample="--tiny")
 
 
 def everything_below(folder: Path) -> list[str]:
@@ -247,14 +247,14 @@ def test_embedded_data_are_found_in_a_checkout_and_in_an_installed_wheel(tmp_pat
 
 def test_files_of_a_user_are_used_as_they_are(tmp_path: Path, mirror: Mirror) -> None:
     (tmp_path / "a.json").write_text("of my own")
-    root = DataRoot(tmp_path, "--data", (listed("a.json"), listed("b.json")))
+    root = DataRoot(tmp_path, "--data", (listed("a.json"), listed("b.json")), sample="--tiny")
     assert root.require("a.json") == tmp_path / "a.json"
     assert root.find("b.json", "a.json") == tmp_path / "a.json"
     assert root.find("b.json") is None
     with pytest.raises(DataError) as caught:
         root.require("other.json", "b.json")
     message = str(caught.value)
-    for expected in ("other.json or b.json", str(tmp_path), mirror.url, "--corpus sample"):
+    for expected in ("other.json or b.json", str(tmp_path), mirror.url, "--tiny"):
         assert expected in message
     with pytest.raises(UsageError, match="as it is"):
         root.fetch([listed("b.json")])
@@ -373,7 +373,7 @@ def test_what_cannot_be_downloaded_leaves_nothing_and_says_what_to_do(
     root = cached(own_cache / "x", file)
     with pytest.raises(DataError, match=message) as caught:
         root.require("d/a.json")
-    expected = ["d/a.json", file.url, str(own_cache / "x" / "d"), "--data", "--corpus sample"]
+    expected = ["d/a.json", file.url, str(own_cache / "x" / "d"), "--data", "--tiny"]
     if "published" in message:
         expected += [file.git_blob, file.sha256 or ""]
     for part in expected:
@@ -392,7 +392,7 @@ def test_offline_asks_nobody_and_names_every_file_that_is_missing(
     with pytest.raises(DataError) as caught:
         root.matching("d/*.json")
     message = str(caught.value)
-    for part in (files[0].url, files[2].url, "MWZEVAL_OFFLINE", "--corpus sample"):
+    for part in (files[0].url, files[2].url, "MWZEVAL_OFFLINE", "--tiny"):
         assert part in message
     assert files[1].url not in message
     assert mirror.requests == []

@@ -1,6 +1,6 @@
 """The venue database, in memory: which venues satisfy a state?
 
-As in the MultiWOZ database an answer is a conjunction of bit sets, one per constraint; bit i stands
+An answer is a conjunction of bit sets, one per constraint; bit i stands
 for the i-th venue of the file. Distinct texts and numbers are indexed once, a constraint is looked
 up there and remembered. Nothing leaks from one query into the next.
 """

@@ -54,7 +54,8 @@ def corpus_root(
     """
     if revision == SAMPLE:
         return DataRoot(embedded(NAME, "sample"), "embedded")
-    return locate(data, offline=offline, table=embedded(NAME, PUBLIC_FILES), name=NAME)
+    table = embedded(NAME, PUBLIC_FILES)
+    return locate(data, offline=offline, table=table, name=NAME, sample=f"--revision {SAMPLE}")
 
 
 def load_gold(

@@ -169,7 +169,7 @@ def corpus_root(corpus: str, data: str | Path | None, *, offline: bool | None) -
     if corpus == SAMPLE:
         return DataRoot(embedded("sample"), "embedded")
     table = embedded("public_files.tsv")
-    return locate(data, offline=offline, table=table, name="multiwoz")
+    return locate(data, offline=offline, table=table, name="multiwoz", sample=f"--corpus {SAMPLE}")
 
 
 def places(layout: CorpusFormat) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -153,6 +154,8 @@ def _unlisted(rows: Sequence[Mapping[str, str]], ontology: Ontology, file: str) 
 
 
 FOLDER = "pydial"
+SAMPLE_TASKS = "tasks Demo-CR-1 to Demo-LAP-6"
+"""The tasks of embedded domains."""
 DOWNLOADED = ("ontology/*-rules.json", "db/*-dbase.db")
 
 
@@ -162,10 +165,11 @@ def data_root(data: str | Path | None = None, *, offline: bool | None = None) ->
     A folder that was named may hold the files, or a folder `pydial` with them. Raises `DataError`
     when it is not there. Nothing is downloaded yet.
     """
-    root = locate(data, offline=offline, table=embedded(FOLDER, "public_files.tsv"), name=FOLDER)
+    table = embedded(FOLDER, "public_files.tsv")
+    root = locate(data, offline=offline, table=table, name=FOLDER, sample=SAMPLE_TASKS)
     inner = root.path / FOLDER
     if root.origin != "cache" and inner.is_dir():
-        return DataRoot(inner, root.origin, root.published, root.offline)
+        return replace(root, path=inner)
     return root
 
 

@@ -84,3 +84,6 @@ class _AfterGymnasium:
             # Of this loader alone; another class of loader would lose what the module's can do.
             spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
         return spec
+
+
+register_with_gymnasium()

@@ -1,0 +1,38 @@
+"""Episodes of two policies in two published tasks, two seeds each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.samples import Sample
+
+TASKS = ("CR-1", "SFR-1")
+SEEDS = 2
+EPISODES = 4
+"""Of a task and a seed."""
+
+
+def write(folder: Path) -> Sample:
+    """Return the sample: every second episode of the worse policy fails, after long."""
+    better = _written(folder / "better.jsonl", TASKS, failing=EPISODES)
+    worse = _written(folder / "worse.jsonl", TASKS, failing=2)
+    other = _written(folder / "other.jsonl", ["CR-99"], failing=EPISODES)
+    return Sample(better, worse, other)
+
+
+def _written(path: Path, tasks: Sequence[str], *, failing: int) -> str:
+    """Write episodes, of which every `failing`th is none that succeeds."""
+    lines = []
+    for task in tasks:
+        for seed in range(SEEDS):
+            for number in range(EPISODES):
+                success = number % failing != failing - 1
+                exchanges = 4 + seed + 3 * (not success)
+                episode = {"task": task, "seed": seed, "dialogue": number, "success": success}
+                lines.append(
+                    {**episode, "exchanges": exchanges, "reward": 20 * success - exchanges}
+                )
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return str(path)

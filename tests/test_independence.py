@@ -1,0 +1,97 @@
+"""No benchmark is known outside its folder, so that each can be taken away."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mwzeval.benchmark import REGISTRY
+from tests.places import ROOT
+from tests.samples import NAMES, write_sample
+from tests.waiting import HANGING
+
+PACKAGE = ROOT / "mwzeval"
+KNOWING = ("__init__.py", "benchmark.py")
+"""Files that name benchmarks: the public names, and the registry."""
+NOT_YET = {"cluster/dask.py", "cluster/shards.py"}
+"""Files that still do."""
+
+SMOKE = """
+import json, sys
+import mwzeval
+from mwzeval.benchmark import known_benchmarks
+from mwzeval.cli import main
+left, commands = json.loads(sys.argv[1])
+assert [known.name for known in known_benchmarks()] == left
+for command in commands:
+    assert main(command) == 0, command
+"""
+
+
+def lines_naming(name: str, path: Path) -> list[int]:
+    """Return the lines of a file in which a benchmark's name stands as a word, from 0."""
+    word = re.compile(rf"\b{name}\b", re.IGNORECASE)
+    text = path.read_text(encoding="utf-8")
+    return [number for number, line in enumerate(text.splitlines()) if word.search(line)]
+
+
+def test_a_benchmark_is_called_as_its_folder_is() -> None:
+    assert tuple(f"mwzeval.{name}" for name in NAMES) == REGISTRY
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_benchmark_is_named_in_its_folder_the_registry_and_the_public_names(name: str) -> None:
+    naming = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in sorted(PACKAGE.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+        if path.relative_to(PACKAGE).parts[0] != name
+        if (lines := lines_naming(name, path))
+    }
+    assert naming.keys() <= {*KNOWING, *NOT_YET}
+    assert len(naming["benchmark.py"]) == 1
+
+
+@pytest.mark.exhaustive(but=1)
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_benchmark_the_others_work(name: str, tmp_path: Path) -> None:
+    """It is deleted in a copy: its folder, and the lines that name it."""
+    copy = tmp_path / "mwzeval"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("data", "predictions"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    shutil.rmtree(copy / name)
+    for file in KNOWING:
+        path = copy / file
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        naming = lines_naming(name, path)
+        kept = [line for number, line in enumerate(lines) if number not in naming]
+        path.write_text("".join(kept), encoding="utf-8")
+    left = [other for other in NAMES if other != name]
+    commands = []
+    for other in left:
+        (tmp_path / f"of-{other}").mkdir()
+        sample = write_sample(other, tmp_path / f"of-{other}")
+        of = ["--benchmark", other]
+        commands += [
+            ["evaluate", *of, sample.better, "-q"],
+            ["validate", *of, sample.better],
+            ["explain", *of, sample.better],
+            ["compare", *of, sample.better, sample.worse, "--samples", "100", "--jobs", "1"],
+        ]
+    ran = subprocess.run(
+        [sys.executable, "-c", SMOKE, json.dumps([left, commands])],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": "", "MWZEVAL_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGING,
+    )
+    assert ran.returncode == 0, ran.stderr
