@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import REPETITIONS, Row
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.simulation import Simulation
-from mwzeval.pydial.environments.environment import make_environment
+from mwzeval.pydial.environments.gymnasium_environments import make_environment
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.episodes import play
 from mwzeval.pydial.tasks import DEMO, TASKS

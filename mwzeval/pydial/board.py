@@ -1,10 +1,7 @@
-"""The paper's success rates and rewards as tables, with one's own among them.
+"""The figures of the paper, and its tables with one's own results among them.
 
-Source: Casanueva et al. (2017), Table 6 (after 1,000 training dialogues), 4 (4,000), 7 (10,000).
-
-The paper's figures, to be shown beside one's own.
-
-Source: Casanueva et al. (2017), Tables 4, 6, 7 and 8; data/pydial/published_results.json.
+Source: Casanueva et al. (2017), Tables 4, 6, 7 (after 4,000, 1,000 and 10,000 training dialogues)
+and 8 (other environments); data/pydial/published_results.json.
 """
 
 from __future__ import annotations

@@ -72,8 +72,7 @@ def _play(arguments: argparse.Namespace) -> int:
     from mwzeval.errors import UsageError
     from mwzeval.pydial.dialogue.domain_files import load_domain
     from mwzeval.pydial.runs.episode_files import added_to, episodes_in
-    from mwzeval.pydial.runs.play import play_with_person
-    from mwzeval.pydial.runs.systems import seated
+    from mwzeval.pydial.runs.play import play_with_person, seated
     from mwzeval.pydial.tasks import task_named
 
     task = task_named(arguments.task)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act
-from mwzeval.pydial.dialogue.ontology import Ontology
+from mwzeval.pydial.dialogue.domain import Ontology
 
 Scored = list[tuple[Act, float]]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from random import Random
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from tests.pydial.real_domains import CODES, domain
 from tests.pydial.small_domain import CAFES

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
 from tests.places import read_json, shared

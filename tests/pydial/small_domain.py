@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mwzeval.pydial.dialogue.database import Domain, EntityTable
-from mwzeval.pydial.dialogue.ontology import ontology_from_json
+from mwzeval.pydial.dialogue.domain import Domain, EntityTable, ontology_from_json
 
 ONTOLOGY = {
     "type": "cafe",

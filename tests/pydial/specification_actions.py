@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.database import Domain, Entity
+from mwzeval.pydial.dialogue.domain import Domain, Entity
 from tests.pydial.specification_summary import (
     accepted_slots,
     is_discriminable,

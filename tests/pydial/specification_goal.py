@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Chance
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mwzeval.pydial.dialogue.acts import DONTCARE
-from mwzeval.pydial.dialogue.database import Domain, Entity
+from mwzeval.pydial.dialogue.domain import Domain, Entity
 from tests.pydial.specification_tracker import METHODS, SpecifiedTracker
 
 ENOUGH = 4

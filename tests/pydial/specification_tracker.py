@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 
 METHODS = ("none", "byconstraints", "byname", "finished", "byalternatives", "restart")
 WITHOUT_ITEMS = (

@@ -163,13 +163,13 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, sched
 
 THREADS = """
 import sys
-from mwzeval.pydial import training_job
+from mwzeval.pydial.runs import job as jobs
 
-training_job.TOLD_SECONDS = -1.0
+jobs.TOLD_SECONDS = -1.0
 assert "torch" not in sys.modules
 seen = set()
-job = training_job.Job("Demo-CR-1", "a2c", 0, (2,), tests=1)
-training_job.do(job, sys.argv[1], tell=lambda _: seen.add(sys.modules["torch"].get_num_threads()))
+job = jobs.Job("Demo-CR-1", "a2c", 0, (2,), tests=1)
+jobs.do(job, sys.argv[1], tell=lambda _: seen.add(sys.modules["torch"].get_num_threads()))
 print(seen, sys.modules["torch"].get_num_threads())
 """
 

@@ -14,12 +14,12 @@ from mwzeval.benchmark import Benchmark, benchmark_named
 from mwzeval.cli import main
 from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.measure import Resampling, named
-from mwzeval.pydial.benchmark import BENCHMARK, evaluate, validate
+from mwzeval.pydial.benchmark import BENCHMARK
 from mwzeval.pydial.board import published_document, published_results
-from mwzeval.pydial.runs.episode_explanation import REASON_CODES
 from mwzeval.pydial.runs.results import read_results
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Chosen
+from mwzeval.pydial.runs.scoring import REASON_CODES, evaluate, validate
 
 TASKS = ["Demo-CR-3", "Demo-CR-6"]
 PYDIAL = ["--benchmark", "pydial"]

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import mwzeval.pydial.environments.environment as environment_module
+import mwzeval.pydial.environments.gymnasium_environments as environment_module
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial.dialogue.acts import parse_act
+from mwzeval.pydial.environments.gymnasium_environments import make_vector_environment
 from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
-from mwzeval.pydial.environments.vector_environment import make_vector_environment
 from mwzeval.pydial.tasks import DEMO, TASKS
 from tests.places import ROOT, shared
 
@@ -101,7 +101,7 @@ MADE = (
         # Whether it is there is asked before it is imported, and one of its modules comes first.
         "import sys, mwzeval, importlib.util as i; assert i.find_spec('gymnasium').loader;"
         "import gymnasium.spaces, gymnasium",
-        "import sys, mwzeval.pydial.environments.environment; import gymnasium",
+        "import sys, mwzeval.pydial.environments.gymnasium_environments; import gymnasium",
     ],
 )
 @pytest.mark.exhaustive(but=2)

@@ -9,7 +9,8 @@ from mwzeval.metrics.measure import Resampling, ScoredTable, named
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
-from mwzeval.pydial.runs.episodes import Episode, measures, play, table_of
+from mwzeval.pydial.runs.episodes import Episode, play
+from mwzeval.pydial.runs.scoring import measures, table_of
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.scores.score import Signature
 

@@ -11,9 +11,8 @@ import pytest
 
 from mwzeval.errors import DataError
 from mwzeval.pydial.dialogue.acts import DONTCARE, Item
-from mwzeval.pydial.dialogue.database import Domain, EntityTable
+from mwzeval.pydial.dialogue.domain import Domain, EntityTable, ontology_from_json
 from mwzeval.pydial.dialogue.goals import Goal, GoalGenerator
-from mwzeval.pydial.dialogue.ontology import ontology_from_json
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.user import UserSimulator
 from tests.pydial.real_domains import CODES, domain, statistics

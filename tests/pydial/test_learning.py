@@ -14,8 +14,8 @@ from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import State
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.episodes import Stage
 from mwzeval.pydial.runs.job import Job, do, stage_of
-from mwzeval.pydial.runs.training import Stage
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import read_checkpoint, write_checkpoint
 from mwzeval.pydial.runs.cross_environment import cross
 from mwzeval.pydial.runs.job import PROGRESS, Job, do
+from mwzeval.pydial.runs.play import seated
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.runs.systems import seated
 from mwzeval.pydial.tasks import task_named
 
 Array = NDArray[Any]

@@ -21,10 +21,9 @@ from mwzeval.pydial import command as pydial
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.runs.play import Played, play_with_person
+from mwzeval.pydial.runs.human_user import hear, help_text, menu, typed_act, values_text
+from mwzeval.pydial.runs.play import Played, play_with_person, seated
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.runs.systems import seated
-from mwzeval.pydial.runs.typed_acts import hear, help_text, menu, typed_act, values_text
 from mwzeval.pydial.tasks import TASKS
 from tests.places import ROOT
 

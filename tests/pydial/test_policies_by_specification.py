@@ -9,11 +9,11 @@ import pytest
 
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.actions import Masks, SummaryActions
-from mwzeval.pydial.environments.summary import method_of
+from mwzeval.pydial.environments.features import method_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.tasks import TASKS
 from tests.pydial.random_acts import DOMAINS, RandomActs, domain_named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mwzeval.pydial.environments.summary import after_name, alphabetical, by_legacy_hash
+from mwzeval.pydial.environments.features import after_name, alphabetical, by_legacy_hash
 from tests.places import read_json, shared
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act, Item, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.domain import METHODS
 from mwzeval.pydial.dialogue.tracker import Tracker
-from mwzeval.pydial.environments.summary import (
+from mwzeval.pydial.environments.features import (
     Summarizer,
     Summary,
     asked_slots,

@@ -10,11 +10,11 @@ import pytest
 
 from mwzeval.pydial.dialogue.acts import HELLO, Act, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.domain import METHODS
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.actions import Masks, action_names
-from mwzeval.pydial.environments.summary import Summarizer
+from mwzeval.pydial.environments.features import Summarizer
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.tasks import TASKS
 from tests.pydial.real_domains import domain, task_name, traces

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.domain import METHODS
 from mwzeval.pydial.dialogue.tracker import Tracker
 from tests.pydial.dense_tracker import DenseGoals
 from tests.pydial.small_domain import CAFES

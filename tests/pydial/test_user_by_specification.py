@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from mwzeval.pydial.dialogue.acts import Act, Item
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.rng import Chance
 from mwzeval.pydial.dialogue.user import User, UserSimulator

@@ -7,10 +7,9 @@ import pytest
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.domain import METHODS
 from mwzeval.pydial.dialogue.tracker import Tracker
-from mwzeval.pydial.environments.summary import Summarizer, Summary
-from mwzeval.pydial.environments.vectors import KernelVector, NeuralVector
+from mwzeval.pydial.environments.features import KernelVector, NeuralVector, Summarizer, Summary
 from tests.places import read_json, shared
 from tests.pydial.real_domains import CODES, domain
 from tests.pydial.small_domain import CAFES

@@ -1,1 +1,1 @@
-"""A dialogue as both sides see it: acts, ontology, entities, errors, beliefs."""
+"""A dialogue as both sides see it: domain, user, error model, tracker, simulation."""

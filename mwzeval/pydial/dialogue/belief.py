@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mwzeval.pydial.dialogue.ontology import METHODS, NAME, Ontology
+from mwzeval.pydial.dialogue.domain import METHODS, NAME, Ontology
 
 SPOKEN_BYE = "bye"
 """A discourse act that the tracker knows beside those of the ontology."""

@@ -1,6 +1,6 @@
 """Domains from files: the published ones, the embedded ones, or a user's own.
 
-Entities from a file, SQLite or JSON, checked against the ontology they belong to.
+A domain is an ontology (JSON) and its entities (SQLite or JSON), which are checked against it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorte
 from mwzeval.files.json_files import RepeatedKeys, read_json
 from mwzeval.files.reading import check_size
 from mwzeval.files.resources import DataRoot, embedded, locate
-from mwzeval.pydial.dialogue.database import UNAVAILABLE, Domain, EntityTable
-from mwzeval.pydial.dialogue.ontology import (
+from mwzeval.pydial.dialogue.domain import (
     NAME,
     RESERVED,
+    UNAVAILABLE,
+    Domain,
+    EntityTable,
     Ontology,
     has_controls,
     ontology_from_json,

@@ -1,11 +1,7 @@
-"""The semantic channel: what the system hears of a user act, a list of hypotheses.
+"""The error model: an n-best list of hypotheses of what a user act was, with confidences.
 
-Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2.
-
-How an act is misheard: as one whose act, slots or values sound like it.
-
-Source: PyDial 1.4, Levenshtein confusion. The tables are built once; which of several words at the
-same distance are in them is left to chance, once.
+Source: Casanueva et al. (2017), section 3; PyDial 1.4 with the statistics of DSTC2. Hypotheses that
+are wrong come from Levenshtein confusion: acts, slots and values of similar spelling.
 """
 
 from __future__ import annotations
@@ -18,9 +14,8 @@ from math import sqrt
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.dialogue.acts import NULL, Act, Item
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import TYPE
-from mwzeval.pydial.dialogue.ontology import NAME
 from mwzeval.pydial.dialogue.rng import Chance, Draws
 from mwzeval.pydial.tasks import Task
 

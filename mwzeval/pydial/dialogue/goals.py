@@ -1,8 +1,6 @@
-"""What a simulated user wants: constraints, requests, and how goals are drawn.
+"""The state of an agenda-based user: its goal, how goals are drawn, and its agenda.
 
 Source: Casanueva et al. (2017), section 4, and PyDial 1.4's goal generator.
-
-What a simulated user still means to say: a stack of acts.
 """
 
 from __future__ import annotations
@@ -14,8 +12,7 @@ from typing import TypeVar
 
 from mwzeval.errors import DataError
 from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, Act, Item
-from mwzeval.pydial.dialogue.database import Domain, EntityTable
-from mwzeval.pydial.dialogue.ontology import NAME
+from mwzeval.pydial.dialogue.domain import NAME, Domain, EntityTable
 from mwzeval.pydial.dialogue.rng import Chance
 
 _Member = TypeVar("_Member")

@@ -1,4 +1,4 @@
-"""What a dialogue leaves to chance: one seeded source for everything that is drawn in it."""
+"""The random numbers of a dialogue: one seeded generator for everything that is drawn in it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.acts import BYE, HELLO, NULL, Act
 from mwzeval.pydial.dialogue.belief import SPOKEN_BYE, Belief
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.error_model import ErrorModel
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.tracker import Hypotheses, Tracker

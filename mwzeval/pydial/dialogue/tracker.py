@@ -1,6 +1,6 @@
-"""The focus tracker: the newest information pushes the older away by as much as it is believed.
+"""The focus tracker: new evidence replaces older evidence in proportion to its probability.
 
-What a dialogue act tells the tracker, worked out once for each act.
+Each act is interpreted once (`UserMeaning`, `SystemMeaning`), and the interpretation is kept.
 
 Source: the published program, as described in the specification of the benchmark; "legacy" marks
 what it loses on the way.
@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from mwzeval.pydial.dialogue.acts import AFFIRM, DONTCARE, NEGATE, NONE, Act, Item
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.database import Domain
-from mwzeval.pydial.dialogue.ontology import METHODS, NAME, Ontology
+from mwzeval.pydial.dialogue.domain import METHODS, NAME, Domain, Ontology
 
 THIS = "this"
 """The slot of a value that was given without one: whatever was just talked about."""

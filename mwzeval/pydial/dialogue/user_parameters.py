@@ -1,8 +1,6 @@
-"""How a simulated user behaves: 26 probabilities, drawn from ranges anew for every dialogue.
+"""The behaviour of a simulated user: 26 probabilities, drawn for every dialogue, and its state.
 
 Source: Casanueva et al. (2017), section 4, and the benchmark's configuration files.
-
-What a simulated user knows and means at one moment of a dialogue.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import NamedTuple
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.dialogue.acts import NULL, Act
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.rng import Chance
 

@@ -1,10 +1,6 @@
-"""The actions that policies choose among, and the system acts that they stand for.
-
-Which summary actions make no sense for a belief.
+"""Summary actions: their names, the system acts that they stand for, and which are masked.
 
 Source: Casanueva et al. (2017), section 3; the conditions are those of the published program.
-
-The acts with which a system tells of entities: an offer, an answer, or that nothing is found.
 """
 
 from __future__ import annotations
@@ -15,10 +11,17 @@ from numpy.typing import NDArray
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.dialogue.acts import BYE, NONE, NULL, REPEAT, REQMORE, Act, Item
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.database import UNAVAILABLE, Domain, Entity, Pairs, effective
-from mwzeval.pydial.dialogue.ontology import NAME, Ontology
+from mwzeval.pydial.dialogue.domain import (
+    NAME,
+    UNAVAILABLE,
+    Domain,
+    Entity,
+    Ontology,
+    Pairs,
+    effective,
+)
 from mwzeval.pydial.dialogue.rng import Draws
-from mwzeval.pydial.environments.summary import (
+from mwzeval.pydial.environments.features import (
     Slots,
     Summarizer,
     Summary,

@@ -1,8 +1,6 @@
 """A task as a decision process: vectors in, actions out, with masks. It needs no Gymnasium.
 
 Source: Casanueva et al. (2017), sections 3 and 4.
-
-The current exchange of a dialogue for people: acts, what was heard, and what is believed.
 """
 
 from __future__ import annotations
@@ -14,13 +12,11 @@ import numpy as np
 
 from mwzeval.errors import UsageError, printable, shorten
 from mwzeval.pydial.dialogue.acts import Act, parse_act
-from mwzeval.pydial.dialogue.database import Domain
-from mwzeval.pydial.dialogue.ontology import METHODS
+from mwzeval.pydial.dialogue.domain import METHODS, Domain
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
 from mwzeval.pydial.environments.actions import Mask, Masks, SummaryActions
-from mwzeval.pydial.environments.summary import Summary
-from mwzeval.pydial.environments.vectors import KernelVector, NeuralVector, Vector
+from mwzeval.pydial.environments.features import KernelVector, NeuralVector, Summary, Vector
 from mwzeval.pydial.tasks import Task
 
 VISIBLE = 0.005

@@ -55,9 +55,9 @@ def _register() -> None:
         if name not in gymnasium.registry:
             gymnasium.register(
                 name,
-                entry_point="mwzeval.pydial.environments.environment:make_environment",
+                entry_point="mwzeval.pydial.environments.gymnasium_environments:make_environment",
                 vector_entry_point=(
-                    "mwzeval.pydial.environments.vector_environment:make_vector_environment"
+                    "mwzeval.pydial.environments.gymnasium_environments:make_vector_environment"
                 ),
                 kwargs={"task": task, "legacy": legacy},
             )

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.policies.layouts import Layout
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
+    Layout,
 )
 from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mwzeval.pydial.policies.layouts import Layout, like
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
+    Layout,
+    like,
 )
 from mwzeval.pydial.policies.neural import (
     SMALL,

@@ -19,11 +19,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.policies.layouts import Layout
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
+    Layout,
     best_allowed,
 )
 from mwzeval.pydial.policies.neural import (

@@ -13,8 +13,7 @@ import numpy as np
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
-from mwzeval.pydial.policies.layouts import Layout, check
-from mwzeval.pydial.policies.learner import Memory, State, View
+from mwzeval.pydial.policies.learner import Layout, Memory, State, View, check
 
 
 @dataclass(frozen=True, slots=True)

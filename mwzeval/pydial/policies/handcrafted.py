@@ -1,8 +1,6 @@
-"""The policy that the benchmark's authors wrote by hand; it looks at no mask and learns nothing.
+"""The policies that learn nothing: the handcrafted one, and random actions.
 
 Source: Casanueva et al. (2017), column "Handcrafted"; rules as in the published program.
-
-The policy that knows nothing: any allowed action, each as likely as the others.
 """
 
 from __future__ import annotations
@@ -14,11 +12,10 @@ import numpy as np
 
 from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, NULL, REQMORE, Act, Item
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.database import Domain
-from mwzeval.pydial.dialogue.ontology import NAME
+from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.environments.actions import Mask, SystemActs
-from mwzeval.pydial.environments.summary import Summary, asked_slots, is_said, method_of
+from mwzeval.pydial.environments.features import Summary, asked_slots, is_said, method_of
 
 
 class RandomPolicy:

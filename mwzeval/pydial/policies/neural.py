@@ -1,6 +1,6 @@
-"""What the neural policies share: dialogues as the published program keeps them, exploration.
+"""What the neural policies have in common: networks, kept dialogues, exploration, checkpoints.
 
-Small networks in PyTorch (extra `neural`), as arrays and back; kept dialogues to learn from.
+Networks are small and in PyTorch (extra `neural`); arrays stand for them in a memory.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.environments.actions import Mask
-from mwzeval.pydial.policies.layouts import Layout, check, like
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
+    Layout,
     Memory,
     State,
     View,
     best_allowed,
+    check,
     generator_state,
+    like,
 )
 from mwzeval.version import required
 

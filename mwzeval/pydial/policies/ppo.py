@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.environments.actions import Mask
-from mwzeval.pydial.policies.layouts import Layout
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
+    Layout,
     State,
 )
 from mwzeval.pydial.policies.neural import (

@@ -49,7 +49,7 @@ class Preset:
         """Return the hyperparameters as plain values, such as JSON gives back.
 
         `goodbye` is whether the policy may end dialogues where no mask says when, in environments 2
-        and 4 (see `training.Stage`). With it GP-SARSA and eNAC learn there to end them at once; for
+        and 4 (see `episodes.Stage`). With it GP-SARSA and eNAC learn there to end them at once; for
         DQN and A2C it matters less. The program of 2018 has it, and so have legacy environments.
         """
         settings = self.chosen(legacy)

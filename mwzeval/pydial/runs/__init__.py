@@ -1,1 +1,1 @@
-"""Benchmark runs: policies trained and tested, and what came of it."""
+"""Runs: policies trained, tested and played with, their files, and their scores."""

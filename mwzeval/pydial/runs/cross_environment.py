@@ -78,7 +78,7 @@ def cross(
 
 
 def learned_in(output: str | Path) -> dict[str, Any]:
-    """Return what a run has learned, as arguments of `benchmark_run.planned`.
+    """Return what a run has learned, as arguments of `run.planned`.
 
     Raises `UsageError` where there is no folder, or nothing learned in it.
     """

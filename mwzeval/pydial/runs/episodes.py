@@ -1,26 +1,27 @@
-"""Played dialogues as rows of a table: success, exchanges and reward of each.
+"""Episodes: dialogues that a policy plays in a task, for training or as a test.
 
-Source: Casanueva et al. (2017), section 4: success rate and mean reward over test dialogues.
+Source: Casanueva et al. (2017), section 4. An episode depends on its seed and number, and on what
+the policy has learned: training and tests are numbered apart, and the dialogues of a test are the
+same for every policy and after any training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from mwzeval.metrics.measure import Measure
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Draws, draws_from
 from mwzeval.pydial.dialogue.simulation import Simulation
-from mwzeval.scores.score import WHOLE, Signature
-from mwzeval.scores.table import Table
-from mwzeval.statistics import Sums
-
-COLUMNS = ("dialogues", "successes", "exchanges", "reward")
+from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.environments.decision_process import DecisionProcess
+from mwzeval.pydial.policies.learner import Chooser, Learner, State, View
+from mwzeval.pydial.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,80 +72,129 @@ def play(
         )
 
 
-def column_of(column: str, scope: str = WHOLE) -> str:
-    """Return the name of a column of all episodes, or of those of a task alone."""
-    return column if scope == WHOLE else f"{column}@{scope}"
+TRAINING, TEST = 0, 1
 
 
-def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
-    """Return a table with a row for each episode, in their order, and the columns `COLUMNS`.
+def rng_of_phase(phase: int, seed: int, index: int) -> Draws:
+    """Return the source of chance of a dialogue of training or test."""
+    return draws_from(np.random.default_rng((seed, phase, index)))
 
-    Each of `tasks` has these columns once more, for its own episodes.
+
+class Stage:
+    """A task for policies that look at a belief in one `view`.
+
+    Without `goodbye` a policy does not say it where no mask tells when: the user does, and a policy
+    that can end dialogues at any time may learn first of all to end them at once. `looks_again` is
+    for legacy DQN (see `Masks`).
     """
-    played = list(episodes)
-    rows = [(1.0, float(e.success), float(e.exchanges), e.reward) for e in played]
-    values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
-    parts = [values]
-    for task in tasks:
-        is_of_task = np.array([e.task == task for e in played], dtype=np.float64)
-        parts.append(values * is_of_task[:, np.newaxis])
-    columns = [column_of(column, scope) for scope in (WHOLE, *tasks) for column in COLUMNS]
-    return Table(tuple(e.unit for e in played), tuple(columns), np.hstack(parts))
 
+    def __init__(
+        self,
+        domain: Domain,
+        task: Task,
+        view: View,
+        *,
+        legacy: bool = False,
+        confusion_seed: int = 0,
+        goodbye: bool = True,
+        looks_again: bool = False,
+    ) -> None:
+        self.view = view
+        self.process = DecisionProcess(
+            domain,
+            task,
+            legacy=legacy,
+            confusion_seed=confusion_seed,
+            keep_alternatives=legacy and view == "neural",
+            looks_again=looks_again,
+        )
+        self.actions = len(self.process.actions.names)
+        said = goodbye or "bye" in task.masks
+        self._unsaid = None if said else self.process.actions.number("bye")
+        process = self.process
+        self.size = process.neural.size if view == "neural" else process.kernel.size
 
-def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tuple[Measure, ...]:
-    """Return success rate (percent), mean reward and mean number of exchanges.
+    def for_tests(self) -> Stage:
+        """Return a stage that begins as this one is, and leaves no trace in it."""
+        other = object.__new__(Stage)
+        other.__dict__.update(self.__dict__)
+        other.process = self.process.sibling()
+        other.carry_over(self.carried_over())
+        return other
 
-    `block` is how many neighbouring episodes belong together when resampling: those of one seed,
-    which share what sounds alike (and with learned policies, what was learned). The success rate
-    then gets an interval of resampled seeds too, instead of one that takes episodes for
-    independent. `scope` is a task that has columns of its own in the table.
-    """
-    dialogues, successes = column_of("dialogues", scope), column_of("successes", scope)
-    return (
-        Measure(
-            name="success",
-            label="Success",
-            signature=signature,
-            of=_mean("successes", scope, 100.0),
-            cases=dialogues,
-            outcome=successes if block == 1 else None,
-            places=1,
-            scope=scope,
-            block=block,
-        ),
-        Measure(
-            name="reward",
-            label="Reward",
-            signature=signature,
-            of=_mean("reward", scope),
-            cases=dialogues,
-            scope=scope,
-            block=block,
-        ),
-        Measure(
-            name="exchanges",
-            label="Exchanges",
-            signature=signature,
-            of=_mean("exchanges", scope),
-            cases=dialogues,
-            scope=scope,
-            block=block,
-            lower_is_better=True,
-        ),
-    )
+    def train(self, policy: Learner, seed: int, index: int) -> Episode:
+        """Play a training dialogue, from which the policy learns."""
+        return self._play(policy, policy, TRAINING, seed, index)
 
+    def test(self, policy: Chooser, seed: int, index: int) -> Episode:
+        """Play a test dialogue."""
+        return self._play(policy, None, TEST, seed, index)
 
-class _Mean:
-    """The mean of a column, which can be sent to other processes."""
+    def _play(
+        self, policy: Chooser, learner: Learner | None, phase: int, seed: int, index: int
+    ) -> Episode:
+        training = learner is not None
+        draws = rng_of_phase(phase, seed, index)
+        process = self.process
+        vector, _ = process.begin(draws)
+        if learner is not None:
+            learner.begin()
+        total = 0.0
+        while True:
+            state, kept = self._views(vector)
+            mask = self._mask()
+            action = policy.act(state, mask, draws, training)
+            step = process.step(action)
+            total += step.reward
+            if learner is not None:
+                learner.record(kept, mask, action, step.reward)
+            if step.ended:
+                break
+            vector = step.observation
+        if learner is not None:
+            learner.end()
+        exchanges = process.simulation.exchange
+        task = process.simulation.task
+        return Episode(task.name, seed, index, step.info["success"], exchanges, total)
 
-    def __init__(self, column: str, cases: str, scale: float) -> None:
-        self._column, self._cases, self._scale = column, cases, scale
+    def _mask(self) -> Mask:
+        mask: Mask = self.process.mask
+        if self._unsaid is not None:
+            mask = mask.copy()
+            mask[self._unsaid] = False
+        return mask
 
-    def __call__(self, sums: Sums) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self._scale * sums[self._column] / sums[self._cases])
+    def _views(self, vector: State) -> tuple[State, State]:
+        """Return the vectors to act on and to learn from, given the neural one."""
+        if self.view == "neural":
+            return vector, vector
+        seen = self.process.kernel_vector()
+        return seen, self.process.kernel_vector(choosing=False) if self.process.legacy else seen
 
+    def carried_over(self) -> dict[str, Any]:
+        """Return what one dialogue leaves to the next: nothing that matters but in `legacy`."""
+        process = self.process
+        return {
+            "offered_before": process.simulation.tracker.offered_before,
+            "alternative_awaited": process.masks.alternative_awaited,
+        }
 
-def _mean(column: str, scope: str, scale: float = 1.0) -> _Mean:
-    return _Mean(column_of(column, scope), column_of("dialogues", scope), scale)
+    def carry_over(self, left: dict[str, Any]) -> None:
+        """Go on after the dialogue that left this."""
+        self.process.simulation.tracker.offered_before = bool(left["offered_before"])
+        self.process.masks.alternative_awaited = bool(left["alternative_awaited"])
+
+    def test_speaker(self, policy: ActPolicy, seed: int, index: int) -> Episode:
+        """Play a test dialogue with a policy that says acts of its own."""
+        draws = rng_of_phase(TEST, seed, index)
+        simulation = self.process.simulation
+        belief = simulation.begin(draws)
+        total = 0.0
+        while True:
+            result = simulation.answer(policy.act(belief, draws))
+            total += result.reward
+            if result.ended:
+                break
+        return Episode(
+            simulation.task.name, seed, index, result.success, simulation.exchange, total
+        )

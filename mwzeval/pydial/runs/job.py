@@ -22,8 +22,7 @@ from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.layouts import Layout, check
-from mwzeval.pydial.policies.learner import Learner, Memory
+from mwzeval.pydial.policies.learner import Layout, Learner, Memory, check
 from mwzeval.pydial.policies.presets import RANDOM, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,
@@ -32,8 +31,7 @@ from mwzeval.pydial.runs.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
-from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.training import Stage
+from mwzeval.pydial.runs.episodes import Episode, Stage
 from mwzeval.pydial.tasks import task_named
 from mwzeval.version import required
 

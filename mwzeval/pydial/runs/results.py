@@ -1,6 +1,4 @@
-"""What a benchmark run has found: its tests, read from its files, and what they are worth.
-
-The paper's Tables 4, 6 and 7 with a run's figures beside them.
+"""The tests of a run: success and reward of each seed, how sure they are, and the paper's tables.
 
 Source: Casanueva et al. (2017): Table 6 is after 1,000 training dialogues, 4 after 4,000, 7 after
 10,000.

@@ -8,7 +8,6 @@ from math import fsum
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.pydial.benchmark import evaluate
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain_files import load_domain
@@ -16,10 +15,10 @@ from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.episodes import Episode, Stage
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Chosen
-from mwzeval.pydial.runs.training import Stage
+from mwzeval.pydial.runs.scoring import evaluate
 from mwzeval.pydial.tasks import DEMO, TASKS
 from tests.golden.recorded import Cases, Groups, by_signature
 

@@ -1,7 +1,11 @@
-"""Many dialogues stepped in one call, as a Gymnasium vector environment."""
+"""The tasks as Gymnasium environments, single and vectorised.
+
+Gymnasium is imported when an environment is made.
+"""
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,22 +14,161 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import UsageError, shorten
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.errors import DependencyError, UsageError, shorten
+from mwzeval.pydial.dialogue.domain import Domain
+from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import draws_from
-from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, exchange_text
-from mwzeval.pydial.environments.environment import (
-    RENDER_MODES,
-    check_render_mode,
-    make_process,
-    require_gymnasium,
-    spaces_of,
-)
-from mwzeval.pydial.environments.vectors import Vector
-from mwzeval.pydial.tasks import Task
+from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, exchange_text
+from mwzeval.pydial.environments.features import Vector
+from mwzeval.pydial.tasks import Task, task_named
 
 if TYPE_CHECKING:
     import gymnasium
+
+
+LONGEST_ACT = 2000
+RENDER_MODES = ["ansi"]
+
+
+class RenderModeError(UsageError, TypeError):
+    """A render mode that there is not.
+
+    It is a `TypeError` because stable-baselines3, whose `make_vec_env` asks for pictures first,
+    then makes do without them.
+    """
+
+
+def require_gymnasium() -> None:
+    """Raise `DependencyError` if Gymnasium is not installed."""
+    try:
+        import gymnasium  # noqa: F401
+    except ImportError:
+        raise DependencyError(
+            "the environments need Gymnasium, which is not installed: pip install 'mwzeval[rl]'"
+        ) from None
+
+
+def make_environment(
+    task: str | Task,
+    *,
+    render_mode: str | None = None,
+    domain: Domain | None = None,
+    data: str | Path | None = None,
+    legacy: bool = False,
+    level: Level = "summary",
+    strict_masks: bool = False,
+    confusion_seed: int = 0,
+) -> gymnasium.Env[Vector, Any]:
+    """Return the environment of a task ("CR-1", "Demo-LAP-6").
+
+    Observations are vectors of probabilities (`NeuralVector`); actions are the numbers of summary
+    actions, or at level "act" texts such as "request(area)". `info["action_mask"]` and
+    `action_masks()` tell which actions are allowed. The reward is -1 for an exchange, and 20 more
+    at the end of a dialogue that succeeds. `domain` is one's own, otherwise it is loaded from
+    `data`. What sounds alike is drawn from `confusion_seed` and the same for all dialogues.
+
+    An episode that reaches 25 exchanges is *terminated*, not truncated: it has failed or succeeded
+    as any other, and `info["out_of_time"]` tells. Raises `DependencyError`, `UsageError` and what
+    `load_domain` raises.
+    """
+    require_gymnasium()
+    check_render_mode(render_mode)
+    process = make_process(
+        task,
+        domain=domain,
+        data=data,
+        legacy=legacy,
+        level=level,
+        strict_masks=strict_masks,
+        confusion_seed=confusion_seed,
+    )
+    environment: gymnasium.Env[Vector, Any] = environment_class()(process, render_mode)
+    return environment
+
+
+def make_process(
+    task: str | Task, *, domain: Domain | None, data: str | Path | None, **options: Any
+) -> DecisionProcess:
+    """Return the decision process of a task by name, in its domain or in one's own."""
+    if isinstance(task, str):
+        task = task_named(task)
+    return DecisionProcess(domain or load_domain(task.domain, data), task, **options)
+
+
+def check_render_mode(render_mode: str | None) -> None:
+    """Raise `RenderModeError` for an unknown mode."""
+    if render_mode not in (None, *RENDER_MODES):
+        raise RenderModeError(f'unknown render mode "{shorten(str(render_mode))}" (ansi)')
+
+
+def spaces_of(process: DecisionProcess) -> tuple[Any, Any]:
+    """Return the observation space and the action space."""
+    from gymnasium import spaces
+
+    observations = spaces.Box(0.0, 1.0, (process.neural.size,), np.float32)
+    if process.level == "summary":
+        return observations, spaces.Discrete(len(process.actions.names))
+    domain = process.simulation.domain
+    texts = [value for values in domain.ontology.informable.values() for value in values]
+    texts += [value for row in domain.table.rows for value in row.values()]
+    letters = "".join(sorted(set(string.printable).union(*texts)))
+    return observations, spaces.Text(LONGEST_ACT, min_length=0, charset=letters)
+
+
+@cache
+def environment_class() -> Any:
+    """Return the class of the environments, a `gymnasium.Env`."""
+    import gymnasium
+
+    class DialogueEnvironment(gymnasium.Env[Vector, Any]):
+        """A task; see `make_environment`."""
+
+        metadata = {"render_modes": RENDER_MODES, "render_fps": 1}  # noqa: RUF012
+
+        def __init__(self, process: DecisionProcess, render_mode: str | None = None) -> None:
+            self.process = process
+            self.render_mode = render_mode
+            self.observation_space, self.action_space = spaces_of(process)
+
+        def reset(
+            self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        ) -> tuple[Vector, Info]:
+            """Start a dialogue; with a seed, a new run of them."""
+            super().reset(seed=seed)
+            if seed is not None:
+                self.process.forget()
+            return self.process.begin(draws_from(self.np_random))
+
+        def step(self, action: Any) -> tuple[Vector, float, bool, bool, Info]:
+            """Say what an action stands for, and hear what the user answers."""
+            observation, reward, ended, info = self.process.step(action)
+            return observation, reward, ended, False, info
+
+        def action_masks(self) -> NDArray[np.bool_]:
+            """Return which actions are allowed now, shape (actions,)."""
+            mask: NDArray[np.bool_] = self.process.mask.copy()
+            return mask
+
+        def get_action_meanings(self) -> list[str]:
+            """Return the names of the summary actions, in the order of their numbers."""
+            return list(self.process.actions.names)
+
+        def render(self) -> str | None:
+            """Return the current exchange as text, in render mode "ansi"."""
+            return exchange_text(self.process.simulation) if self.render_mode else None
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return _restored, (self.__dict__,)
+
+    return DialogueEnvironment
+
+
+def _restored(attributes: dict[str, Any]) -> Any:
+    kind = environment_class()
+    environment = kind.__new__(kind)
+    environment.__dict__.update(attributes)
+    return environment
+
 
 Generators = list[np.random.Generator]
 
@@ -153,7 +296,7 @@ def vector_class() -> Any:
             return self.processes[index].begin(draws_from(self._generators[index]))
 
         def __reduce__(self) -> tuple[Any, ...]:
-            return _restored, (self.__dict__,)
+            return _restored_vector, (self.__dict__,)
 
     return DialogueVectorEnvironment
 
@@ -175,7 +318,7 @@ def _generators(seeds: Sequence[int | None]) -> Generators:
     return [np_random(seed)[0] for seed in seeds]
 
 
-def _restored(attributes: dict[str, Any]) -> Any:
+def _restored_vector(attributes: dict[str, Any]) -> Any:
     kind = vector_class()
     environment = kind.__new__(kind)
     environment.__dict__.update(attributes)

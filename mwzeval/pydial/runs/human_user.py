@@ -1,6 +1,6 @@
-"""User acts as a person types them: read with an eye to slips, and refused with what is meant.
+"""A human in the place of the simulated user: the goal to pursue, and the acts that are typed.
 
-A person in the place of the simulated user: a goal to pursue, acts that come from outside.
+What is typed is read leniently; what is not an act is refused with what was probably meant.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from mwzeval.pydial.dialogue.acts import (
     Item,
     parse_act,
 )
-from mwzeval.pydial.dialogue.database import Domain
+from mwzeval.pydial.dialogue.domain import NAME, Domain, Ontology
 from mwzeval.pydial.dialogue.error_model import GIVES_A_VALUE, USER_ACTS
 from mwzeval.pydial.dialogue.goals import TYPE, Goal
-from mwzeval.pydial.dialogue.ontology import NAME, Ontology
 from mwzeval.pydial.dialogue.rng import Chance
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserState

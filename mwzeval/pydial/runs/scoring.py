@@ -1,0 +1,305 @@
+"""Episodes scored and explained.
+
+Source: Casanueva et al. (2017), section 4: success rate and mean reward over test dialogues.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
+from mwzeval.pydial import NAME as BENCHMARK
+from mwzeval.pydial import SCORING_REVISION
+from mwzeval.pydial.dialogue.domain import NAME
+from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Findings, Record, read_records
+from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.run_folder import Chosen
+from mwzeval.pydial.tasks import TASKS
+from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.score import WHOLE, Report, Score, Signature
+from mwzeval.scores.table import Table
+from mwzeval.statistics import Sums
+from mwzeval.version import __version__, library_version
+
+COLUMNS = ("dialogues", "successes", "exchanges", "reward")
+FEW_SEEDS = 20
+"""Intervals of fewer resampled seeds are too narrow to go without saying."""
+SUCCESS = "success"
+OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
+NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
+REASON_CODES = frozenset({OUT_OF_TIME, ENDED, NO_OFFER, UNANSWERED, WRONG_OFFER})
+
+
+def column_of(column: str, scope: str = WHOLE) -> str:
+    """Return the name of a column of all episodes, or of those of a task alone."""
+    return column if scope == WHOLE else f"{column}@{scope}"
+
+
+def table_of(episodes: Iterable[Episode], tasks: Sequence[str] = ()) -> Table:
+    """Return a table with a row for each episode, in their order, and the columns `COLUMNS`.
+
+    Each of `tasks` has these columns once more, for its own episodes.
+    """
+    played = list(episodes)
+    rows = [(1.0, float(e.success), float(e.exchanges), e.reward) for e in played]
+    values = np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
+    parts = [values]
+    for task in tasks:
+        is_of_task = np.array([e.task == task for e in played], dtype=np.float64)
+        parts.append(values * is_of_task[:, np.newaxis])
+    columns = [column_of(column, scope) for scope in (WHOLE, *tasks) for column in COLUMNS]
+    return Table(tuple(e.unit for e in played), tuple(columns), np.hstack(parts))
+
+
+def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tuple[Measure, ...]:
+    """Return success rate (percent), mean reward and mean number of exchanges.
+
+    `block` is how many neighbouring episodes belong together when resampling: those of one seed,
+    which share what sounds alike (and with learned policies, what was learned). The success rate
+    then gets an interval of resampled seeds too, instead of one that takes episodes for
+    independent. `scope` is a task that has columns of its own in the table.
+    """
+    dialogues, successes = column_of("dialogues", scope), column_of("successes", scope)
+    return (
+        Measure(
+            name="success",
+            label="Success",
+            signature=signature,
+            of=_mean("successes", scope, 100.0),
+            cases=dialogues,
+            outcome=successes if block == 1 else None,
+            places=1,
+            scope=scope,
+            block=block,
+        ),
+        Measure(
+            name="reward",
+            label="Reward",
+            signature=signature,
+            of=_mean("reward", scope),
+            cases=dialogues,
+            scope=scope,
+            block=block,
+        ),
+        Measure(
+            name="exchanges",
+            label="Exchanges",
+            signature=signature,
+            of=_mean("exchanges", scope),
+            cases=dialogues,
+            scope=scope,
+            block=block,
+            lower_is_better=True,
+        ),
+    )
+
+
+class _Mean:
+    """The mean of a column, which can be sent to other processes."""
+
+    def __init__(self, column: str, cases: str, scale: float) -> None:
+        self._column, self._cases, self._scale = column, cases, scale
+
+    def __call__(self, sums: Sums) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self._scale * sums[self._column] / sums[self._cases])
+
+
+def _mean(column: str, scope: str, scale: float = 1.0) -> _Mean:
+    return _Mean(column_of(column, scope), column_of("dialogues", scope), scale)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredEpisodes:
+    """Episodes that have been scored."""
+
+    records: Mapping[str, Record]
+    scored_table: ScoredTable
+    warnings: tuple[Problem, ...]
+    meta: Mapping[str, Any]
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the scores with their signatures and rows, and intervals when it is said how."""
+        scores = self.scored_table.scores(resampling)
+        return Report(
+            {BENCHMARK: _plain(scores)}, scores, self.scored_table.table, self.warnings, self.meta
+        )
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the episodes, in order."""
+        return tuple(self.records)
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of an episode. Raises `UsageError` for an unknown one."""
+        if unit not in self.records:
+            hint = did_you_mean(unit, self.records)
+            raise UsageError(f'no dialogue "{shorten(unit)}"{hint} (TASK/SEED/NUMBER)')
+        return explain(self.records[unit])
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every episode."""
+        return map(explain, self.records.values())
+
+
+def evaluate(
+    path: str, chosen: Chosen | None = None, *, strict: bool = False, independent: bool = False
+) -> ScoredEpisodes:
+    """Return the scores of an episode file, or of a folder of a run with one policy's tests.
+
+    Episodes of one seed share what sounds alike and what was learned: with several seeds of equal
+    size, intervals and tests resample seeds, unless dialogues are said to be `independent`. Raises
+    `InputError` with every problem, `UsageError`.
+    """
+    findings = Findings(strict)
+    records, checksum = read_records(path, chosen or Chosen(), findings)
+    if findings.errors:
+        raise InputError([*findings.errors, *findings.warnings])
+    block = 1 if independent else _block(records, findings)
+    tasks = tuple(dict.fromkeys(record.episode.task for record in records))
+    tasks = tuple(task for task in TASKS if task in tasks)
+    scopes = tasks if len(tasks) > 1 else ()
+    environment = "+".join(sorted({ENVIRONMENTS[record.legacy] for record in records}))
+    policies = sorted({record.policy for record in records if record.policy is not None})
+    if len(policies) > 1:
+        findings.warning("several-policies", f"scored together: {', '.join(policies)}")
+    signature = Signature.of(
+        BENCHMARK,
+        {
+            "tasks": "+".join(tasks),
+            "environment": environment,
+            "resampled": "dialogues" if block == 1 else f"seeds of {block}",
+            "n": len(records),
+            "rev": SCORING_REVISION,
+            "version": __version__,
+        },
+    )
+    episodes = [record.episode for record in records]
+    of_all: tuple[Measure, ...] = measures(signature, block=block)
+    for scope in scopes:
+        of_all += measures(signature, block=block, scope=scope)
+    meta = {
+        "corpus": f"{BENCHMARK}-{tasks[0]}"
+        if len(tasks) == 1
+        else f"{BENCHMARK} ({len(tasks)} tasks)",
+        "unit": "dialogue",
+        "fold": "test",
+        "tasks": "+".join(tasks),
+        "policy": "+".join(policies) or None,
+        "environment": environment,
+        "seeds": len({episode.seed for episode in episodes}),
+        "sources": checksum,
+        "coverage": {"dialogues": {"scored": len(records), "of": len(records)}},
+        "versions": {"numpy": library_version("numpy")}
+        | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+    }
+    scored = ScoredTable(table_of(episodes, scopes), of_all)
+    return ScoredEpisodes({r.episode.unit: r for r in records}, scored, findings.warnings, meta)
+
+
+def validate(path: str, chosen: Chosen | None = None, *, strict: bool = False) -> list[Problem]:
+    """Return every problem of episodes, errors first."""
+    findings = Findings(strict)
+    read_records(path, chosen or Chosen(), findings)
+    return [*findings.errors, *findings.warnings]
+
+
+def _block(records: Sequence[Record], findings: Findings) -> int:
+    """Return how many neighbouring records are one seed's; 1 where dialogues are resampled."""
+    sizes: dict[int, Counter[str]] = {}
+    for record in records:
+        sizes.setdefault(record.episode.seed, Counter())[record.episode.task] += 1
+    first, *others = sizes.values()
+    if not others:
+        return 1
+    if any(other != first for other in others):
+        message = "seeds differ in tasks or dialogues: intervals take dialogues as independent"
+        findings.warning("unequal-seeds", message)
+        return 1
+    block = sum(first.values())
+    if block > 1 and len(sizes) < FEW_SEEDS:
+        message = (
+            f"intervals and tests resample {len(sizes)} seeds, which is few: intervals are "
+            "somewhat too narrow, and small p values out of reach (`mwzeval pydial table` has t "
+            "intervals)"
+        )
+        findings.warning("few-seeds", message)
+    return block
+
+
+def _plain(scores: Sequence[Score]) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for score in scores:
+        plain.setdefault(score.name, {})[score.scope] = score.value
+    return plain
+
+
+def explain(record: Record) -> Explanation:
+    """Return what became of an episode, and why it failed if it did."""
+    episode = record.episode
+    return Explanation(
+        unit=episode.unit,
+        outcomes={WHOLE: {SUCCESS: episode.success}},
+        goal=tuple(_goal(record)),
+        turns=tuple(_turn(turn) for turn in record.turns),
+        reasons=() if episode.success else tuple(_reasons(record)),
+    )
+
+
+def _goal(record: Record) -> Iterator[Fact]:
+    for slot, sign, value in record.constraints or ():
+        yield Fact("wants", f"{slot} {sign} {value}")
+    for slot, told in (record.requests or {}).items():
+        yield Fact("asks for", f"{slot} → {'not told' if told is None else told}")
+    yield Fact("exchanges", str(record.episode.exchanges))
+    yield Fact("reward", f"{record.episode.reward:g}")
+
+
+def _turn(raw: Mapping[str, Any]) -> TurnView:
+    said = (Utterance(who, str(raw[who])) for who in ("system", "user") if raw.get(who) is not None)
+    heard = raw.get("heard") or []
+    facts = (Fact("heard", shorten(_hypotheses(heard), 300)),) if heard else ()
+    return TurnView(tuple(said), facts)
+
+
+def _hypotheses(heard: Any) -> str:
+    if not isinstance(heard, list):
+        return str(heard)
+    return "; ".join(
+        f"{each[0]} {_confidence(each[1])}"
+        if isinstance(each, list) and len(each) == 2
+        else str(each)
+        for each in heard
+    )
+
+
+def _confidence(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _reasons(record: Record) -> Iterator[Reason]:
+    def reason(code: str, text: str) -> Reason:
+        return Reason(code, SUCCESS, WHOLE, None, text)
+
+    exchanges = record.episode.exchanges
+    requests = record.requests
+    late = record.out_of_time or exchanges >= record.task.max_exchanges
+    if late:
+        yield reason(OUT_OF_TIME, f"it was not reached within {exchanges} exchanges")
+    if requests is None:
+        if not late:
+            yield reason(ENDED, f"somebody said goodbye after {exchanges} exchanges")
+    elif requests.get(NAME) is None:
+        yield reason(NO_OFFER, "nothing was offered, or the last offer was taken back")
+    else:
+        missing = [slot for slot, told in requests.items() if told is None]
+        for slot in missing:
+            yield reason(f"{UNANSWERED}:{slot}", f"{slot} was never told")
+        if not missing:
+            name = requests[NAME]
+            yield reason(WRONG_OFFER, f"{name} does not satisfy what was wanted in the end")
