@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.measure import Row
 from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
-from mwzeval.dstc7.baselines.dual_encoder.training import Point, point_of
+from mwzeval.dstc7.baselines.dual_encoder.training import dev_scores
 from mwzeval.dstc7.baselines.lexical import bm25_vectors, tfidf_vectors
 from mwzeval.dstc7.baselines.query import all_candidates, query_of
 from mwzeval.dstc7.baselines.ranker import BM25, DUAL_ENCODER, TFIDF, Baseline
@@ -29,6 +29,7 @@ from mwzeval.dstc7.reading.loading import Gold
 from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.dstc7.scoring.evaluation import evaluate
 from mwzeval.dstc7.synthetic import Sizes, World, write_track
+from mwzeval.neural.training import Point
 
 LIMIT = 12.0
 """Seconds that building an index and searching it may take."""
@@ -68,7 +69,7 @@ def lexical_points(dev: Path) -> dict[str, Point]:
             [query.context for query in queries], all_candidates(queries)
         )
         scores = list_scores(of_contexts, of_candidates, sizes)
-        points[name] = point_of(queries, scores, step=0, examples=0, loss=None)
+        points[name] = Point(0, 0, 0, None, dev_scores(queries, scores))
     return points
 
 
@@ -91,7 +92,8 @@ def curve(folder: Path, settings: Settings, world: World | None = None) -> Itera
     for seconds, point in seen:
         yield _line(DUAL_ENCODER, seconds, point)
     yield ""
-    ahead = [s for s, p in seen if p.recall_at_10 > lexical[BM25].recall_at_10 and p.step]
+    to_beat = lexical[BM25].scores["recall_at_10"]
+    ahead = [s for s, p in seen if p.scores["recall_at_10"] > to_beat and p.step]
     took, cpu = time.perf_counter() - start, time.process_time() - start_cpu
     yield f"Training took {took:.0f} s ({cpu:.0f} s CPU), with reading the 100,000 examples."
     if ahead and ahead[0] <= LONGEST_TRAINING:
@@ -118,7 +120,9 @@ def _line(name: str, seconds: float | None, point: Point) -> str:
     time_spent = "" if seconds is None else f"{seconds:.0f}"
     examples = "" if seconds is None else f"{point.examples:,}"
     loss = "" if point.loss is None else f"{point.loss:.3f}"
-    scores = f"{point.recall_at_1:.3f} | {point.recall_at_10:.3f} | {point.mrr:.3f}"
+    scores = " | ".join(
+        f"{point.scores[name]:.3f}" for name in ("recall_at_1", "recall_at_10", "mrr")
+    )
     return f"| {name} | {time_spent} | {examples} | {loss} | {scores} |"
 
 

@@ -18,7 +18,7 @@ BENCHMARKS = tuple(package.rpartition(".")[2] for package in REGISTRY)
 ORDER: tuple[tuple[str, ...], ...] = (
     ("errors", "version", "output"),
     ("files",),
-    ("scores",),
+    ("scores", "neural"),
     ("statistics",),
     ("metrics", "arguments"),
     ("comparison",),

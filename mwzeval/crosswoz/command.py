@@ -24,6 +24,7 @@ from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.corpus.folds import Fold
+    from mwzeval.neural.training import Point
 
 FOLDS = ("test", "val", "train")
 REVISIONS = ("release", "convlab2", "sample")
@@ -137,8 +138,8 @@ def _nlu(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(epoch: int, loss: float) -> None:
-    print(f"{epoch:5} {loss:7.4f}", flush=True)
+def _show(point: Point) -> None:
+    print(f"{point.epoch:5} {point.loss:7.4f}", flush=True)
 
 
 def _predict_nlu(arguments: argparse.Namespace) -> int:

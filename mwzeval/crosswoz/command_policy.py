@@ -14,7 +14,7 @@ from mwzeval.errors import UsageError
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
-    from mwzeval.crosswoz.systems.sl_training import Epoch
+    from mwzeval.neural.training import Point
 
 TRAINED = ("hidden", "learning_rate", "batch_size", "epochs", "seed", "threads")
 """Settings that the command line offers."""
@@ -94,8 +94,9 @@ def _train(arguments: argparse.Namespace) -> None:
     tell(f"wrote {arguments.output}")
 
 
-def _show(epoch: Epoch) -> None:
-    print(f"{epoch.epoch:5}  {epoch.training_loss:.6f}  {epoch.validation_loss:.6f}", flush=True)
+def _show(point: Point) -> None:
+    losses = f"{point.loss:.6f}  {point.scores['validation_loss']:.6f}"
+    print(f"{point.epoch - 1:5}  {losses}", flush=True)
 
 
 def _predict(arguments: argparse.Namespace) -> None:

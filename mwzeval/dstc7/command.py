@@ -20,9 +20,9 @@ from mwzeval.errors import UsageError, printable
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
-    from mwzeval.dstc7.baselines.dual_encoder.training import Point
     from mwzeval.dstc7.baselines.query import Knowledge
     from mwzeval.dstc7.reading.tracks import Track
+    from mwzeval.neural.training import Point
 
 BASELINES = ("random", "tfidf", "bm25", "dual-encoder")
 TRAINED = ("epochs", "dimensions", "batch_size", "learning_rate", "patience", "seed", "threads")
@@ -181,8 +181,8 @@ def _train(arguments: argparse.Namespace) -> None:
 def _show(point: Point) -> None:
     loss = "      –" if point.loss is None else f"{point.loss:7.4f}"
     print(
-        f"{point.step:6} {point.examples:9} {loss}    {point.recall_at_1:.4f}     "
-        f"{point.recall_at_10:.4f}  {point.mrr:.4f}",
+        f"{point.step:6} {point.examples:9} {loss}    {point.scores['recall_at_1']:.4f}     "
+        f"{point.scores['recall_at_10']:.4f}  {point.scores['mrr']:.4f}",
         flush=True,
     )
 

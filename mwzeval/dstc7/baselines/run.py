@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
-from mwzeval.dstc7.baselines.dual_encoder.training import Point, Watcher, train_dual_encoder
+from mwzeval.dstc7.baselines.dual_encoder.training import train_dual_encoder
 from mwzeval.dstc7.baselines.query import Knowledge, Query, as_choices, query_of
 from mwzeval.dstc7.baselines.ranker import (
     DUAL_ENCODER,
@@ -21,6 +21,7 @@ from mwzeval.dstc7.reading.dialogues import stream_examples
 from mwzeval.dstc7.reading.submission import write_submission
 from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.neural.training import Point, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def train(
     settings: Settings | None = None,
     last_message: bool = False,
     knowledge: Knowledge | None = None,
-    watch: Watcher | None = None,
+    watch: Watch | None = None,
 ) -> Sequence[Point]:
     """Train a dual encoder on dialogue files with answers and return its learning curve.
 

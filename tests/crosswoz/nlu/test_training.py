@@ -14,9 +14,10 @@ from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.systems.nlu.bert import load_bert, train_bert
 from mwzeval.crosswoz.systems.nlu.examples import NluSettings, utterances
 from mwzeval.crosswoz.systems.nlu.model import KIND, MODEL_FILE, JointNlu, load_tagger
-from mwzeval.crosswoz.systems.nlu.training import CHECKPOINT_FILE, Watch, train_tagger
+from mwzeval.crosswoz.systems.nlu.training import train_tagger
 from mwzeval.errors import InputError, UsageError
 from mwzeval.files.tensor_files import read_arrays, write_arrays
+from mwzeval.neural.training import CHECKPOINT_FILE, Point, Watch
 from tests.crosswoz.real_data import fold
 
 pytest.importorskip("torch")
@@ -81,12 +82,14 @@ def trainers(tmp_path: Path, kind: str) -> tuple[Train, Callable[[Path], JointNl
 @pytest.mark.exhaustive(but=1)
 def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path, kind: str) -> None:
     train, load = trainers(tmp_path, kind)
-    losses: list[float] = []
-    nlu = train(some(), tmp_path / "whole", SMALL, lambda _, loss: losses.append(loss))
+    curve: list[Point] = []
+    nlu = train(some(), tmp_path / "whole", SMALL, curve.append)
+    assert [point.epoch for point in curve] == [1, 2, 3]
+    losses = [point.loss or 0 for point in curve]
     assert losses[-1] < losses[0]
 
-    def interrupt(epoch: int, loss: float) -> None:
-        if epoch == 2:
+    def interrupt(point: Point) -> None:
+        if point.epoch == 2:
             raise Interrupted
 
     with pytest.raises(Interrupted):
@@ -132,7 +135,7 @@ def test_other_settings_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="other settings or data"):
         other(NluSettings(embedding=8, hidden=8, epochs=1))
     (tmp_path / "model" / CHECKPOINT_FILE).unlink()
-    with pytest.raises(UsageError, match="another NLU"):
+    with pytest.raises(UsageError, match="finished model"):
         other(SMALL)
     with pytest.raises(InputError, match="no acts to learn from"):
         train_tagger([], tmp_path / "new", SMALL)

@@ -15,21 +15,12 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.simulation.protocols import USER
 from mwzeval.crosswoz.systems.nlu.examples import Labels, NluSettings, Utterance, lowered
-from mwzeval.crosswoz.systems.nlu.model import (
-    BETWEEN,
-    MODEL_FILE,
-    JointNlu,
-    set_weights,
-    weights_of,
-)
-from mwzeval.crosswoz.systems.nlu.training import (
-    NluTraining,
-    Watch,
-    reproducible,
-    training_examples,
-)
+from mwzeval.crosswoz.systems.nlu.model import BETWEEN, MODEL_FILE, JointNlu
+from mwzeval.crosswoz.systems.nlu.training import NluLearner, training_examples
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
+from mwzeval.neural.state import set_weights, weights_of
+from mwzeval.neural.training import Watch, reproducible, train
 from mwzeval.version import required
 
 if TYPE_CHECKING:
@@ -61,7 +52,7 @@ def train_bert(
     labels = Labels.of(examples)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(name_or_path), use_fast=True)
-        with reproducible(settings.threads, settings.seed):
+        with reproducible(settings):
             body = transformers.AutoModel.from_pretrained(
                 str(name_or_path), use_safetensors=None, weights_only=True
             )
@@ -70,13 +61,16 @@ def train_bert(
             f"{shorten(str(name_or_path), 300)} cannot be loaded as a model: "
             f"{shorten(str(error), 300)}"
         ) from None
-    with reproducible(settings.threads, settings.seed):
+    with reproducible(settings):
         network = bert_network(body, tokenizer, labels, settings)
-        NluTraining(network, labels, examples, Path(folder), settings).go(watch)
-    body.config.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    about = {"tags": labels.tags, "classes": labels.classes, "settings": asdict(settings)}
-    write_arrays(Path(folder, MODEL_FILE), KIND, weights_of(network), about)
+
+    def save(folder: Path) -> None:
+        body.config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        about = {"tags": labels.tags, "classes": labels.classes, "settings": asdict(settings)}
+        write_arrays(folder / MODEL_FILE, KIND, weights_of(network.state_dict()), about)
+
+    train(NluLearner(network, labels, examples, settings, save), Path(folder), watch)
     return JointNlu(network, labels)
 
 
@@ -97,7 +91,7 @@ def load_bert(folder: str | Path) -> JointNlu:
         network = bert_network(
             transformers.AutoModel.from_config(config), tokenizer, labels, settings
         )
-        set_weights(network, arrays)
+        set_weights(network.state_dict(), arrays)
     except Exception as error:  # as above
         raise refused(file, f"the model is damaged ({shorten(str(error), 300)})") from None
     return JointNlu(network, labels)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, SEPARATOR, Act, Acts, parse_act
@@ -19,11 +19,11 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.file_shapes import ShapeError, checked_acts, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
-from mwzeval.errors import UsageError
+from mwzeval.neural.training import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
-class NluSettings:
+class NluSettings(TrainingSettings):
     """Choices of a training run. Raises `UsageError` for what cannot be."""
 
     embedding: int = 64
@@ -40,21 +40,8 @@ class NluSettings:
     """Passes over the training dialogues."""
     seed: int = 2019
     """Of first weights, order and dropout."""
-    threads: int = 1
-    """CPU threads: another number may change the last bits of the result."""
     longest: int = 160
     """Characters of an utterance, and of its context, that are read."""
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in ("learning_rate", "dropout"):
-                fits = isinstance(value, float) and 0 <= value < 1
-            else:
-                least = 0 if field.name == "seed" else 1
-                fits = isinstance(value, int) and not isinstance(value, bool) and value >= least
-            if not fits:
-                raise UsageError(f"{field.name} cannot be {value!r}")
 
 
 CONTEXT = 3

@@ -8,12 +8,10 @@ Made inside functions, because PyTorch is imported only where it is used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
@@ -28,7 +26,8 @@ from mwzeval.crosswoz.systems.nlu.examples import (
     utterances,
 )
 from mwzeval.errors import UsageError
-from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
+from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
+from mwzeval.neural.state import set_weights, weights_of
 from mwzeval.version import required
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def save_tagger(path: str | Path, nlu: JointNlu, characters: str, settings: NluS
         "classes": nlu.labels.classes,
         "settings": asdict(settings),
     }
-    write_arrays(path, KIND, weights_of(nlu.network), about)
+    write_arrays(path, KIND, weights_of(nlu.network.state_dict()), about)
 
 
 def load_tagger(path: str | Path) -> JointNlu:
@@ -176,24 +175,7 @@ def load_tagger(path: str | Path) -> JointNlu:
         settings = NluSettings(**about["settings"])
         labels = Labels.checked(about["tags"], about["classes"])
         network = character_network(about["characters"], labels, settings)
-        set_weights(network, arrays)
+        set_weights(network.state_dict(), arrays)
     except (LookupError, TypeError, ValueError, RuntimeError, UsageError) as error:
         raise refused(file, f"the model is damaged ({error})") from None
     return JointNlu(network, labels)
-
-
-def weights_of(network: Any) -> Arrays:
-    """Return the weights of a network by their names."""
-    return {name: value.detach().numpy().copy() for name, value in network.state_dict().items()}
-
-
-def set_weights(network: Any, arrays: Mapping[str, Any]) -> None:
-    """Put weights into a network. Raises `ValueError` unless they are just those it has."""
-    import torch
-
-    expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    if {name: array.shape for name, array in arrays.items()} != expected:
-        raise ValueError("weights are missing, unknown or of another shape")
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ValueError("weights that are not finite")
-    network.load_state_dict({name: torch.from_numpy(a.copy()) for name, a in arrays.items()})

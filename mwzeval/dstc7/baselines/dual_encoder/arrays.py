@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
+from mwzeval.neural.training import TrainingSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(TrainingSettings):
     """Choices of model and training. Raises `UsageError` for values that make no sense."""
 
     shared: bool = True
@@ -51,24 +52,11 @@ class Settings:
     """Evaluations without a better final score on dev, after which training stops."""
     dev_examples: int = 1_000
     """Examples of the dev file that are scored, from its beginning."""
-    seed: int = 0
-    """Of the initial weights, the order of the examples and the dropout."""
-    threads: int = 1
-    """CPU threads: another number may change the last bits of the result."""
 
     def __post_init__(self) -> None:
-        allowed = {"seed": 0, "dropout": 0, "dimensions": 1, "batch_size": 2}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            least = allowed.get(field.name, 1)
-            fits = isinstance(value, bool) if field.name == "shared" else _number(value)
-            if field.name in ("learning_rate", "dropout"):
-                most = 1.0
-                fits = fits and (0 <= value < most) and (field.name == "dropout" or value > 0)
-            elif field.name != "shared":
-                fits = fits and isinstance(value, int) and value >= least
-            if not fits:
-                raise UsageError(f"{field.name} cannot be {value!r}")
+        TrainingSettings.__post_init__(self)
+        if self.batch_size < 2:
+            raise UsageError("batch_size cannot be 1: the other examples have the wrong answers")
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as plain values."""
@@ -81,10 +69,6 @@ class Settings:
         if not isinstance(plain, dict) or set(plain) != known:
             raise UsageError("not the settings of a dual encoder of this version")
         return cls(**plain)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 Integers = NDArray[np.int64]

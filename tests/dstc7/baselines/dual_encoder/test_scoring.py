@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from mwzeval.dstc7.baselines.dual_encoder.arrays import candidate_bags, context_bags, shapes
-from mwzeval.dstc7.baselines.dual_encoder.learner import batch_scores
 from mwzeval.dstc7.baselines.dual_encoder.model import encode_candidates, encode_contexts
+from mwzeval.dstc7.baselines.dual_encoder.training import batch_scores
 from mwzeval.dstc7.baselines.vectors import list_scores
 from tests.dstc7.baselines.conversations import SMALL
 

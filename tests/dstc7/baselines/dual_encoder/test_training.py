@@ -13,15 +13,11 @@ import pytest
 
 from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
 from mwzeval.dstc7.baselines.dual_encoder.model import MODEL_FILE
-from mwzeval.dstc7.baselines.dual_encoder.training import (
-    CHECKPOINT_FILE,
-    Point,
-    Progress,
-    train_dual_encoder,
-)
+from mwzeval.dstc7.baselines.dual_encoder.training import train_dual_encoder
 from mwzeval.dstc7.baselines.dual_encoder.training_data import training_data
 from mwzeval.dstc7.baselines.query import Query
 from mwzeval.errors import InputError, UsageError
+from mwzeval.neural.training import CHECKPOINT_FILE, Point
 from tests.dstc7.baselines.conversations import SMALL, conversations
 from tests.places import ROOT
 
@@ -43,8 +39,8 @@ def test_training_finds_what_no_shared_word_tells(tmp_path: Path) -> None:
     settings = replace(SMALL, epochs=20, learning_rate=0.02)
     model, curve = train_dual_encoder(TRAINING, DEV, tmp_path, settings)
     assert curve[0].step == 0
-    assert curve[0].recall_at_1 < 0.3  # chance is 0.05
-    assert max(point.recall_at_1 for point in curve) > 0.8
+    assert curve[0].scores["recall_at_1"] < 0.3  # chance is 0.05
+    assert max(point.scores["recall_at_1"] for point in curve) > 0.8
     assert curve[-1].loss is not None
     assert curve[1].loss is not None
     assert curve[-1].loss < curve[1].loss
@@ -124,15 +120,6 @@ def test_training_stops_when_dev_gets_no_better(tmp_path: Path) -> None:
     assert len(curve) == 4
 
 
-def test_the_best_point_is_told_from_later_equal_ones() -> None:
-    progress = Progress()
-    scores = (0.2, 0.5, 0.4, 0.5)
-    is_best = [progress.note(Point(step, step, None, 0.0, s, s)) for step, s in enumerate(scores)]
-    assert is_best == [True, True, False, False]
-    assert progress.stale == 2
-    assert Progress.of(progress.to_json()) == progress
-
-
 @pytest.mark.parametrize(
     "other",
     [{"settings": replace(SMALL, dimensions=9)}, {"training": TRAINING[:-1]}, {"dev": DEV[:9]}],
@@ -167,7 +154,7 @@ def test_files_that_teach_nothing_are_refused(
 def test_dev_examples_without_lists_get_the_answers_of_others(tmp_path: Path) -> None:
     bare = [replace(query, candidate_ids=(), candidates=()) for query in DEV]
     _, curve = train_dual_encoder(TRAINING, bare, tmp_path, replace(SMALL, epochs=1))
-    assert 0 <= curve[0].recall_at_1 < 0.3
+    assert 0 <= curve[0].scores["recall_at_1"] < 0.3
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""PyTorch models of any benchmark: their training, and their state as arrays."""

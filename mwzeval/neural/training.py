@@ -1,0 +1,287 @@
+"""Training of PyTorch models in a folder, which goes on where it was killed, to the same bytes.
+
+A learner has weights, the loss of a batch and, if there are validation data, scores on them. What
+all trainings have in common is here: settings, the order of the examples, optimiser steps, the
+learning curve, early stopping, and a checkpoint after each point of the curve.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.errors import UsageError
+from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
+from mwzeval.neural.state import restore, state_of, trained_by
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+    from torch.optim import Optimizer
+
+CHECKPOINT_FILE = "checkpoint.safetensors"
+KIND = "training state"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """Choices of any training run. Raises `UsageError` for values that make no sense."""
+
+    learning_rate: float = 0.001
+    """Of Adam."""
+    batch_size: int = 32
+    """Examples of a step."""
+    epochs: int = 20
+    """The most passes over the training examples."""
+    seed: int = 0
+    """Of the first weights, the order of the examples and the dropout."""
+    threads: int = 1
+    """CPU threads: another number may change the last bits of the result."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value, kind = getattr(self, each.name), str(each.type)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if kind == "bool":
+                fits = isinstance(value, bool)
+            elif kind == "float":
+                fits = is_number and (0 < value < 1 or (each.name == "dropout" and value == 0))
+            else:
+                least = 0 if each.name == "seed" else 1
+                fits = is_number and isinstance(value, int) and value >= least
+            if not fits:
+                raise UsageError(f"{each.name} cannot be {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of the learning curve."""
+
+    step: int
+    epoch: int
+    """Passes over the training examples that are complete."""
+    examples: int
+    """Training examples so far, counted again in every pass."""
+    loss: float | None
+    """Mean loss since the point before; None before the first step."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """On the validation data."""
+    quality: float | None = None
+    """By which the best point is chosen: the highest. None without validation data."""
+
+
+Watch = Callable[[Point], None]
+"""Is told of each point of the curve as it comes."""
+
+
+class Learner(ABC):
+    """A model in training: its weights and what they are to do."""
+
+    model_file: str
+    """The file's name in the folder of the run."""
+    settings: TrainingSettings
+    examples: int
+    """How many training examples there are."""
+    data: Sequence[str]
+    """Checksums of everything that training sees."""
+    weights: Mapping[str, Tensor]
+    optimizers: Sequence[Optimizer]
+    """Adam or SparseAdam, each for some of the weights."""
+    generator: Generator | None = None
+    """Of the dropout. None: PyTorch's own, which begins anew with each epoch."""
+
+    complete_batches = False
+    """Leave out the last examples of an epoch that make no whole batch."""
+    longest_gradient: float | None = None
+    """Longer gradients (2-norm over all weights) are shortened to this."""
+    evaluate_first = False
+    """Begin the curve with the untrained model."""
+    evaluate_every: int | None = None
+    """Steps between two points of the curve; None: one after each epoch."""
+    patience: int | None = None
+    """So many points without a better one end the training; None: the last epoch does."""
+
+    @abstractmethod
+    def loss(self, chosen: NDArray[np.int64]) -> Tensor:
+        """Return the mean loss of the training examples of these numbers, a scalar."""
+
+    @abstractmethod
+    def save(self, folder: Path, point: Point) -> None:
+        """Write the model as it is now: the best so far, or the last without validation data."""
+
+    def evaluate(self) -> tuple[Mapping[str, float], float | None]:
+        """Return scores on the validation data, and the quality of the model: higher is better."""
+        return {}, None
+
+
+def train(learner: Learner, folder: Path, watch: Watch | None = None) -> Sequence[Point]:
+    """Train in a folder until the end, save the model there, and return the learning curve.
+
+    With each point of the curve the whole state is written. Called again with the same learner
+    after it was killed, training goes on from there and ends with the same bytes; the learner's
+    weights are those after the last step.
+
+    Raises `UsageError` when the folder holds something else or cannot be made, `InputError` for a
+    damaged state, `DependencyError` without safetensors, `MwzevalError` when nothing can be
+    written there.
+    """
+    with reproducible(learner.settings):
+        run = _Run(learner, folder)
+        run.resume()
+        run.finish(watch)
+    return tuple(run.curve)
+
+
+class _Run:
+    def __init__(self, learner: Learner, folder: Path) -> None:
+        import torch
+
+        self.curve: list[Point] = []
+        self._learner = learner
+        self._folder = folder
+        self._file = folder / CHECKPOINT_FILE
+        self._generator = learner.generator or torch.default_generator
+        size, batch_size = learner.examples, learner.settings.batch_size
+        steps = size // batch_size if learner.complete_batches else -(-size // batch_size)
+        self._steps_an_epoch = max(1, steps)
+        self._last_step = self._steps_an_epoch * learner.settings.epochs
+        self._order = np.empty(0, dtype=np.int64)
+
+    def finish(self, watch: Watch | None) -> None:
+        """Train from the last point of the curve until the end."""
+        if not self.curve and self._learner.evaluate_first:
+            self._evaluate(Point(0, 0, 0, None), watch)
+        every = self._learner.evaluate_every or self._steps_an_epoch
+        step, examples = (self.curve[-1].step, self.curve[-1].examples) if self.curve else (0, 0)
+        since, total = examples, 0.0
+        while not self._is_finished():
+            chosen = self._batch(step)
+            total += self._step(chosen) * len(chosen)
+            step += 1
+            examples += len(chosen)
+            if step % every == 0 or step == self._last_step:
+                epoch = step // self._steps_an_epoch
+                self._evaluate(Point(step, epoch, examples, total / (examples - since)), watch)
+                since, total = examples, 0.0
+
+    def _batch(self, step: int) -> NDArray[np.int64]:
+        """Return the examples of a step: a slice of the order that seed and epoch alone give."""
+        import torch
+
+        settings = self._learner.settings
+        epoch, place = divmod(step, self._steps_an_epoch)
+        seed = [settings.seed, epoch]
+        if not place and self._learner.generator is None:
+            torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1)[0]))
+        if not place or not len(self._order):
+            generator = np.random.Generator(np.random.PCG64(seed))
+            self._order = generator.permutation(self._learner.examples)
+        return self._order[place * settings.batch_size : (place + 1) * settings.batch_size]
+
+    def _step(self, chosen: NDArray[np.int64]) -> float:
+        import torch
+
+        learner = self._learner
+        loss = learner.loss(chosen)
+        for optimizer in learner.optimizers:
+            optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        if learner.longest_gradient is not None:
+            torch.nn.utils.clip_grad_norm_(
+                [weight for each in learner.optimizers for weight in trained_by(each)],
+                learner.longest_gradient,
+            )
+        for optimizer in learner.optimizers:
+            optimizer.step()
+        return float(loss.item())
+
+    def _evaluate(self, point: Point, watch: Watch | None) -> None:
+        """Add a point to the curve, and write the model if it is to be kept, then the state."""
+        scores, quality = self._learner.evaluate()
+        point = Point(point.step, point.epoch, point.examples, point.loss, scores, quality)
+        self.curve.append(point)
+        is_best = quality is not None and self._points_since_best() == 0
+        if is_best or (quality is None and self._is_finished()):
+            self._learner.save(self._folder, point)
+        self._write()
+        if watch is not None:
+            watch(point)
+
+    def _points_since_best(self) -> int:
+        """Return how many points came after the best one; of equal ones the first is the best."""
+        qualities = [point.quality for point in self.curve]
+        comparable = [-np.inf if q is None or np.isnan(q) else q for q in qualities]
+        return len(comparable) - 1 - int(np.argmax(comparable))
+
+    def _is_finished(self) -> bool:
+        if not self.curve:
+            return False
+        patience = self._learner.patience
+        is_stale = patience is not None and self._points_since_best() >= patience
+        return is_stale or self.curve[-1].step >= self._last_step
+
+    def _identity(self) -> dict[str, Any]:
+        """Return what another run does not share."""
+        return {"settings": asdict(self._learner.settings), "data": list(self._learner.data)}
+
+    def _write(self) -> None:
+        learner = self._learner
+        arrays = state_of(learner.weights, learner.optimizers, self._generator)
+        about = {**self._identity(), "curve": [asdict(point) for point in self.curve]}
+        write_arrays(self._file, KIND, arrays, about)
+
+    def resume(self) -> None:
+        """Bring the learner to where the folder's run stopped, or begin one there.
+
+        Raises `UsageError` and `InputError` as `train`.
+        """
+        file, folder = self._file, self._folder
+        model = folder / self._learner.model_file
+        if not file.exists():
+            if model.exists():
+                raise UsageError(f"{folder} holds a finished model: choose another folder")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"{folder} cannot be made: {error.strerror}") from None
+            self._write()  # marks the folder as that of this run before a model is there
+            return
+        arrays, about = read_arrays(file, KIND)
+        if not isinstance(about, dict) or not self._identity().items() <= about.items():
+            raise UsageError(
+                f"{folder} holds a training run with other settings or data: choose another "
+                "folder, or call it again as it was called"
+            )
+        try:
+            self.curve = [Point(**point) for point in about["curve"]]
+            has_model = any(p.quality is not None for p in self.curve) or self._is_finished()
+            restore(self._learner.weights, self._learner.optimizers, self._generator, arrays)
+        except (ValueError, LookupError, TypeError, RuntimeError) as error:
+            raise refused(file, f"the state is damaged ({error})") from None
+        if has_model and not model.exists():
+            raise UsageError(
+                f"{folder} holds a training run whose {model.name} is gone: choose another folder"
+            )
+
+
+@contextmanager
+def reproducible(settings: TrainingSettings) -> Iterator[None]:
+    """Compute with the threads and the seed of the settings, in a fixed order; then as before."""
+    import torch
+
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    with torch.random.fork_rng(devices=[]):
+        torch.set_num_threads(settings.threads)
+        torch.use_deterministic_algorithms(True)
+        torch.manual_seed(settings.seed)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before[0])
+            torch.use_deterministic_algorithms(before[1])

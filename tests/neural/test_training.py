@@ -1,0 +1,243 @@
+"""What all trainings share, with the smallest model there is: a line through points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mwzeval.errors import InputError, UsageError
+from mwzeval.files.tensor_files import read_arrays, write_arrays
+from mwzeval.neural.state import weights_of
+from mwzeval.neural.training import (
+    CHECKPOINT_FILE,
+    KIND,
+    Learner,
+    Point,
+    TrainingSettings,
+    train,
+)
+
+torch = pytest.importorskip("torch")
+SETTINGS = TrainingSettings(learning_rate=0.05, batch_size=4, epochs=5, seed=3)
+
+
+@dataclass(frozen=True, slots=True)
+class OddSettings(TrainingSettings):
+    dropout: float = 0.0
+    shared: bool = True
+
+
+class Line(Learner):
+    """Fits y = 2x + 1 with dropout of points, and says that it is as good as it was told."""
+
+    model_file = "line.safetensors"
+    data = ("ten points",)
+    examples = 10
+
+    def __init__(self, qualities: Mapping[int, float] | None = None) -> None:
+        self.settings = SETTINGS
+        self.weights = {name: torch.zeros(1, requires_grad=True) for name in ("slope", "start")}
+        self.optimizers = (torch.optim.Adam(self.weights.values(), lr=0.05),)
+        self.qualities = qualities
+        self.batches: list[list[int]] = []
+        self._step = 0
+
+    def loss(self, chosen: np.ndarray) -> Any:
+        self.batches.append(chosen.tolist())
+        x = torch.from_numpy(chosen.astype(np.float32))
+        kept = torch.nn.functional.dropout(torch.ones(len(chosen)), 0.3)
+        error = self.weights["slope"] * x + self.weights["start"] - (2 * x + 1)
+        return (kept * error**2).mean()
+
+    def evaluate(self) -> tuple[Mapping[str, float], float | None]:
+        if self.qualities is None:
+            return {}, None
+        quality = self.qualities[self._evaluations]
+        self._evaluations += 1
+        return {"told": quality}, quality
+
+    _evaluations = 0
+
+    def save(self, folder: Path, point: Point) -> None:
+        write_arrays(folder / self.model_file, "line", weights_of(self.weights), point.step)
+
+
+class Killed(BaseException):
+    pass
+
+
+def trained(folder: Path, **changed: object) -> tuple[Line, list[Point]]:
+    line = Line()
+    for name, value in changed.items():
+        setattr(line, name, value)
+    return line, list(train(line, folder))
+
+
+def test_each_epoch_sees_every_example_once_in_another_order(tmp_path: Path) -> None:
+    line, curve = trained(tmp_path)
+    epochs = [list(chain(*line.batches[3 * n : 3 * n + 3])) for n in range(5)]
+    assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == 5
+    assert [(p.step, p.epoch, p.examples) for p in curve] == [
+        (3 * n, n, 10 * n) for n in range(1, 6)
+    ]
+
+
+def test_incomplete_batches_can_be_left_out(tmp_path: Path) -> None:
+    line, curve = trained(tmp_path, complete_batches=True)
+    assert [len(batch) for batch in line.batches] == [4] * 10
+    assert curve[-1].examples == 40
+
+
+@pytest.mark.parametrize("every", [None, 1, 2, 7])
+@pytest.mark.parametrize("stop", [1, 2])
+def test_a_killed_run_ends_with_the_same_bytes(
+    tmp_path: Path, every: int | None, stop: int
+) -> None:
+    """Also in the middle of an epoch, whose dropout goes on as if nothing had been."""
+
+    def kill(point: Point) -> None:
+        if len(seen) == stop:
+            raise Killed
+        seen.append(point)
+
+    _, curve = trained(tmp_path / "whole", evaluate_every=every)
+    seen: list[Point] = []
+    line = Line()
+    line.evaluate_every = every
+    with pytest.raises(Killed):
+        train(line, tmp_path / "parts", kill)
+    _, again = trained(tmp_path / "parts", evaluate_every=every)
+    assert again == curve
+    for file in (Line.model_file, CHECKPOINT_FILE):
+        assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def saved_at(folder: Path) -> int:
+    step = read_arrays(folder / Line.model_file, "line")[1]
+    assert isinstance(step, int)
+    return step
+
+
+@pytest.mark.parametrize(
+    ("qualities", "patience", "points", "kept"),
+    [
+        ((0.2, 0.5, 0.4, 0.5, 0.1), None, 5, 2),  # of equal ones the first
+        ((0.2, 0.5, 0.4, 0.5, 0.1), 2, 4, 2),
+        ((0.2, 0.1, 0.4, 0.5, 0.6), 1, 2, 1),
+        ((float("nan"), -3.0, -2.0, -2.5, -4.0), None, 5, 3),
+    ],
+)
+def test_the_best_model_is_kept_and_patience_ends(
+    tmp_path: Path, qualities: tuple[float, ...], patience: int | None, points: int, kept: int
+) -> None:
+    line = Line(dict(enumerate(qualities)))
+    line.patience = patience
+    curve = train(line, tmp_path)
+    assert [point.scores["told"] for point in curve] == pytest.approx(
+        qualities[:points], nan_ok=True
+    )
+    assert saved_at(tmp_path) == 3 * kept
+
+
+def test_without_validation_data_the_last_model_is_kept(tmp_path: Path) -> None:
+    trained(tmp_path)
+    assert saved_at(tmp_path) == 15
+
+
+def test_the_curve_can_begin_before_training(tmp_path: Path) -> None:
+    _, curve = trained(tmp_path, evaluate_first=True)
+    assert (curve[0].step, curve[0].loss) == (0, None)
+    assert [point.step for point in curve] == [0, 3, 6, 9, 12, 15]
+
+
+def test_threads_and_generator_are_as_before(tmp_path: Path) -> None:
+    before = torch.get_num_threads(), torch.get_rng_state().numpy().copy()
+    trained(tmp_path, settings=replace(SETTINGS, threads=2))
+    assert torch.get_num_threads() == before[0]
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert (torch.get_rng_state().numpy() == before[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"settings": replace(SETTINGS, seed=4)}, "other settings or data"),
+        ({"data": ("other points",)}, "other settings or data"),
+    ],
+)
+def test_another_run_is_not_gone_on_with(
+    tmp_path: Path, changed: dict[str, object], message: str
+) -> None:
+    trained(tmp_path)
+    with pytest.raises(UsageError, match=message):
+        trained(tmp_path, **changed)
+
+
+def test_folders_without_their_files_are_refused(tmp_path: Path) -> None:
+    trained(tmp_path / "a")
+    (tmp_path / "a" / CHECKPOINT_FILE).unlink()
+    with pytest.raises(UsageError, match="finished model"):
+        trained(tmp_path / "a")
+    trained(tmp_path / "b")
+    (tmp_path / "b" / Line.model_file).unlink()
+    with pytest.raises(UsageError, match=r"line\.safetensors is gone"):
+        trained(tmp_path / "b")
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot be made"):
+        trained(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"weight:slope": None},
+        {"weight:slope": np.zeros(2, np.float32)},
+        {"weight:slope": np.array([np.nan], np.float32)},
+        {"exp_avg:slope": None},
+        {"exp_avg_sq:slope": np.zeros(2, np.float32)},
+        {"generator": None},
+        {"generator": np.zeros(3, np.uint8)},
+    ],
+)
+def test_a_damaged_state_is_refused(tmp_path: Path, damage: dict[str, np.ndarray | None]) -> None:
+    trained(tmp_path)
+    arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
+    left = {name: array for name, array in (arrays | damage).items() if array is not None}
+    write_arrays(tmp_path / CHECKPOINT_FILE, KIND, left, about)
+    with pytest.raises(InputError, match="state is damaged"):
+        trained(tmp_path)
+
+
+@pytest.mark.parametrize("curve", [None, 3, [3], [{}], [{"step": "3"}]])
+def test_a_damaged_curve_is_refused(tmp_path: Path, curve: object) -> None:
+    trained(tmp_path)
+    arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
+    write_arrays(tmp_path / CHECKPOINT_FILE, KIND, arrays, {**about, "curve": curve})
+    with pytest.raises(InputError, match="state is damaged"):
+        trained(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"learning_rate": 0.0},
+        {"learning_rate": float("nan")},
+        {"learning_rate": 1.0},
+        {"batch_size": 0},
+        {"epochs": True},
+        {"seed": -1},
+        {"threads": 1.5},
+        {"dropout": 1.0},
+        {"shared": 1},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        OddSettings(**wrong)  # type: ignore[arg-type]
