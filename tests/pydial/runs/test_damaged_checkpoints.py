@@ -20,7 +20,7 @@ from mwzeval.pydial.runs.checkpoints import (
     write_checkpoint,
 )
 from mwzeval.pydial.runs.job import Job, do
-from tests.pydial.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN
+from tests.pydial.runs.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN
 
 
 def _archived(path: Path, arrays: Mapping[str, bytes]) -> None:

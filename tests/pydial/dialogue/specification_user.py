@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act, Item
 from mwzeval.pydial.dialogue.rng import Chance
-from tests.pydial.specification_goal import NAME, TYPE, SpecifiedUser, check
-from tests.pydial.specification_inform import hear_inform
+from tests.pydial.dialogue.specification_goal import NAME, TYPE, SpecifiedUser, check
+from tests.pydial.dialogue.specification_inform import hear_inform
 
 
 def hear(user: SpecifiedUser, act: Act, chance: Chance) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
 from mwzeval.pydial.dialogue.rng import Chance
-from tests.pydial.specification_goal import (
+from tests.pydial.dialogue.specification_goal import (
     NAME,
     TYPE,
     SpecifiedUser,

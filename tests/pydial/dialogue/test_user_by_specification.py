@@ -15,10 +15,10 @@ from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.rng import Chance
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
-from tests.pydial.outcomes import outcomes
-from tests.pydial.random_acts import DOMAINS, RandomActs, domain_named
-from tests.pydial.specification_goal import SpecifiedUser
-from tests.pydial.specification_user import hear, respond
+from tests.pydial.dialogue.outcomes import outcomes
+from tests.pydial.dialogue.random_acts import DOMAINS, RandomActs, domain_named
+from tests.pydial.dialogue.specification_goal import SpecifiedUser
+from tests.pydial.dialogue.specification_user import hear, respond
 
 STATES = 240
 PER_CAST = 20

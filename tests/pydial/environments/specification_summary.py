@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from mwzeval.pydial.dialogue.acts import DONTCARE
 from mwzeval.pydial.dialogue.domain import Domain, Entity
-from tests.pydial.specification_tracker import METHODS, SpecifiedTracker
+from tests.pydial.dialogue.specification_tracker import METHODS, SpecifiedTracker
 
 ENOUGH = 4
 

@@ -13,7 +13,7 @@ from mwzeval.pydial.dialogue.rng import Draws
 from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
 from mwzeval.pydial.policies.neural import discounted
-from tests.pydial.toy_problems import Corridor, mean_return, play
+from tests.pydial.policies.toy_problems import Corridor, mean_return, play
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -18,7 +18,7 @@ import pytest
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.user import User, UserSimulator
-from tests.pydial.outcomes import Script, outcomes
+from tests.pydial.dialogue.outcomes import Script, outcomes
 from tests.pydial.real_domains import domain, parameters, traces
 
 DIALOGUES = 58

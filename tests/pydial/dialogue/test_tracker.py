@@ -10,7 +10,7 @@ from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import METHODS
 from mwzeval.pydial.dialogue.tracker import Tracker
-from tests.pydial.dense_tracker import DenseGoals
+from tests.pydial.dialogue.dense_tracker import DenseGoals
 from tests.pydial.small_domain import CAFES
 
 VALUES = CAFES.ontology.values_and_dontcare

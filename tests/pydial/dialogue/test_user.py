@@ -17,7 +17,7 @@ from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
 from mwzeval.pydial.tasks import task_named
 from tests.examples import examples
-from tests.pydial.outcomes import outcomes
+from tests.pydial.dialogue.outcomes import outcomes
 from tests.pydial.small_domain import CAFES, COLUMNS, ONTOLOGY
 
 HALF = UserParameters._make([0.5] * 24 + [0.0, 0.0])._replace(
