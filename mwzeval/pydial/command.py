@@ -199,9 +199,9 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def _table(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.runs.episode_files import Findings
     from mwzeval.pydial.runs.results import read_results, table_document
     from mwzeval.report.formats import render, warnings_text
+    from mwzeval.scores.findings import Findings
 
     findings = Findings()
     document = table_document(read_results(arguments.folder, findings), arguments.dialogues)
@@ -231,8 +231,8 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 def _plot(arguments: argparse.Namespace) -> int:
     from mwzeval.files.writing import write_atomically
     from mwzeval.pydial.runs.curves import plot_curves
-    from mwzeval.pydial.runs.episode_files import Findings
     from mwzeval.report.formats import warnings_text
+    from mwzeval.scores.findings import Findings
 
     findings = Findings()
     picture = plot_curves(

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import InputError, UsageError, shorten
+from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
-from mwzeval.pydial.runs.episode_files import Findings, read_episodes
+from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import TRAINING
 from mwzeval.pydial.runs.results import (
     LIMITS,
@@ -25,6 +25,7 @@ from mwzeval.pydial.runs.results import (
 )
 from mwzeval.pydial.runs.run_folder import Settings, settings_of
 from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, METADATA, STYLE, require_matplotlib
+from mwzeval.scores.findings import Findings
 
 Panels = Literal["tasks", "means"]
 Band = Literal["interval", "range"]
@@ -62,7 +63,7 @@ def read_curves(
 
     With `means` they are of the domains and of all tasks, over the seeds that have them all. The
     band is the 95 % interval over seeds, or reaches from the lowest seed to the highest. Raises
-    `InputError` with every error in the files; doubts go to `findings`.
+    `InputError` with every error in the files; warnings go to `findings`.
     """
     curves = []
     if findings is None:
@@ -75,8 +76,7 @@ def read_curves(
         for task in results.tasks
         for policy in results.policies
     }
-    if findings.errors:
-        raise InputError([*findings.errors, *findings.warnings])
+    findings.check()
     for panel, tasks in panels_of(results, panels):
         for policy in results.policies:
             columns = [rows[task, policy] for task in tasks]

@@ -11,18 +11,19 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.json_files import parse_json_lines, read_text
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import Chosen, Settings, files_of, place_of, settings_of
 from mwzeval.pydial.tasks import TASKS, Task
+from mwzeval.scores.findings import Findings
 
 META = "_meta"
 PACKED = (".gz", ".zst")
@@ -53,40 +54,6 @@ class Record:
         return TASKS[self.episode.task]
 
 
-@dataclass(slots=True)
-class Findings:
-    """Problems of files; strict, a doubt is an error. Warnings that say the same are counted."""
-
-    strict: bool = False
-    errors: list[Problem] = field(default_factory=list)
-    _doubts: dict[tuple[str, str], list[Problem]] = field(default_factory=dict)
-
-    def error(self, kind: str, message: str, **place: Any) -> None:
-        """Note what prevents scoring."""
-        self.errors.append(Problem(kind, message, "error", **place))
-
-    def doubt(self, kind: str, message: str, **place: Any) -> None:
-        """Note what is scored, but perhaps not as meant."""
-        if self.strict:
-            self.error(kind, message, **place)
-        else:
-            found = Problem(kind, message, "warning", **place)
-            self._doubts.setdefault((kind, message), []).append(found)
-
-    def warning(self, kind: str, message: str) -> None:
-        """Note what is to be known, and no fault."""
-        self._doubts.setdefault((kind, message), []).append(Problem(kind, message, "warning"))
-
-    @property
-    def warnings(self) -> tuple[Problem, ...]:
-        """Every warning once, with its count and first place."""
-        return tuple(
-            Problem(p.kind, p.message, p.severity, p.file, p.dialogue, key=p.key, count=len(same))
-            for same in self._doubts.values()
-            for p in same[:1]
-        )
-
-
 def read_records(path: str, chosen: Chosen, findings: Findings) -> tuple[tuple[Record, ...], str]:
     """Return the episodes of a file or folder by seed, task and number, and a checksum of it all.
 
@@ -108,22 +75,22 @@ def read_records(path: str, chosen: Chosen, findings: Findings) -> tuple[tuple[R
         if place is not None and place.policy in PRESETS:
             reader.check_numbers()
     if not records and not findings.errors:
-        findings.error("no-episodes", "there is no episode in it", file=path)
-    _tell_mixed(records, path, findings)
+        findings.of_file(path).error("no-episodes", "there is no episode in it")
+    _check_environments(records, findings.of_file(path))
     order = {name: number for number, name in enumerate(TASKS)}
     records.sort(key=lambda r: (r.episode.seed, order[r.episode.task], r.episode.index))
     return tuple(records), digest.hexdigest()[:12]
 
 
-def _tell_mixed(records: Iterable[Record], path: str, findings: Findings) -> None:
-    """Note environments that are not the same task, and yet are scored as one."""
+def _check_environments(records: Iterable[Record], findings: Findings) -> None:
+    """Note environments that differ and are scored together."""
     played = Counter(record.legacy for record in records)
     if len(played) > 1:
         found = ", ".join(
             f"{played[kind]} {name}" for kind, name in ENVIRONMENTS.items() if kind in played
         )
         message = f"environments that differ are scored together ({found}): score each by itself"
-        findings.doubt("several-environments", message, file=path)
+        findings.warning("several-environments", message)
 
 
 def read_episodes(
@@ -141,16 +108,13 @@ def read_episodes(
     """
     found = Findings() if findings is None else findings
     reader = _Reader(path, found, {"task": task, "seed": seed}, settings, set())
-    try:
+    records: list[Record] = []
+    with found.collecting():
         records = reader.read(read_text(path))
-    except InputError as error:
-        found.errors += error.problems
-        records = []
-    else:
         reader.check_numbers()
-        _tell_mixed(records, str(path), found)
-    if findings is None and found.errors:
-        raise InputError(found.errors)
+        _check_environments(records, found.of_file(str(path)))
+    if findings is None:
+        found.check()
     return tuple(record.episode for record in records)
 
 
@@ -170,13 +134,14 @@ class _Reader:
         *,
         task: str | None = None,
     ) -> None:
-        self._file, self._findings, self._seen, self._named = file, findings, seen, task
+        self._file, self._seen, self._named = file, seen, task
+        self._findings = findings.of_file(str(file))
         legacy = {} if settings.legacy is None else {"legacy": settings.legacy}
         self._place = {**said, **legacy}
         self._said = dict(self._place)
         self._tests = settings.tests
         self._numbers: list[int] = []
-        self._errors_before = len(findings.errors)
+        self._errors = 0
 
     def read(self, text: str) -> list[Record]:
         records: list[Record] = []
@@ -185,15 +150,15 @@ class _Reader:
                 self._said |= line[META]
                 continue
             if not isinstance(line, Mapping):
-                self._wrong(number, "expected an object, an episode")
+                self._error(number, "expected an object, an episode")
                 continue
             record = self._record(number, {**self._said, **line})
             if record is None:
                 continue
             unit = record.episode.unit
             if unit in self._seen:
-                message = f"line {number}: the episode was given before"
-                self._findings.error("repeated", message, file=str(self._file), dialogue=unit)
+                message = "the episode was given before"
+                self._error(number, message, "repeated", dialogue=unit)
                 continue
             self._seen.add(unit)
             self._numbers.append(record.episode.index)
@@ -205,7 +170,7 @@ class _Reader:
 
         Where there are other errors, dialogues are missing because of them.
         """
-        if len(self._findings.errors) > self._errors_before:
+        if self._errors:
             return
         tests = self._tests
         due = len(self._numbers) if tests is None else tests
@@ -216,15 +181,14 @@ class _Reader:
                 f"{found}, which are not {expected}: the file was cut or changed. Remove it, and "
                 "let `mwzeval pydial` make it anew with the same call as before"
             )
-            self._findings.error("incomplete", message, file=str(self._file))
+            self._findings.error("incomplete", message)
 
-    def _wrong(
-        self, number: int, message: str, key: str | None = None, kind: str = "shape"
-    ) -> None:
-        self._findings.error(kind, f"line {number}: {message}", file=str(self._file), key=key)
+    def _error(self, number: int, message: str, kind: str = "shape", **place: Any) -> None:
+        self._errors += 1  # of all; those that are kept are limited in number
+        self._findings.error(kind, f"line {number}: {message}", **place)
 
     def _record(self, number: int, raw: Mapping[str, Any]) -> Record | None:
-        before = len(self._findings.errors)
+        before = self._errors
         task = self._task(number, raw)
         index, seed = raw.get("dialogue"), raw.get("seed", 0)
         success, exchanges = raw.get("success"), raw.get("exchanges")
@@ -245,17 +209,17 @@ class _Reader:
         ):
             if not fine:
                 given = f", got {shorten(repr(raw[key]))}" if key in raw else "; it is missing"
-                self._wrong(number, f"expected {expected}{given}", key)
+                self._error(number, f"expected {expected}{given}", key=key)
         for key, said in self._place.items():
             if raw.get(key) != said:
                 given = shorten(json.dumps(raw[key]))
                 message = f"the folder of the file says {json.dumps(said)}, the line {given}"
-                self._wrong(number, message, key, "other-place")
+                self._error(number, message, "other-place", key=key)
         goal = self._goal(number, raw.get("goal"))
         turns = raw.get("turns", [])
         if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
-            self._wrong(number, "expected a list of exchanges", "turns")
-        if task is None or len(self._findings.errors) > before:
+            self._error(number, "expected a list of exchanges", key="turns")
+        if task is None or self._errors > before:
             return None
         assert isinstance(index, int)
         assert isinstance(exchanges, int)
@@ -265,27 +229,26 @@ class _Reader:
         return Record(episode, policy, legacy, bool(raw.get("out_of_time")), *goal, tuple(turns))
 
     def _check(self, episode: Episode, task: Task) -> None:
-        place = {"file": str(self._file), "dialogue": episode.unit}
         if episode.exchanges > task.max_exchanges:
             message = f"a dialogue of the benchmark ends after {task.max_exchanges} exchanges"
-            self._findings.doubt("too-long", message, **place)
+            self._findings.warning("too-long", message, dialogue=episode.unit)
         due = task.success_reward * episode.success + task.exchange_reward * episode.exchanges
         if abs(episode.reward - due) > 1e-6:
             message = "the reward is not that of the benchmark (20 for success, -1 an exchange)"
-            self._findings.doubt("other-reward", message, **place)
+            self._findings.warning("other-reward", message, dialogue=episode.unit)
 
     def _task(self, number: int, raw: Mapping[str, Any]) -> Task | None:
         named = self._named
         name = raw.get("task", named)
         if name is None:
-            self._wrong(
-                number, "of which task? Say it in the line, or --benchmark pydial-CR-1", "task"
-            )
+            message = "of which task? Say it in the line, or --benchmark pydial-CR-1"
+            self._error(number, message, key="task")
         elif not isinstance(name, str) or name not in TASKS:
             hint = did_you_mean(str(name), TASKS)
-            self._wrong(number, f'unknown task "{shorten(str(name))}"{hint}', "task")
+            self._error(number, f'unknown task "{shorten(str(name))}"{hint}', key="task")
         elif named is not None and name != named:
-            self._wrong(number, f"an episode of {name}, not of {named}", "task", "other-task")
+            message = f"an episode of {name}, not of {named}"
+            self._error(number, message, "other-task", key="task")
         else:
             return TASKS[name]
         return None
@@ -303,7 +266,7 @@ class _Reader:
             or not all(value is None or isinstance(value, str) for value in requests.values())
         ):
             shape = '{"constraints": [["area", "=", "north"]], "requests": {"name": null}}'
-            self._wrong(number, f"expected a goal such as {shape}", "goal")
+            self._error(number, f"expected a goal such as {shape}", key="goal")
             return None, None
         return tuple((slot, sign, value) for slot, sign, value in constraints), dict(requests)
 
@@ -337,8 +300,7 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
         return ()
     findings = Findings()
     records, _ = read_records(str(path), Chosen(), findings)
-    if findings.errors:
-        raise InputError(findings.errors)
+    findings.check()
     return tuple(record.episode for record in records)
 
 

@@ -14,14 +14,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mwzeval.errors import InputError, UsageError
+from mwzeval.errors import UsageError
 from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.runs.episode_files import Findings, read_episodes
+from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import TESTS, place_of, settings_of
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
+from mwzeval.scores.findings import Findings
 from mwzeval.statistics import CONFIDENCE, Interval, holm
 
 Figure = Literal["success", "reward"]
@@ -102,7 +103,7 @@ class Results:
 def read_results(output: str | Path, findings: Findings | None = None) -> Results:
     """Return the tests of a run.
 
-    Raises `UsageError` where there are none, `InputError` with every error in them; doubts go to
+    Raises `UsageError` where there are none, `InputError` with every error in them; warnings go to
     `findings`.
     """
     if findings is None:
@@ -122,13 +123,11 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
         if not Path(output).is_dir():
             raise UsageError(f"there is no folder {output}")
         raise UsageError(f"{output} holds no tests of a benchmark run (`mwzeval pydial run`)")
-    if findings.errors:
-        raise InputError([*findings.errors, *findings.warnings])
+    findings.check()
     for (task, policy, dialogues), of_seed in found.items():
         if len({len(episodes) for episodes in of_seed.values()}) > 1:
             message = f"the tests after {dialogues} dialogues are not of the same size in all seeds"
-            folder = str(Path(output) / task / policy)
-            findings.doubt("unequal-seeds", message, file=folder)
+            findings.of_file(str(Path(output) / task / policy)).warning("unequal-seeds", message)
     return Results({key: _tested(key, of_seed) for key, of_seed in found.items()})
 
 

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.dialogue.domain import NAME
-from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Findings, Record, read_records
+from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Record, read_records
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import Chosen
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
@@ -156,18 +157,18 @@ def evaluate(
     size, intervals and tests resample seeds, unless dialogues are said to be `independent`. Raises
     `InputError` with every problem, `UsageError`.
     """
-    findings = Findings(strict)
+    findings = Findings(strict=strict)
     records, checksum = read_records(path, chosen or Chosen(), findings)
-    if findings.errors:
-        raise InputError([*findings.errors, *findings.warnings])
-    block = 1 if independent else _block(records, findings)
+    findings.check()
+    notes = Findings()  # no fault of the input, so that `strict` lets them pass
+    block = 1 if independent else _block(records, notes)
     tasks = tuple(dict.fromkeys(record.episode.task for record in records))
     tasks = tuple(task for task in TASKS if task in tasks)
     scopes = tasks if len(tasks) > 1 else ()
     environment = "+".join(sorted({ENVIRONMENTS[record.legacy] for record in records}))
     policies = sorted({record.policy for record in records if record.policy is not None})
     if len(policies) > 1:
-        findings.warning("several-policies", f"scored together: {', '.join(policies)}")
+        notes.warning("several-policies", f"scored together: {', '.join(policies)}")
     signature = Signature.of(
         BENCHMARK,
         {
@@ -199,17 +200,18 @@ def evaluate(
         | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
     }
     scored = ScoredTable(table_of(episodes, scopes), of_all)
-    return ScoredEpisodes({r.episode.unit: r for r in records}, scored, findings.warnings, meta)
+    warnings = (*findings.warnings, *notes.warnings)
+    return ScoredEpisodes({r.episode.unit: r for r in records}, scored, warnings, meta)
 
 
 def validate(path: str, chosen: Chosen | None = None, *, strict: bool = False) -> list[Problem]:
     """Return every problem of episodes, errors first."""
-    findings = Findings(strict)
+    findings = Findings(strict=strict)
     read_records(path, chosen or Chosen(), findings)
-    return [*findings.errors, *findings.warnings]
+    return findings.problems
 
 
-def _block(records: Sequence[Record], findings: Findings) -> int:
+def _block(records: Sequence[Record], notes: Findings) -> int:
     """Return how many neighbouring records are one seed's; 1 where dialogues are resampled."""
     sizes: dict[int, Counter[str]] = {}
     for record in records:
@@ -219,7 +221,7 @@ def _block(records: Sequence[Record], findings: Findings) -> int:
         return 1
     if any(other != first for other in others):
         message = "seeds differ in tasks or dialogues: intervals take dialogues as independent"
-        findings.warning("unequal-seeds", message)
+        notes.warning("unequal-seeds", message)
         return 1
     block = sum(first.values())
     if block > 1 and len(sizes) < FEW_SEEDS:
@@ -228,7 +230,7 @@ def _block(records: Sequence[Record], findings: Findings) -> int:
             "somewhat too narrow, and small p values out of reach (`mwzeval pydial table` has t "
             "intervals)"
         )
-        findings.warning("few-seeds", message)
+        notes.warning("few-seeds", message)
     return block
 
 

@@ -11,6 +11,7 @@ from itertools import combinations
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
 from mwzeval.pydial.dialogue.domain import Domain, Entity
+from tests.pydial.dialogue.specification_tracker import SpecifiedTracker
 from tests.pydial.environments.specification_summary import (
     accepted_slots,
     is_discriminable,
@@ -21,7 +22,6 @@ from tests.pydial.environments.specification_summary import (
     ranked,
     requested_slots,
 )
-from tests.pydial.dialogue.specification_tracker import SpecifiedTracker
 
 MOST = 5
 NO_NAME = Item("name", NONE)

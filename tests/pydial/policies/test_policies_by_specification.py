@@ -17,13 +17,13 @@ from mwzeval.pydial.environments.features import method_of
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.tasks import TASKS
 from tests.pydial.dialogue.random_acts import DOMAINS, RandomActs, domain_named
+from tests.pydial.dialogue.specification_tracker import METHODS, SpecifiedTracker
 from tests.pydial.environments.specification_actions import handcrafted_acts, summary_acts
 from tests.pydial.environments.specification_summary import (
     asks_for_alternatives,
     forbidden,
     method_flag,
 )
-from tests.pydial.dialogue.specification_tracker import METHODS, SpecifiedTracker
 
 DIALOGUES = 36
 EXCHANGES = 8
