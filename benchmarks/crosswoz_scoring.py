@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import REPETITIONS, Row
-from mwzeval.crosswoz.corpus.places import load_gold
+from mwzeval.crosswoz.corpus.folds import load_gold
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, score
 

@@ -17,8 +17,8 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import load_fold
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.log import dialogue_line
 from mwzeval.crosswoz.simulation.protocols import RandomDraws
-from mwzeval.crosswoz.simulation.record import dialogue_line
 from mwzeval.crosswoz.simulation.run import goal_of
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.template_reader import TemplateReader

@@ -24,8 +24,7 @@ class NamesOnly:
 
 
 if __name__ == "__main__":
-    from mwzeval.crosswoz.corpus.folds import SAMPLE, load_database
-    from mwzeval.crosswoz.corpus.places import corpus_root
+    from mwzeval.crosswoz.corpus.folds import SAMPLE, corpus_root, load_database
     from mwzeval.crosswoz.simulation.dialogue import Setting
     from mwzeval.crosswoz.simulation.run import simulate
 

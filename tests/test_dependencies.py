@@ -54,7 +54,7 @@ class Broken:
             raise {error}(name)
 sys.meta_path.insert(0, Broken())
 from mwzeval.metrics.richness import tokenize
-from mwzeval.crosswoz.corpus.dialogues import words_of
+from mwzeval.crosswoz.corpus.normalization import (words_of)
 assert tokenize("Hello, World") == ("hello", "world")
 assert words_of("我想去故宫") == ("我", "想", "去", "故宫")
 assert "pkg_resources" not in sys.modules
@@ -70,7 +70,7 @@ def test_words_are_cut_without_setuptools_and_with_one_that_breaks(error: str) -
 def test_chinese_words_are_not_those_of_a_file_that_others_left(tmp_path: Path) -> None:
     # jieba itself believes any file of this name in the folder for temporary files.
     (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我想去": 10**9}, 10**9)))
-    module = "mwzeval.crosswoz.corpus.dialogues"
+    module = "mwzeval.crosswoz.corpus.normalization"
     program = f"from {module} import words_of; assert len(words_of('我想去')) == 3"
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment)

@@ -9,15 +9,23 @@ from typing import Any
 
 from mwzeval.benchmark import ScoredFile, Shelf
 from mwzeval.crosswoz import NAME, SCORING_REVISION, TITLE
-from mwzeval.crosswoz.corpus.folds import FOLDS, RELEASE, REVISIONS, SAMPLE, Gold
-from mwzeval.crosswoz.corpus.places import corpus_places, corpus_root, load_gold
+from mwzeval.crosswoz.corpus.folds import (
+    FOLDS,
+    RELEASE,
+    REVISIONS,
+    SAMPLE,
+    Gold,
+    corpus_places,
+    corpus_root,
+    load_gold,
+)
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.reading import said_revision
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES, TRACKS
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
-from mwzeval.crosswoz.simulation.reading import is_simulation, revision_of
+from mwzeval.crosswoz.simulation.log import is_simulation, revision_of
 from mwzeval.errors import Problem, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry

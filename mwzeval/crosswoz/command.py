@@ -92,8 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fold(arguments: argparse.Namespace) -> Fold:
-    from mwzeval.crosswoz.corpus.folds import load_fold
-    from mwzeval.crosswoz.corpus.places import corpus_root
+    from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
 
     root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
     return load_fold(root, arguments.fold, arguments.revision)
@@ -119,19 +118,19 @@ def _nlu(arguments: argparse.Namespace) -> int:
         return _predict_nlu(arguments)
     from dataclasses import replace
 
-    from mwzeval.crosswoz.systems.nlu.examples import NluSettings
+    from mwzeval.crosswoz.systems.nlu_examples import NluSettings
 
     chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
     given = {name: value for name, value in chosen.items() if value is not None}
     dialogues = list(_fold(arguments).dialogues.values())
     print("epoch    loss")
     if arguments.bert:
-        from mwzeval.crosswoz.systems.nlu.bert import BERT_SETTINGS, train_bert
+        from mwzeval.crosswoz.systems.nlu_bert import BERT_SETTINGS, train_bert
 
         settings = replace(BERT_SETTINGS, **given)
         train_bert(dialogues, arguments.bert, arguments.output, settings, _show)
     else:
-        from mwzeval.crosswoz.systems.nlu.training import train_tagger
+        from mwzeval.crosswoz.systems.nlu_training import train_tagger
 
         train_tagger(dialogues, arguments.output, NluSettings(**given), _show)
     tell(f"wrote {arguments.output}")
@@ -143,8 +142,8 @@ def _show(point: Point) -> None:
 
 
 def _predict_nlu(arguments: argparse.Namespace) -> int:
-    from mwzeval.crosswoz.systems.nlu.bert import load_bert
-    from mwzeval.crosswoz.systems.nlu.model import load_tagger
+    from mwzeval.crosswoz.systems.nlu_bert import load_bert
+    from mwzeval.crosswoz.systems.nlu_model import load_tagger
 
     is_bert = Path(arguments.model, "config.json").is_file()
     nlu = (load_bert if is_bert else load_tagger)(arguments.model)

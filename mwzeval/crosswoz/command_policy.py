@@ -62,8 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _train(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.corpus.database import Database
-    from mwzeval.crosswoz.corpus.folds import load_fold
-    from mwzeval.crosswoz.corpus.places import corpus_root
+    from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
     from mwzeval.crosswoz.systems.policy_vector import load_vocabulary
     from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 
@@ -101,8 +100,7 @@ def _show(point: Point) -> None:
 
 def _predict(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.corpus.database import Database
-    from mwzeval.crosswoz.corpus.folds import load_fold
-    from mwzeval.crosswoz.corpus.places import corpus_root
+    from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
     from mwzeval.crosswoz.systems.sl_policy import SlPolicy, predicted_acts
     from mwzeval.files.writing import write_atomically
 

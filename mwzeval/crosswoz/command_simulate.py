@@ -72,10 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, print the figures; return 0."""
-    from mwzeval.crosswoz.corpus.folds import load_database
-    from mwzeval.crosswoz.corpus.places import corpus_root
+    from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
     from mwzeval.crosswoz.simulation.dialogue import Setting
-    from mwzeval.crosswoz.simulation.registry import nlu_named, system_named
+    from mwzeval.crosswoz.simulation.named_systems import nlu_named, system_named
     from mwzeval.crosswoz.simulation.run import simulate
 
     root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.crosswoz.corpus.folds import Gold, read_dialogues, read_vocabulary
+from mwzeval.crosswoz.corpus.folds import Gold, load_gold, read_dialogues, read_vocabulary
 from mwzeval.crosswoz.corpus.names import HOTEL
-from mwzeval.crosswoz.corpus.places import load_gold
 from mwzeval.crosswoz.corpus.statistics import corpus_statistics, statistics_text
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.tracks import GOLD_PREVIOUS_STATE, TRACKS

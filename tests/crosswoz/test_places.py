@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.crosswoz.corpus.folds import CONVLAB2, RELEASE
-from mwzeval.crosswoz.corpus.places import NAME, PUBLIC_FILES, corpus_root, load_gold
+from mwzeval.crosswoz import NAME
+from mwzeval.crosswoz.corpus.folds import (
+    CONVLAB2,
+    PUBLIC_FILES,
+    RELEASE,
+    corpus_root,
+    load_gold,
+)
 from mwzeval.errors import DataError
 from mwzeval.files.resources import embedded, public_files, state_of
 from tests.crosswoz.small_world import DEPENDENT, SINGLE, TABLES

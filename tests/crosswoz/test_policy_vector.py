@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mwzeval.crosswoz.corpus.acts import Act, parse_acts
+from mwzeval.crosswoz.corpus.acts import Act, Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Entity
 from mwzeval.crosswoz.systems.policy_vector import (
     Vocabulary,
@@ -18,7 +18,7 @@ from mwzeval.crosswoz.systems.policy_vector import (
     load_vocabulary,
     multi_hot,
 )
-from mwzeval.crosswoz.systems.sl_policy import PolicyTurn, policy_turns, round_trip
+from mwzeval.crosswoz.systems.sl_policy import PolicyTurn, policy_turns
 from mwzeval.errors import DataError
 from mwzeval.files.resources import DataRoot
 from tests.crosswoz.real_data import database, figures, fold, vectors
@@ -28,6 +28,12 @@ from tests.places import shared
 @cache
 def vocabulary() -> Vocabulary:
     return load_vocabulary(DataRoot(shared("data", "crosswoz"), "--data"))
+
+
+def round_trip(turn: PolicyTurn) -> Acts:
+    """Return what is left of the gold acts when they lose their values and get them back."""
+    known = (act for act in delexicalized(turn.gold_acts) if act in vocabulary().system)
+    return lexicalized(known, turn.domain, turn.results)
 
 
 @cache
@@ -46,7 +52,7 @@ def test_situations_actions_and_values_are_those_of_the_golden_vectors() -> None
         assert vocabulary().actions(turn.gold_acts) == vector["active_action_indices"]
         assert (turn.domain, len(turn.results)) == (vector["cur_domain"], vector["db_count"])
         assert delexicalized(parse_acts(vector["gold_system_acts"])) == vector["delex"]
-        assert [list(act) for act in round_trip(turn, vocabulary())] == vector["relexicalised"]
+        assert [list(act) for act in round_trip(turn)] == vector["relexicalised"]
 
 
 def test_the_public_vector_has_328_places() -> None:
@@ -61,7 +67,7 @@ def test_gold_acts_keep_so_much_of_themselves_in_the_round_trip() -> None:
     common = told = common_delexicalized = told_delexicalized = 0
     for name in fold().dialogues:
         for turn in turns(name):
-            gold, kept = turn.gold_acts, round_trip(turn, vocabulary())
+            gold, kept = turn.gold_acts, round_trip(turn)
             common += len(set(gold) & set(kept))
             told += len(gold) + len(kept)
             common_delexicalized += len(set(delexicalized(gold)) & set(delexicalized(kept)))

@@ -23,9 +23,8 @@ from mwzeval.crosswoz.simulation.evaluation import (
     validate_simulation,
 )
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.log import dialogue_line, header_line, is_simulation
 from mwzeval.crosswoz.simulation.protocols import RandomDraws
-from mwzeval.crosswoz.simulation.reading import is_simulation
-from mwzeval.crosswoz.simulation.record import dialogue_line, header_line
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
 from tests.crosswoz.real_data import database, fold

@@ -15,14 +15,9 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal
 from mwzeval.crosswoz.corpus.names import DOMAINS, NOTHING
 from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.log import OUTCOMES, SimulatedDialogue, dialogue_to_json
 from mwzeval.crosswoz.simulation.protocols import Draws, Side
-from mwzeval.crosswoz.simulation.record import (
-    OUTCOMES,
-    Ended,
-    SimulatedDialogue,
-    dialogue_to_json,
-    ended_from_json,
-)
+from mwzeval.crosswoz.simulation.summary import Ended, ended_from_json
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import UsageError

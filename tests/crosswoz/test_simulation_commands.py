@@ -12,11 +12,10 @@ import pytest
 
 from mwzeval.crosswoz import command_policy as crosswoz_policy
 from mwzeval.crosswoz import command_simulate as crosswoz_simulate
-from mwzeval.crosswoz.corpus.folds import load_fold
-from mwzeval.crosswoz.corpus.places import corpus_root, load_gold
+from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.scoring.evaluation import evaluate
-from mwzeval.crosswoz.simulation.record import read_log
 from mwzeval.errors import InputError, UsageError
+from tests.crosswoz.logs import read_log
 from tests.places import ROOT
 
 
@@ -163,9 +162,9 @@ def test_training_needs_dialogues_to_choose_on(
 
 
 def test_a_trained_nlu_takes_part_in_several_processes(tmp_path: Path) -> None:
-    from mwzeval.crosswoz.systems.nlu.examples import NluSettings
-    from mwzeval.crosswoz.systems.nlu.model import load_tagger
-    from mwzeval.crosswoz.systems.nlu.training import train_tagger
+    from mwzeval.crosswoz.systems.nlu_examples import NluSettings
+    from mwzeval.crosswoz.systems.nlu_model import load_tagger
+    from mwzeval.crosswoz.systems.nlu_training import train_tagger
 
     folder, log = tmp_path / "nlu", tmp_path / "log.jsonl"
     dialogues = list(load_fold(corpus_root("sample"), "test", "sample").dialogues.values())

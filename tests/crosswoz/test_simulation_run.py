@@ -18,13 +18,13 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.log import read_simulation
 from mwzeval.crosswoz.simulation.protocols import RandomDraws
-from mwzeval.crosswoz.simulation.reading import read_simulation
-from mwzeval.crosswoz.simulation.record import read_log
 from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialogues
 from mwzeval.crosswoz.simulation.summary import Summary
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import MwzevalError, UsageError
+from tests.crosswoz.logs import read_log
 from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO
 from tests.places import ROOT
 from tests.waiting import wait_until
@@ -96,7 +96,7 @@ KILLED = """
 import sys
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.run import simulate
+from mwzeval.crosswoz.simulation.run import (simulate)
 from tests.crosswoz.world import DATABASE
 if __name__ == "__main__":
     simulate(Setting(DATABASE, RuleSystem), per_type=400, seed=5, processes=2, output=sys.argv[1])

@@ -9,14 +9,17 @@ from typing import TypeVar
 
 import pytest
 
-from mwzeval.crosswoz.corpus.act_keys import lowered, parse_key, spelled_key, turn_key
 from mwzeval.crosswoz.corpus.acts import (
     SYSTEM_GENERAL,
     USER_GENERAL,
     Act,
     Acts,
     general,
+    lowered,
     parse_acts,
+    parse_key,
+    spelled_key,
+    turn_key,
 )
 from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, SERVICES, VENUE_DOMAINS
 from mwzeval.crosswoz.simulation.goals import CONSTRAINED, REQUESTED, TRAFFIC_REQUESTS

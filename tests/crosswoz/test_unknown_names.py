@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act, Acts
-from mwzeval.crosswoz.corpus.folds import FOLDS, Gold
-from mwzeval.crosswoz.corpus.places import load_gold
+from mwzeval.crosswoz.corpus.folds import FOLDS, Gold, load_gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate

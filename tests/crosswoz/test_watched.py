@@ -16,11 +16,13 @@ from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.record import FINISHED, SYSTEM_FAILED, USER_FAILED, read_log
-from mwzeval.crosswoz.simulation.run import WatchedSetting, goal_of, simulate
+from mwzeval.crosswoz.simulation.log import FINISHED, SYSTEM_FAILED, USER_FAILED
+from mwzeval.crosswoz.simulation.run import goal_of, simulate
+from mwzeval.crosswoz.simulation.time_limit import TimeLimitedSetting
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import UsageError
+from tests.crosswoz.logs import read_log
 from tests.crosswoz.world import DATABASE
 
 SECONDS = 0.5
@@ -72,7 +74,7 @@ class SleepyUser(RuleSimulator):
 
 
 def talk(*, system: Any = RuleSystem, user: Any = RuleSimulator, seconds: float = SECONDS) -> Any:
-    watched = WatchedSetting(Setting(DATABASE, system, make_user=user), seconds)
+    watched = TimeLimitedSetting(Setting(DATABASE, system, make_user=user), seconds)
     goal = goal_of(GoalGenerator(DATABASE).goal, 5, 1)
     try:
         return watched.simulate(goal, 1, 5)

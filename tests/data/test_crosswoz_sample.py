@@ -9,9 +9,8 @@ import pytest
 
 from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, USER_INTENTS
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, load_fold
+from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, HOTEL, METRO, NAME, NEARBY, VENUE_DOMAINS
-from mwzeval.crosswoz.corpus.places import corpus_root, load_gold
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.success import judge
 from mwzeval.crosswoz.simulation.goals import goal_type

@@ -1,12 +1,16 @@
 """The venue database, in memory: which venues satisfy a state?
 
-An answer is a conjunction of bit sets, one per constraint; bit i stands
-for the i-th venue of the file. Distinct texts and numbers are indexed once, a constraint is looked
+Values of a state are pieces of texts, ranges of prices and lower bounds of ratings, as in the query
+of the public CrossWOZ code.
+
+An answer is a conjunction of bit sets, one per constraint; bit i stands for the i-th venue of the
+file. Distinct texts and numbers are indexed once, a constraint is looked
 up there and remembered. Nothing leaks from one query into the next.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -21,17 +25,20 @@ from mwzeval.crosswoz.corpus.names import (
     DESTINATION,
     DESTINATION_STATION,
     DISHES,
+    FREE,
     METRO,
     NAME,
     NEARBY,
+    NOT_FREE,
+    PRICE_SLOTS,
     RATING,
     SERVICES,
     STATE_SLOTS,
     STATION,
     TAXI,
+    TICKET,
     VENUE_DOMAINS,
 )
-from mwzeval.crosswoz.corpus.normalization import PRICE_SLOTS, price_bounds, rating_bounds
 
 Record = Mapping[str, Any]
 BETWEEN_TEXTS = "\0"
@@ -45,6 +52,45 @@ STATION_OF_END = {DEPARTURE_STATION: DEPARTURE, DESTINATION_STATION: DESTINATION
 """The slot with a station → the slot with the end of the trip that it is near."""
 TAXI_RECORD = {CAR_TYPE: "#CX", CAR_PLATE: "#CP"}
 """What every taxi is: placeholders, which gold system acts hold as well."""
+
+AT_LEAST, AT_MOST = "以上", "以下"
+
+
+class Bounds(NamedTuple):
+    """The numbers from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+
+EVERYTHING = float("inf")
+
+
+def price_bounds(slot: str, value: str) -> Bounds | None:
+    """Return what a ticket, cost or price may be; None when the value sets no bound.
+
+    A bare number is an exact price, and blanks around the hyphen of a range leave its first number:
+    `100 - 150元` asks for exactly 100.
+    """
+    if slot == TICKET and value in (FREE, NOT_FREE):
+        return Bounds(0, 0) if value == FREE else Bounds(1, EVERYTHING)
+    if match := re.match(r"([0-9]+)-([0-9]+)", value):
+        return Bounds(float(match[1]), float(match[2]))
+    if match := re.match(r"[0-9]+", value):
+        number = float(match[0])
+        if AT_LEAST in value:
+            return Bounds(number, EVERYTHING)
+        return Bounds(-EVERYTHING if AT_MOST in value else number, number)
+    return None
+
+
+def rating_bounds(value: str) -> Bounds | None:
+    """Return what a rating may be: the number that the value begins with, or more.
+
+    `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5; None when there is no number.
+    """
+    match = re.match(r"[0-9]\.[0-9]|[0-9]", value)
+    return Bounds(float(match[0]), EVERYTHING) if match else None
 
 
 _AS_TRUTH = bytes.maketrans(b"01", b"\0\1")

@@ -1,8 +1,7 @@
-"""What stands where in CrossWOZ's data files: checked once, when they are read.
+"""The encoding and shape of CrossWOZ's files, checked once, when they are read.
 
-Nothing behind has to ask whether a rating is a number. What is missing is unknown, and allowed.
-
-Chinese text files: what is not UTF-8 is recognised, and said.
+Nothing behind has to ask whether a text is text, or a rating a number. What is missing is unknown,
+and allowed.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from mwzeval.crosswoz.corpus.names import (
     NEARBY,
     OPEN_HOURS,
     PHONE,
+    PRICE_SLOTS,
     RATING,
     SERVICES,
     STATION,
 )
-from mwzeval.crosswoz.corpus.normalization import PRICE_SLOTS
 from mwzeval.crosswoz.findings import found
 from mwzeval.errors import DataError, InputError, Problem, shorten
 from mwzeval.files.json_files import decoded, parse_data

@@ -60,6 +60,10 @@ STATE_SLOTS = {
 LIST_SLOTS = frozenset({DISHES, *_NEARBY})
 """Slots whose value in a user state is a list."""
 
+PRICE_SLOTS = frozenset({TICKET, COST, PRICE})
+
+FREE, NOT_FREE = "免费", "不免费"
+"""Values of a ticket that are no number."""
 YES = "是"
 NO = "否"
 NOTHING = "无"

@@ -1,61 +1,24 @@
-"""When are two texts the same? Acts and states in a form in which spelling does not matter.
+"""Texts in a form in which spelling does not matter, and the words of texts.
 
-How the values of a state constrain venues: ranges of prices, lower bounds of ratings.
-
-Sources: the query of the public CrossWOZ code, without what one query leaks into the next.
+Words are those of jieba's default mode.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
-from functools import lru_cache
-from typing import NamedTuple
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import Act
-from mwzeval.crosswoz.corpus.names import COST, DISHES, HOTEL_TYPE, PRICE, SERVICES, TICKET
-
-FREE, NOT_FREE = "免费", "不免费"
-AT_LEAST, AT_MOST = "以上", "以下"
-PRICE_SLOTS = frozenset({TICKET, COST, PRICE})
-
-
-class Bounds(NamedTuple):
-    """The numbers from `low` to `high`, both included."""
-
-    low: float
-    high: float
-
-
-EVERYTHING = float("inf")
-
-
-def price_bounds(slot: str, value: str) -> Bounds | None:
-    """Return what a ticket, cost or price may be; None when the value sets no bound.
-
-    A bare number is an exact price, and blanks around the hyphen of a range leave its first number:
-    `100 - 150元` asks for exactly 100.
-    """
-    if slot == TICKET and value in (FREE, NOT_FREE):
-        return Bounds(0, 0) if value == FREE else Bounds(1, EVERYTHING)
-    if match := re.match(r"([0-9]+)-([0-9]+)", value):
-        return Bounds(float(match[1]), float(match[2]))
-    if match := re.match(r"[0-9]+", value):
-        number = float(match[0])
-        if AT_LEAST in value:
-            return Bounds(number, EVERYTHING)
-        return Bounds(-EVERYTHING if AT_MOST in value else number, number)
-    return None
-
-
-def rating_bounds(value: str) -> Bounds | None:
-    """Return what a rating may be: the number that the value begins with, or more.
-
-    `4.5分`, `4.5分以上` and `4.50` all mean at least 4.5; None when there is no number.
-    """
-    match = re.match(r"[0-9]\.[0-9]|[0-9]", value)
-    return Bounds(float(match[0]), EVERYTHING) if match else None
-
+from mwzeval.crosswoz.corpus.names import DISHES, HOTEL_TYPE, SERVICES
+from mwzeval.files.derived import derive
+from mwzeval.version import import_without_setuptools, required
 
 REMEMBERED = 2**16
 """Texts kept before the oldest is forgotten: bounds memory on hostile input."""
@@ -97,3 +60,53 @@ def normal_value(slot: str, value: str) -> str:
         return " ".join(sorted(items))
     text = "".join(items)
     return text.removesuffix(TYPE_ENDING) if slot == HOTEL_TYPE else text
+
+
+REMEMBERED_BLOCKS = 2**18
+BLOCKS = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+)")
+"""Where jieba divides a text before it looks for words: no word goes beyond such a block."""
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text without blanks. Raises `DependencyError` without jieba.
+
+    Blocks are cut one by one, to the same words, because sentences that were filled with other
+    values share most of them.
+    """
+    words: list[str] = []
+    for block in BLOCKS.split(text):
+        if block:
+            words += _words_of_block(block)
+    return tuple(words)
+
+
+def pieces_of(text: str) -> list[str]:
+    """Return the words of a text and its blanks, as corpus statistics count them."""
+    return list(_cut()(text))
+
+
+@lru_cache(REMEMBERED_BLOCKS)
+def _words_of_block(block: str) -> tuple[str, ...]:
+    return tuple(word for word in _cut()(block) if word.strip())
+
+
+@cache
+def _cut() -> Callable[[str], Iterable[str]]:
+    """Return the function of a tokeniser of our own: words that others add do not change it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its regular expressions
+        with suppress(ImportError):  # of jieba: told by the next statement
+            import_without_setuptools("jieba._compat")
+        jieba: Any = required("jieba", "crosswoz")
+    jieba.setLogLevel(logging.WARNING)
+    tokenizer = jieba.Tokenizer()
+    # jieba would read them from a file in the folder for temporary files, whoever wrote it.
+    tokenizer.FREQ, tokenizer.total = derive(
+        "jieba-words",
+        [Path(jieba.__file__).with_name(jieba.DEFAULT_DICT_NAME)],
+        jieba.__version__,
+        lambda: tokenizer.gen_pfdict(tokenizer.get_dict_file()),
+    )
+    tokenizer.initialized = True
+    cut: Callable[[str], Iterable[str]] = tokenizer.cut
+    return cut

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from mwzeval.crosswoz.corpus.acts import NO_OFFER
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, pieces_of
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
+from mwzeval.crosswoz.corpus.normalization import pieces_of
 
 ALL = "all"
 """The key of all goal types together."""

@@ -10,9 +10,8 @@ from typing import Any
 from mwzeval.crosswoz.corpus.dialogues import State
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.findings import Findings
-from mwzeval.crosswoz.predictions.coverage import check_all
+from mwzeval.crosswoz.predictions.fit import check_all, check_services, note_spelling
 from mwzeval.crosswoz.predictions.reading import Predictions, check_predictions, read_predictions
-from mwzeval.crosswoz.predictions.spelling import check_services, note_spelling
 from mwzeval.crosswoz.predictions.tracks import (
     GOLD_PREVIOUS_STATE,
     TRACKS,
@@ -21,7 +20,7 @@ from mwzeval.crosswoz.predictions.tracks import (
     track_named,
     unknown_conditioning,
 )
-from mwzeval.crosswoz.scoring.scored_tracks import AnyScores, scores_of
+from mwzeval.crosswoz.scoring.track_scores import AnyScores, scores_of
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import no_garbage_collection
 

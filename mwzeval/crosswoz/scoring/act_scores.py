@@ -1,11 +1,7 @@
-"""Scores of acts: NLU, and the acts of a policy or user simulator.
+"""Scores of acts: those that an NLU finds, and those that a policy or user simulator says.
 
-Sources: Zhu et al., TACL 2020, Table 9 (NLU) and section 5; a repeated act counts once here.
-
-Scores of user simulators, one turn at a time: the state after it, and what is said.
-
-Source: Zhu et al., TACL 2020, Table 10. (odd) The first turn is left out of the joint accuracy of
-states, and counts for the F1 of acts; a line's flag ("expressed") belongs to the state.
+Sources: Zhu et al., TACL 2020, Tables 9 (NLU) and 10 (user simulators) and section 5; a repeated
+act counts once here.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from mwzeval.crosswoz.corpus.names import DOMAINS
 from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.corpus.ontology import parts_of
 from mwzeval.crosswoz.predictions.reading import Predicted
-from mwzeval.crosswoz.scoring.track_scores import (
+from mwzeval.crosswoz.scoring.scopes import (
     SELECT_TURNS,
     TYPE_SCOPES,
     Sign,
@@ -164,7 +160,11 @@ JOINT = {
 
 @dataclass(frozen=True, slots=True)
 class SimulatorScores:
-    """Joint accuracy of the user's state, with and without flags, and F1 of the user's acts."""
+    """Joint accuracy of the user's state, with and without flags, and F1 of the user's acts.
+
+    (odd) The first turn is left out of the joint accuracy of states, and counts for the F1 of acts;
+    a line's flag ("expressed") belongs to the state.
+    """
 
     main: tuple[str, ...] = ("sim.joint", "sim.joint_values", "sim.f1")
     _acts: ActScores[Act] = field(init=False)

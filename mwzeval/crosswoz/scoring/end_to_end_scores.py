@@ -1,12 +1,9 @@
 """Inform, Success and BLEU of a system end to end, on the corpus' own dialogues.
 
-What a user would have ended with, had the system of a predictions file answered.
-
-The user is the corpus' own, whatever the system says; so each sub-goal gets the last venue that the
-system named while the user spoke of it. Simulated dialogues need none of this: their users say
-in their state what they have accepted.
-
-Does a response say what the database has of a slot?
+They are judged by what the user would have ended with, had the system of a predictions file
+answered. The user is the corpus' own, whatever the system says; so each sub-goal gets the last
+venue that the system named while the user spoke of it, and the values that its acts or its words
+tell. Simulated dialogues need none of this: their users say in their state what they have accepted.
 """
 
 from __future__ import annotations
@@ -21,6 +18,7 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, Goal, Semantic
 from mwzeval.crosswoz.corpus.names import (
     DEPARTURE,
     DESTINATION,
+    FREE,
     LIST_SLOTS,
     NAME,
     NO,
@@ -30,11 +28,11 @@ from mwzeval.crosswoz.corpus.names import (
     TRAFFIC_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.corpus.normalization import FREE, comparable_text
+from mwzeval.crosswoz.corpus.normalization import comparable_text
 from mwzeval.crosswoz.predictions.reading import Predicted
+from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign, percentage
 from mwzeval.crosswoz.scoring.success import NUMBERS, Judgement, is_nothing, judge
 from mwzeval.crosswoz.scoring.text_scores import TextScores
-from mwzeval.crosswoz.scoring.track_scores import TYPE_SCOPES, Sign, percentage
 from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import WHOLE
 

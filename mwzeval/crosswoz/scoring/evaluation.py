@@ -16,12 +16,12 @@ from mwzeval.crosswoz.predictions.checking import (
     Options,
     check,
 )
-from mwzeval.crosswoz.predictions.coverage import covered
+from mwzeval.crosswoz.predictions.fit import covered
 from mwzeval.crosswoz.predictions.tracks import DST, POLICY, TRACKS
 from mwzeval.crosswoz.scoring.act_scores import SYSTEM, USER
 from mwzeval.crosswoz.scoring.baselines import BESIDE
 from mwzeval.crosswoz.scoring.explanation import explain
-from mwzeval.crosswoz.scoring.scored_tracks import baseline_of, scored_table
+from mwzeval.crosswoz.scoring.track_scores import baseline_of, scored_table
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.scores.explanation import Explanation

@@ -12,7 +12,7 @@ from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import NLU
 from mwzeval.crosswoz.scoring.act_scores import PolicyScores, SimulatorScores
 from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
-from mwzeval.crosswoz.scoring.scored_tracks import AnyScores
+from mwzeval.crosswoz.scoring.scopes import selects
 from mwzeval.crosswoz.scoring.state_scores import (
     Difference,
     StateScores,
@@ -22,7 +22,6 @@ from mwzeval.crosswoz.scoring.state_scores import (
 )
 from mwzeval.crosswoz.scoring.success import (
     CHOSEN_NAME,
-    INFORM_CODES,
     MISSING_ACT,
     MISSING_FLAG,
     MISSING_SLOT,
@@ -34,7 +33,7 @@ from mwzeval.crosswoz.scoring.success import (
     WRONG_LINE,
     WRONG_SLOT,
 )
-from mwzeval.crosswoz.scoring.track_scores import selects
+from mwzeval.crosswoz.scoring.track_scores import AnyScores
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
 
@@ -271,13 +270,7 @@ class _EndToEndCase(_Case):
                 yield Fact("selected", ", ".join(names), domain)
 
     def reasons(self) -> Iterator[Reason]:
-        for fault in self._judged.faults:
-            loses_inform = fault.code in INFORM_CODES
-            if loses_inform != self._judged.inform:
-                outcome = "e2e.inform" if loses_inform else "e2e.success"
-                code = f"{fault.code}:{fault.slot}" if fault.slot else fault.code
-                text = f"sub-goal {fault.subgoal}: {fault.text}"
-                yield Reason(code, outcome, fault.domain, None, text)
+        yield from self._judged.reasons()
 
 
 def _goal_facts(gold: Dialogue) -> Iterator[Fact]:

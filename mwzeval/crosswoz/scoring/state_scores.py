@@ -18,7 +18,7 @@ from mwzeval.crosswoz.corpus.names import DOMAINS, NAME
 from mwzeval.crosswoz.corpus.normalization import normal_value
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES
-from mwzeval.crosswoz.scoring.track_scores import (
+from mwzeval.crosswoz.scoring.scopes import (
     SELECT_TURNS,
     TYPE_SCOPES,
     Sign,

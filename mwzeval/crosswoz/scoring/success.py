@@ -1,13 +1,8 @@
 """Was the user served? What a dialogue ended with, checked against its goal and the database.
 
 Ours: the paper has nothing of the kind, and its finish rate only asks whether every line of the
-goal got some value. docs/crosswoz.md defines every word of this.
-
-Is what was told of a slot what the database has?
-
-Why something was lost: the kinds of reason that explanations have.
-
-docs/crosswoz.md says what each means. A slot, or for acts the intent, may stand behind a colon.
+goal got some value. docs/crosswoz.md defines every word of this, and every kind of reason; a slot,
+or for acts the intent, may stand behind the kind and a colon.
 """
 
 from __future__ import annotations
@@ -22,18 +17,21 @@ from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
 from mwzeval.crosswoz.corpus.names import (
     DEPARTURE,
     DESTINATION,
+    FREE,
     LIST_SLOTS,
     NAME,
     NEARBY,
     NO,
     NOTHING,
+    PRICE_SLOTS,
     RATING,
     SERVICES,
     TICKET,
     VENUE_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.corpus.normalization import FREE, PRICE_SLOTS, comparable_text
+from mwzeval.crosswoz.corpus.normalization import comparable_text
+from mwzeval.scores.explanation import Reason
 
 MISSING_ACT, SPURIOUS_ACT, WRONG_ACT_VALUE = "missing-act", "spurious-act", "wrong-act-value"
 MISSING_SLOT, SPURIOUS_SLOT, WRONG_SLOT = "missing-slot", "spurious-slot", "wrong-slot"
@@ -133,6 +131,16 @@ class Judgement:
     def success(self) -> bool:
         """Whether, beyond that, everything asked for was told, and is true."""
         return not self.faults
+
+    def reasons(self) -> Iterator[Reason]:
+        """Yield why Inform was lost, or where it was not, why Success was."""
+        for fault in self.faults:
+            loses_inform = fault.code in INFORM_CODES
+            if loses_inform != self.inform:
+                outcome = "e2e.inform" if loses_inform else "e2e.success"
+                code = f"{fault.code}:{fault.slot}" if fault.slot else fault.code
+                text = f"sub-goal {fault.subgoal}: {fault.text}"
+                yield Reason(code, outcome, fault.domain, None, text)
 
 
 def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:

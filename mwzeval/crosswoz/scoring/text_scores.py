@@ -1,15 +1,9 @@
 """Scores of texts: BLEU-4, and of generated ones the share of values that they do not say.
 
-NLG: BLEU-4 against the group of a turn, and the share of values that a text does not say.
-
-Source: Zhu et al., TACL 2020, section 5.5, for BLEU; the value missing rate is ours, in the place
-of the slot error rate that the public code sketches and leaves out.
-
-References of a turn: what was said anywhere in the fold with acts of the same kind.
-
-Source: the BLEU of Zhu et al., TACL 2020, section 5.5, as its public code computes it: turns are
-grouped by the multiset of their act keys; the sentences of a group, without values, are filled with
-the values of the turn.
+Source: the BLEU of Zhu et al., TACL 2020, section 5.5, as its public code computes it. References
+of a turn are all sentences of the fold with acts of the same kind (the multiset of their act keys),
+in which its own values stand. The value missing rate is ours, in the place of the slot error rate
+that the public code sketches and leaves out.
 """
 
 from __future__ import annotations
@@ -21,13 +15,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.corpus.act_keys import Key, lowered, said_values, turn_key
-from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Acts
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn, words_of
+from mwzeval.crosswoz.corpus.acts import (
+    INFORM,
+    RECOMMEND,
+    Acts,
+    Key,
+    lowered,
+    said_values,
+    turn_key,
+)
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.names import NOTHING
+from mwzeval.crosswoz.corpus.normalization import words_of
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import NLG, RESPONSE, USER_RESPONSE
-from mwzeval.crosswoz.scoring.track_scores import TYPE_SCOPES, Sign
+from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill
 from mwzeval.metrics.measure import Measure
@@ -43,8 +45,6 @@ class References:
 
     groups: Mapping[Key, Sequence[str]]
     """Distinct sentences: that one comes twice changes no score."""
-    sizes: Mapping[Key, int]
-    """How many turns a group has."""
 
     @classmethod
     def of(cls, dialogues: Iterable[Dialogue], side: Side) -> References:
@@ -54,20 +54,13 @@ class References:
             for turn in turns_of(dialogue, side):
                 acts = lowered(turn.acts)
                 groups.setdefault(turn_key(acts), []).append(delexicalized(turn.utterance, acts)[0])
-        return cls(
-            {key: tuple(dict.fromkeys(sentences)) for key, sentences in groups.items()},
-            {key: len(sentences) for key, sentences in groups.items()},
-        )
+        return cls({key: tuple(dict.fromkeys(sentences)) for key, sentences in groups.items()})
 
     def filled(self, acts: Acts) -> tuple[str, ...]:
         """Return the references of a turn of the fold, with its values. Raises `KeyError`."""
         spoken = lowered(acts)
         sentences = (relexicalized(sentence, spoken) for sentence in self.groups[turn_key(spoken)])
         return tuple(dict.fromkeys(sentences))
-
-    def count(self, acts: Acts) -> int:
-        """Return how many references a turn has, its own and repeated ones included."""
-        return self.sizes[turn_key(lowered(acts))]
 
 
 def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn]:
@@ -282,11 +275,6 @@ class NlgScorer:
         with np.errstate(invalid="ignore"):  # no value is to be said: there is no share
             rate: NDArray[np.float64] = 100 * sums[missing] / sums[values]
         return rate
-
-    def references_a_turn(self) -> float:
-        """Return how many references a turn of the fold has on average."""
-        sizes = self.references.sizes.values()
-        return sum(size * size for size in sizes) / sum(sizes)
 
 
 def value_counts(text: str, acts: Acts) -> tuple[int, int]:

@@ -1,61 +1,109 @@
-"""What every track offers to the evaluation: rows of dialogues, and measures over these."""
+"""The scores of each track, and what stands beside a system's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.folds import Gold
+from mwzeval.crosswoz.predictions.fit import fields_needed
+from mwzeval.crosswoz.predictions.reading import Predicted, Predictions
+from mwzeval.crosswoz.predictions.tracks import (
+    DST,
+    END_TO_END,
+    GOLD_PREVIOUS_STATE,
+    NLG,
+    NLU,
+    POLICY,
+    RESPONSE,
+    SIMULATOR,
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_NLU,
+    Track,
+)
+from mwzeval.crosswoz.scoring.act_scores import (
+    SYSTEM,
+    USER,
+    NluScores,
+    PolicyScores,
+    SimulatorScores,
+)
+from mwzeval.crosswoz.scoring.baselines import (
+    CEILING,
+    COPY_PREVIOUS,
+    GOLD,
+    ceiling_exchanges,
+    copied_exchanges,
+    gold_exchanges,
+)
+from mwzeval.crosswoz.scoring.end_to_end_scores import EndToEndScores
+from mwzeval.crosswoz.scoring.scopes import Sign, TrackScores
+from mwzeval.crosswoz.scoring.state_scores import StateScores
+from mwzeval.crosswoz.scoring.text_scores import TextScores
+from mwzeval.metrics.measure import Measure, ScoredTable
+from mwzeval.scores.table import Table
 
-from mwzeval.crosswoz.corpus.acts import SELECT
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange
-from mwzeval.crosswoz.corpus.names import GOAL_TYPES
-from mwzeval.crosswoz.predictions.reading import Predicted
-from mwzeval.metrics.measure import Measure
-from mwzeval.scores.score import Signature
-from mwzeval.statistics import ScoreFunction, Sums
-
-SELECT_TURNS = "Select turns"
-"""The scope of exchanges whose user refers to what was chosen before ("near the one …")."""
-TYPE_SCOPES = tuple(GOAL_TYPES)
-Sign = Callable[[str, Mapping[str, object]], Signature]
-"""Returns the signature of a metric with choices of its own."""
-
-
-class TrackScores(Protocol):
-    """The scores of one track."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The additive numbers of a row."""
-
-    @property
-    def main(self) -> tuple[str, ...]:
-        """The names of the measures that baselines are shown for."""
-
-    def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
-        """Return the numbers of one dialogue; those that are 0 may be left out."""
-
-    def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterable[Measure]:
-        """Return the scores, in the order of a report."""
-
-
-def selects(exchange: Exchange) -> bool:
-    """Tell whether the user of an exchange refers to something chosen before."""
-    return any(act.intent == SELECT for act in exchange.user.acts)
-
-
-def turn_scopes(gold: Dialogue, exchange: Exchange) -> tuple[str, ...]:
-    """Return the scopes of an exchange: its dialogue's goal type, and whether it selects."""
-    return (gold.goal_type, SELECT_TURNS) if selects(exchange) else (gold.goal_type,)
+AnyScores = TrackScores | TextScores | EndToEndScores
+"""Scores of dialogues one by one, or of all their texts at once."""
+Source = Callable[[Dialogue], Sequence[Predicted]]
+"""Returns what is predicted for a dialogue."""
 
 
-def percentage(part: str, whole: str) -> ScoreFunction:
-    """Return the score that is one column in percent of another."""
-    return partial(_percentage, part, whole)
+def scores_of(
+    track: Track, predictions: Predictions, gold: Gold, conditioning: str | None
+) -> AnyScores:
+    """Return what scores predictions in a track."""
+    needed = fields_needed(predictions, track)
+    if track is NLU:
+        return NluScores((USER, SYSTEM) if SYSTEM_ACTS_NLU in needed else (USER,))
+    if track is DST:
+        assert conditioning is not None, "checked before"
+        return StateScores(conditioning)
+    if track is POLICY:
+        return PolicyScores(gold.database)
+    if track is SIMULATOR:
+        return SimulatorScores()
+    if track is END_TO_END:
+        texts = TextScores.of(gold.fold.dialogues, (RESPONSE,), track.name)
+        return EndToEndScores(gold.database, texts, by_acts=SYSTEM_ACTS in needed)
+    assert track is NLG, "all tracks are here"
+    return TextScores.of(gold.fold.dialogues, needed)
 
 
-def _percentage(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
-    return 100 * sums[part] / sums[whole]
+def baseline_of(
+    baseline: str, track: Track, gold: Gold, scores: AnyScores, conditioning: str | None
+) -> Source | None:
+    """Return a baseline's predictions for a track; None where it makes no sense."""
+    with_acts = not isinstance(scores, EndToEndScores) or scores.by_acts
+    if baseline == GOLD:
+        return partial(gold_exchanges, with_acts=with_acts)
+    if baseline == CEILING and track is POLICY:
+        return partial(ceiling_exchanges, vocabulary=gold.system_vocabulary)
+    if baseline == COPY_PREVIOUS:
+        own = track is DST and conditioning != GOLD_PREVIOUS_STATE
+        return partial(copied_exchanges, with_acts=with_acts, own_states=own)
+    return None
+
+
+def scored_table(
+    units: Iterable[str], gold: Gold, scores: Sequence[AnyScores], source: Source, sign: Sign
+) -> ScoredTable:
+    """Return the rows of dialogues and the measures over them, track by track."""
+    dialogues = gold.fold.dialogues
+    predicted = {name: source(dialogues[name]) for name in units}
+    rows: dict[str, dict[str, float]] = {name: {} for name in predicted}
+    for of_track in scores:
+        if isinstance(of_track, TextScores | EndToEndScores):
+            for name, row in of_track.rows(dialogues, predicted).items():
+                rows[name].update(row)
+        else:
+            for name, said in predicted.items():
+                rows[name].update(of_track.row(dialogues[name], said))
+    columns = tuple(column for of_track in scores for column in of_track.columns)
+    table = Table.from_rows(columns, rows.items())
+    sums = table.sums()
+    measures: list[Measure] = []
+    for of_track in scores:
+        measures += of_track.measures(sign, sums)
+    return ScoredTable(table, tuple(measures))

@@ -2,8 +2,6 @@
 
 Source: Zhu et al., TACL 2020, section 5.6 ("task finish rate"): the user begins; a dialogue is
 finished when the user terminates within 15 turns.
-
-How the two sides of a simulation reach each other: by acts, or by words.
 """
 
 from __future__ import annotations
@@ -15,6 +13,15 @@ from typing import Any, Literal
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.simulation.log import (
+    FINISHED,
+    LIMIT,
+    SYSTEM_FAILED,
+    USER_FAILED,
+    Outcome,
+    SimulatedDialogue,
+    SimulatedExchange,
+)
 from mwzeval.crosswoz.simulation.protocols import (
     SYSTEM,
     USER,
@@ -28,15 +35,6 @@ from mwzeval.crosswoz.simulation.protocols import (
     System,
     TextSystem,
     UserSimulator,
-)
-from mwzeval.crosswoz.simulation.record import (
-    FINISHED,
-    LIMIT,
-    SYSTEM_FAILED,
-    USER_FAILED,
-    Outcome,
-    SimulatedDialogue,
-    SimulatedExchange,
     as_acts,
     as_text,
     selected_of,

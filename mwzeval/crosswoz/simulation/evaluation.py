@@ -2,17 +2,14 @@
 
 Source of the finish rate: Zhu et al., TACL 2020, section 5.6. Its overall figure is over the first
 1,000 dialogues, in which goal types are as frequent as they come ("natural"), not the mean over
-goal types ("macro"). Inform and Success are ours, see `success.py`.
-
-What a simulated dialogue came to: the user's last state, corrected by what the system said.
-
-A simulated dialogue as people look at it: what both sides said, and what came of it.
+goal types ("macro"). Inform and Success are ours, see `scoring/success.py`; they are judged by the
+user's last state, corrected by what the system said.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -32,119 +29,30 @@ from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Options
 from mwzeval.crosswoz.predictions.tracks import (
     END_TO_END,
-    RESPONSE,
-    SELECTED,
-    STATE,
     SYSTEM_ACTS,
-    SYSTEM_ACTS_NLU,
-    USER_ACTS,
-    USER_RESPONSE,
 )
 from mwzeval.crosswoz.scoring.success import (
-    INFORM_CODES,
-    NOT_DONE,
-    NOT_FINISHED,
     Judgement,
     judge,
-    spelled,
 )
-from mwzeval.crosswoz.simulation.reading import Log, Simulated, read_simulation
+from mwzeval.crosswoz.simulation.explanation import explain
+from mwzeval.crosswoz.simulation.log import LoggedDialogue, SimulationLog, read_simulation
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
-from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
 from mwzeval.version import __version__, library_version
 
-ACTS = {USER_ACTS: "user acts", SYSTEM_ACTS: "system acts", SYSTEM_ACTS_NLU: "understood as"}
 
-
-def explain(simulated: Simulated, judged: Judgement) -> Explanation:
-    """Return what became of a simulated dialogue, and why it failed if it did."""
-    finished = simulated.finished
-    return Explanation(
-        unit=simulated.name,
-        outcomes={
-            WHOLE: {
-                "e2e.finish_rate": finished,
-                "e2e.inform": judged.inform if finished else None,
-                "e2e.success": judged.success if finished and judged.inform else None,
-            }
-        },
-        goal=tuple(_goal_facts(simulated)),
-        turns=tuple(_turn(turn) for turn in simulated.turns),
-        reasons=tuple(_reasons(simulated, judged)),
-    )
-
-
-def _goal_facts(simulated: Simulated) -> Iterator[Fact]:
-    yield Fact("goal type", simulated.goal_type)
-    for wanted, final in zip(simulated.goal, simulated.outcome, strict=True):
-        what = f"{wanted.slot} = {spelled(wanted.value)}" if wanted.value else wanted.slot
-        came = f" → {spelled(final.value)}" if final.value != wanted.value else ""
-        label = "wants" if wanted.value else "asks for"
-        yield Fact(f"{wanted.subgoal} {label}", f"{what}{came}", wanted.domain)
-
-
-def _turn(raw: Mapping[str, Any]) -> TurnView:
-    said = [
-        Utterance(speaker, str(raw[key]))
-        for key, speaker in ((USER_RESPONSE, "user"), (RESPONSE, "system"))
-        if raw.get(key) is not None
-    ]
-    facts = [Fact(label, _acts(raw[key])) for key, label in ACTS.items() if raw.get(key)]
-    if not said:
-        # Without words the acts are what was said.
-        said = [
-            Utterance(speaker, _acts(raw.get(key) or ()) or "(nothing)")
-            for key, speaker in ((USER_ACTS, "user"), (SYSTEM_ACTS, "system"))
-        ]
-        facts = []
-    return TurnView(tuple(said), (*facts, *_domain_facts(raw)))
-
-
-def _domain_facts(raw: Mapping[str, Any]) -> Iterator[Fact]:
-    for key in (STATE, SELECTED):
-        domains = raw.get(key)
-        for domain, content in domains.items() if isinstance(domains, Mapping) else ():
-            if isinstance(content, Mapping) and content:
-                yield Fact(key, "; ".join(f"{s}={v}" for s, v in content.items()), str(domain))
-            elif isinstance(content, list) and content:
-                yield Fact(key, ", ".join(map(str, content)), str(domain))
-
-
-def _acts(raw: Iterable[Any]) -> str:
-    spelling = (act if isinstance(act, str) else "+".join(map(str, act)) for act in raw)
-    return ", ".join(spelling)
-
-
-def _reasons(simulated: Simulated, judged: Judgement) -> Iterator[Reason]:
-    if not simulated.finished:
-        undone = [line for line in simulated.outcome if not line.done]
-        for line in undone:
-            text = f"sub-goal {line.subgoal}: {line.slot} is {spelled(line.value)} in the end"
-            yield Reason(f"{NOT_DONE}:{line.slot}", "e2e.finish_rate", line.domain, None, text)
-        if not undone:
-            text = f"the user did not end it within {simulated.n_turns} turns"
-            yield Reason(NOT_FINISHED, "e2e.finish_rate", WHOLE, None, text)
-        return
-    for fault in judged.faults:
-        loses_inform = fault.code in INFORM_CODES
-        if loses_inform != judged.inform:
-            outcome = "e2e.inform" if loses_inform else "e2e.success"
-            code = f"{fault.code}:{fault.slot}" if fault.slot else fault.code
-            text = f"sub-goal {fault.subgoal}: {fault.text}"
-            yield Reason(code, outcome, fault.domain, None, text)
-
-
-def outcome_of(simulated: Simulated, database: Database) -> Goal:
+def outcome_of(dialogue: LoggedDialogue, database: Database) -> Goal:
     """Return the lines of the goal with the user's last values.
 
     A user who names the venue keeps that name whatever is said; so where the system calls it by a
     name that does not exist, that name counts.
     """
-    invented = dict(_invented(simulated, database))
+    invented = dict(_invented(dialogue, database))
 
     def corrected(wanted: SemanticTuple, final: SemanticTuple) -> SemanticTuple:
         is_given = wanted.slot == NAME and bool(wanted.value) and not wanted.refers
@@ -152,19 +60,19 @@ def outcome_of(simulated: Simulated, database: Database) -> Goal:
             return final.with_value(invented[wanted.domain])
         return final
 
-    pairs = zip(simulated.goal, simulated.outcome, strict=True)
+    pairs = zip(dialogue.goal, dialogue.final_goal, strict=True)
     return tuple(corrected(wanted, final) for wanted, final in pairs)
 
 
-def _invented(simulated: Simulated, database: Database) -> Iterator[tuple[str, str]]:
-    for act in _system_acts(simulated):
+def _invented(dialogue: LoggedDialogue, database: Database) -> Iterator[tuple[str, str]]:
+    for act in _system_acts(dialogue):
         is_name = act.intent in (INFORM, RECOMMEND) and act.slot == NAME
         if is_name and act.domain in VENUE_DOMAINS and not database.named(act.domain, act.value):
             yield act.domain, act.value
 
 
-def _system_acts(simulated: Simulated) -> Iterator[Act]:
-    for turn in simulated.turns:
+def _system_acts(dialogue: LoggedDialogue) -> Iterator[Act]:
+    for turn in dialogue.turns:
         for raw in turn.get(SYSTEM_ACTS) or ():
             # What is no act names nothing.
             with suppress(ValueError):
@@ -183,7 +91,7 @@ class ScoredSimulation:
     """A log of simulated dialogues that has been scored."""
 
     gold: Gold
-    log: Log
+    log: SimulationLog
     judgements: Mapping[str, Judgement]
     scored_table: ScoredTable
     warnings: tuple[Problem, ...]
@@ -259,7 +167,7 @@ def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) ->
     return _read(path, options)[1].problems
 
 
-def _read(path: str | Path, options: Options) -> tuple[Log, Findings]:
+def _read(path: str | Path, options: Options) -> tuple[SimulationLog, Findings]:
     if options.conditioning is not None or set(options.tracks) - {END_TO_END.name}:
         raise UsageError(
             f"{path} is a log of simulated dialogues, which are scored as {END_TO_END.name} alone: "
@@ -270,7 +178,7 @@ def _read(path: str | Path, options: Options) -> tuple[Log, Findings]:
 
 
 def _rows(
-    log: Log, judgements: Mapping[str, Judgement]
+    log: SimulationLog, judgements: Mapping[str, Judgement]
 ) -> Iterator[tuple[str, Mapping[str, float]]]:
     natural = _natural(log)
     for index, (name, each) in enumerate(log.dialogues.items()):
@@ -286,7 +194,7 @@ def _rows(
         yield name, {_column(k, s): float(v) for k, v in kinds.items() for s in scopes}
 
 
-def _natural(log: Log) -> int:
+def _natural(log: SimulationLog) -> int:
     """Return how many dialogues from the first on are of goals that came one after the other.
 
     Once a goal was passed over, because there were enough of its type, the mix is no longer
@@ -327,7 +235,7 @@ def _mean_rate(pairs: Sequence[tuple[str, str]], sums: Sums) -> NDArray[np.float
     return np.asarray(rates.mean(axis=0), dtype=np.float64)
 
 
-def _signature(log: Log, gold: Gold) -> Signature:
+def _signature(log: SimulationLog, gold: Gold) -> Signature:
     choices = {
         "corpus": f"{gold.corpus}@{gold.fold.checksum}",
         "fold": "simulated",

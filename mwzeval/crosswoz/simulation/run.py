@@ -2,124 +2,34 @@
 
 The goal of a number and the dialogue about it follow from the seed alone, so that neither the
 number of processes nor an interruption changes anything.
-
-Dialogues in a process of their own, which is killed when one call in it takes too long.
-
-A thread cannot be killed, and what a system waits for or computes outside Python hears no signal;
-a process always ends.
 """
 
 from __future__ import annotations
 
-import os
+import json
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-from mwzeval.cluster.processes import end_with_parent, pool
+from mwzeval.cluster.processes import pool
 from mwzeval.crosswoz.corpus.dialogues import Goal
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
+from mwzeval.crosswoz.predictions.reading import META
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.log import SimulatedDialogue, dialogue_line, header_line
 from mwzeval.crosswoz.simulation.protocols import Draws, RandomDraws
-from mwzeval.crosswoz.simulation.record import (
-    USER_FAILED,
-    Ended,
-    SimulatedDialogue,
-    dialogue_line,
-    header_line,
-    unfinished,
-)
-from mwzeval.crosswoz.simulation.summary import Summary
+from mwzeval.crosswoz.simulation.summary import Ended, Summary, ended_from_json
+from mwzeval.crosswoz.simulation.time_limit import TimeLimitedSetting
 from mwzeval.errors import MwzevalError, UsageError
+from mwzeval.files.reading import read_bytes
 from mwzeval.files.writing import named_where_unwritable, write_atomically
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
-
-
-class WatchedSetting:
-    """A setting whose dialogues end when a call of user or system takes more than so many seconds.
-
-    A call is one turn of a side, with the NLU and NLG that serve it, or making the side. What is
-    killed with the process begins anew with the next dialogue. Raises `UsageError` for a limit that
-    is not above 0.
-    """
-
-    def __init__(self, setting: Setting, seconds: float) -> None:
-        if not seconds > 0:
-            raise UsageError(f"a time limit is a number of seconds above 0, not {seconds:g}")
-        self._setting = setting
-        self._seconds = seconds
-        self._process: BaseProcess | None = None
-        self._connection: Connection | None = None
-
-    def simulate(self, goal: Goal, number: int, seed: int | str) -> SimulatedDialogue:
-        """Return the dialogue about a goal, as `Setting.simulate` does.
-
-        One that was killed has the exchanges that were complete, and fails on the side whose turn
-        it was; so it is when the process dies.
-        """
-        connection = self._connected()
-        connection.send((goal, number, seed))
-        # Each message is what the dialogue comes to if the call that begins now never returns.
-        so_far = SimulatedDialogue(number, goal, goal, (), USER_FAILED, 0)
-        try:
-            while connection.poll(self._seconds):
-                message: tuple[bool, SimulatedDialogue] = connection.recv()
-                has_ended, so_far = message
-                if has_ended:
-                    return so_far
-            problem = f"TimeoutError: no answer within {self._seconds:g} seconds"
-        except (EOFError, OSError):
-            problem = "the process died"
-        self.close()
-        return replace(so_far, problem=problem)
-
-    def close(self) -> None:
-        """Kill the process, if there is one."""
-        if self._process is not None and self._connection is not None:
-            self._process.kill()
-            self._process.join()
-            self._connection.close()
-        self._process = self._connection = None
-
-    def _connected(self) -> Connection:
-        import multiprocessing
-
-        if self._connection is None:
-            self._connection, inner = multiprocessing.Pipe()
-            self._process = multiprocessing.Process(
-                target=_talk, args=(self._setting, inner), daemon=True
-            )
-            self._process.start()
-            inner.close()
-            # To start a process may take longer than a call may.
-            self._connection.recv()
-        return self._connection
-
-
-def _talk(setting: Setting, connection: Connection) -> None:
-    """Hold the dialogues that are asked for, and tell before each call how they stand."""
-    end_with_parent()
-    connection.send(None)
-    try:
-        while True:
-            goal, number, seed = connection.recv()
-            ended = setting.simulate(
-                goal, number, seed, note=lambda so_far: connection.send((False, so_far))
-            )
-            connection.send((True, ended))
-    except (KeyboardInterrupt, EOFError, OSError):
-        os._exit(1)
-
 
 PER_TYPE = 1000
 BATCH = 20
@@ -129,7 +39,7 @@ AHEAD = 4
 GIVE_UP = 100_000
 """After so many goals in a row that no type needs, the others are not expected any more."""
 MakeGoal = Callable[[Draws], Goal]
-Talks = Setting | WatchedSetting
+Talks = Setting | TimeLimitedSetting
 """Holds the dialogues, in this process or in one that can be killed."""
 Done = tuple[str, Ended]
 """The line of the log ("" where there is none), and how the dialogue ended."""
@@ -215,7 +125,7 @@ def simulate(
     plan = GoalPlan(make, seed, per_type)
     talks: Talks = setting
     if time_limit is not None:
-        talks = WatchedSetting(setting, time_limit)
+        talks = TimeLimitedSetting(setting, time_limit)
         about = {"time_limit": time_limit, **(about or {})}
     meta = log_header(setting, seed, per_type, about)
     ended: list[Ended] = []
@@ -273,7 +183,7 @@ def _batches(
         try:
             yield from map(worker.work, groups)
         finally:
-            if isinstance(worker.talks, WatchedSetting):
+            if isinstance(worker.talks, TimeLimitedSetting):
                 worker.talks.close()
         return
     # Started as is usual, so that systems made in a script need no `if __name__ == "__main__"`.
@@ -343,7 +253,7 @@ class _Log:
         if path.exists():
             if not resume:
                 raise UsageError(f"{path} exists: resume it, or choose another file")
-            before, size = unfinished(path, meta)
+            before, size = _unfinished(path, meta)
         if not size:
             write_atomically(path, header_line(meta))
             size = path.stat().st_size
@@ -366,3 +276,26 @@ class _Log:
         if self._stream is not None:
             with named_where_unwritable(self._stream.name):
                 self._stream.close()
+
+
+def _unfinished(path: Path, meta: Mapping[str, Any]) -> tuple[list[Ended], int]:
+    """Return what a log has that a killed simulation left, and how many bytes of it are whole.
+
+    Raises `UsageError` when it is the log of another simulation.
+    """
+    raw = read_bytes(path)
+    whole = raw.rfind(b"\n") + 1
+    lines = raw[:whole].decode("utf-8", "replace").split("\n")[:-1]
+    wrong = UsageError(
+        f"{path} is not the log of this simulation: choose another file, or call it as before"
+    )
+    if not lines:
+        if raw and not header_line(meta).encode().startswith(raw):
+            raise wrong
+        return [], 0
+    try:
+        if json.loads(lines[0])[META] != json.loads(json.dumps(meta)):
+            raise wrong
+        return [ended_from_json(json.loads(line)) for line in lines[1:]], whole
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise wrong from None

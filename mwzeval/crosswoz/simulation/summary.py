@@ -1,4 +1,4 @@
-"""What simulated dialogues come to: how many finish, by goal type and altogether.
+"""How simulated dialogues ended, and how many finished: by goal type and altogether.
 
 Source: Zhu et al., TACL 2020, section 5.6; "overall" there is the natural mix of goal types.
 """
@@ -11,12 +11,69 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
-from mwzeval.crosswoz.simulation.record import FINISHED, OUTCOMES, Ended
+from mwzeval.crosswoz.corpus.ontology import mistakes_in
+from mwzeval.crosswoz.simulation.log import FINISHED, OUTCOMES, Outcome, SimulatedDialogue
 from mwzeval.errors import printable
 
 NATURAL_MIX = 1000
 """How many dialogues the natural mix has at most: the first ones."""
 SHOWN_PROBLEMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a simulated dialogue ended, in short.
+
+    `unknown` are sentences about acts of it that do not exist, each once.
+    """
+
+    number: int
+    goal_type: str
+    outcome: Outcome
+    user_turns: int
+    silent: int
+    problem: str | None
+    unknown: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, dialogue: SimulatedDialogue) -> Ended:
+        """Return how a dialogue ended."""
+        return cls(
+            dialogue.number,
+            dialogue.goal_type,
+            dialogue.outcome,
+            dialogue.user_turns,
+            dialogue.silent,
+            dialogue.problem,
+            _unknown((exchange.user_acts, exchange.system_acts) for exchange in dialogue.exchanges),
+        )
+
+
+def ended_from_json(plain: Mapping[str, Any]) -> Ended:
+    """Return how a logged dialogue ended. Raises `LookupError` or `ValueError` if it is damaged."""
+    if plain["goal_type"] not in GOAL_TYPES or plain["outcome"] not in OUTCOMES:
+        raise ValueError("unknown goal type or outcome")
+    number = int(plain["dialogue_id"].rpartition("-")[2])
+    return Ended(
+        number,
+        plain["goal_type"],
+        plain["outcome"],
+        plain["n_turns"],
+        plain["silent"],
+        plain.get("problem"),
+        _unknown((turn["user_acts"], turn["system_acts"]) for turn in plain["turns"]),
+    )
+
+
+def _unknown(said: Iterable[tuple[object, object]]) -> tuple[str, ...]:
+    """Return what is wrong with the acts of user and system, each sentence once."""
+    found = (
+        f"{side} acts: {message}"
+        for exchange in said
+        for side, acts in zip(("user", "system"), exchange, strict=True)
+        for _, message in mistakes_in(side, acts)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,14 @@ from mwzeval.crosswoz.corpus.acts import (
     ordered,
 )
 from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
-from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, NOTHING, RATING, SOURCE_DOMAIN
-from mwzeval.crosswoz.corpus.normalization import PRICE_SLOTS
+from mwzeval.crosswoz.corpus.names import (
+    LIST_SLOTS,
+    NAME,
+    NOTHING,
+    PRICE_SLOTS,
+    RATING,
+    SOURCE_DOMAIN,
+)
 from mwzeval.crosswoz.simulation.protocols import Draws
 
 Value = str | tuple[str, ...]

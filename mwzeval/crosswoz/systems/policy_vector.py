@@ -37,13 +37,13 @@ from mwzeval.crosswoz.corpus.names import (
     METRO,
     NO,
     NOTHING,
+    PRICE_SLOTS,
     RATING,
     SERVICES,
     STATE_SLOTS,
     TAXI,
     YES,
 )
-from mwzeval.crosswoz.corpus.normalization import PRICE_SLOTS
 from mwzeval.files.resources import DataRoot
 
 Vector = NDArray[np.float32]
@@ -114,10 +114,6 @@ class Vocabulary:
         """Return the numbers of the acts that a system says; those it does not know are left out"""
         numbers = self._system_numbers
         return sorted({numbers[act] for act in delexicalized(system_acts) if act in numbers})
-
-    def knows(self, act: str) -> bool:
-        """Tell whether a de-lexicalised system act is in the vocabulary."""
-        return act in self._system_numbers
 
     def vectors(self, situations: Sequence[Sequence[int]]) -> Vector:
         """Return one row of zeros and ones per situation."""

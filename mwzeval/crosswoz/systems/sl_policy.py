@@ -1,11 +1,7 @@
 """The policy of the paper: a small network that learned what the wizards said ("SL policy").
 
-Source: Zhu et al., TACL 2020, section 4.3. It is trained with PyTorch (`sl_training.py`); to speak
-it needs none.
-
-The situations in which a policy acts on a corpus, and what the wizard said there.
-
-Source: Zhu et al., TACL 2020, section 4.3; the rules are those of the public training code.
+Source: Zhu et al., TACL 2020, section 4.3; the situations in which it acts on a corpus are those of
+the public training code. It is trained with PyTorch (`sl_training.py`); to speak it needs none.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from mwzeval.crosswoz.corpus.acts import GENERAL, Act, Acts
 from mwzeval.crosswoz.corpus.database import Database, Entity
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, State
 from mwzeval.crosswoz.corpus.file_shapes import checked_acts
-from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, delexicalized, lexicalized
+from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
@@ -77,15 +73,6 @@ def current_results(database: Database, tracker: RuleTracker) -> tuple[Entity, .
     """Return what the current domain's constraints find; nothing without a current domain."""
     domain = tracker.domain
     return database.query(domain, tracker.state.get(domain, {})) if domain is not None else ()
-
-
-def round_trip(turn: PolicyTurn, vocabulary: Vocabulary) -> Acts:
-    """Return what is left of the gold acts when they lose their values and get them back.
-
-    It is the best that a policy can say that knows these acts.
-    """
-    known = (act for act in delexicalized(turn.gold_acts) if vocabulary.knows(act))
-    return lexicalized(known, turn.domain, turn.results)
 
 
 def all_turns(

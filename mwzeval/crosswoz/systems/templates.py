@@ -1,14 +1,9 @@
 """Template NLG: sentences with placeholders, by what a turn says.
 
-Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: `auto` templates are
-sentences for whole turns, mined from a corpus; `manual` ones are sentences for single acts.
-
-Templates out of a corpus: its sentences, with placeholders where values stood.
-
-Template files in the public format, and the small set of our own that comes with mwzeval.
-
-Four JSON files, in a folder or a zip archive: sentences mined from a corpus (`auto`) and written by
-hand (`manual`) for both sides. Each is an object: key → list of sentences.
+Source: Zhu et al., TACL 2020, section 4.5. Templates are in the public format: four JSON files, in
+a folder or a zip archive, one of each side with sentences for whole turns that were mined from a
+corpus (`auto`), one with sentences for single acts that were written by hand (`manual`). Each is an
+object: key → list of sentences. A small set of our own comes with mwzeval.
 """
 
 from __future__ import annotations
@@ -21,7 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from mwzeval.crosswoz.corpus.act_keys import (
+from mwzeval.crosswoz.corpus.acts import (
+    INFORM,
+    SEPARATOR,
+    Act,
+    Acts,
     Key,
     act_key,
     as_said,
@@ -32,7 +31,6 @@ from mwzeval.crosswoz.corpus.act_keys import (
     turn_key,
     value_of,
 )
-from mwzeval.crosswoz.corpus.acts import INFORM, SEPARATOR, Act, Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.file_shapes import chinese_data, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING

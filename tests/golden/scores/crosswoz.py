@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mwzeval.crosswoz.corpus.folds import Gold
-from mwzeval.crosswoz.corpus.places import load_gold
+from mwzeval.crosswoz.corpus.folds import Gold, load_gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.reading import META
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
@@ -17,8 +16,8 @@ from mwzeval.crosswoz.scoring.baselines import rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
-from mwzeval.crosswoz.simulation.record import as_acts
-from mwzeval.crosswoz.simulation.registry import nlu_named, system_named
+from mwzeval.crosswoz.simulation.named_systems import nlu_named, system_named
+from mwzeval.crosswoz.simulation.protocols import as_acts
 from mwzeval.crosswoz.simulation.run import simulate
 from mwzeval.crosswoz.systems.policy_vector import delexicalized
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates

@@ -1,14 +1,20 @@
-"""Logs of simulated dialogues, read to be scored: goal, what came of it, and how it ended."""
+"""The log of simulated dialogues: what is written of each, and read again to be scored.
+
+A log is JSON Lines: the objects of a predictions file, with goal, final goal and outcome, below a
+first line that says what the dialogues depend on.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.corpus.acts import Acts
+from mwzeval.crosswoz.corpus.dialogues import Goal, goal_to_json
 from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
@@ -17,27 +23,126 @@ from mwzeval.crosswoz.predictions.fields import checked_user_state
 from mwzeval.crosswoz.predictions.reading import DIALOGUE, META, TURNS
 from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.crosswoz.simulation.goals import goal_type
+from mwzeval.crosswoz.simulation.protocols import Selected, Slots
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import parse_json_lines
 from mwzeval.files.reading import read_bytes
 
+Outcome = Literal["finished", "limit", "user failed", "system failed"]
+FINISHED: Outcome = "finished"
+LIMIT: Outcome = "limit"
+USER_FAILED: Outcome = "user failed"
+SYSTEM_FAILED: Outcome = "system failed"
+OUTCOMES = (FINISHED, LIMIT, USER_FAILED, SYSTEM_FAILED)
+NAME = "simulated-{number:06d}"
 GOAL, FINAL_GOAL, GOAL_TYPE = "goal", "final_goal", "goal_type"
-FINISHED, N_TURNS = "finished", "n_turns"
+HAS_FINISHED, N_TURNS = "finished", "n_turns"
 PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
 OF_NO_SCORE = "acts are in no score of a simulation, but were in its talk"
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
-    """A simulated dialogue: `outcome` has the lines of the goal with the user's last values.
+class SimulatedExchange:
+    """What the user says and what the system answers, as each side means it.
+
+    Where they speak in words there are their utterances too, and `heard_acts`: what the user
+    understood. `state` (without empty slots) and `selected` are the system's after its answer.
+    """
+
+    user_acts: Acts
+    system_acts: Acts
+    user_utterance: str | None = None
+    system_utterance: str | None = None
+    heard_acts: Acts | None = None
+    state: Slots = field(default_factory=dict)
+    selected: Selected = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedDialogue:
+    """A simulated dialogue and how it ended.
+
+    `number` is that of its goal, from 0; `user_turns` counts what the user said; `silent` the
+    answers in which the system said nothing; `problem` tells what failed.
+    """
+
+    number: int
+    goal: Goal
+    final_goal: Goal
+    exchanges: tuple[SimulatedExchange, ...]
+    outcome: Outcome
+    user_turns: int
+    silent: int = 0
+    problem: str | None = None
+
+    @property
+    def goal_type(self) -> str:
+        """The paper's code of the type of the goal."""
+        return goal_type(self.goal)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the user terminated in time."""
+        return self.outcome == FINISHED
+
+
+def header_line(meta: Mapping[str, Any]) -> str:
+    """Return the first line of a log."""
+    return _line({META: meta})
+
+
+def dialogue_line(dialogue: SimulatedDialogue) -> str:
+    """Return the line of a dialogue."""
+    return _line(dialogue_to_json(dialogue))
+
+
+def dialogue_to_json(dialogue: SimulatedDialogue) -> dict[str, Any]:
+    """Return a dialogue as plain values; `n_turns` are the user's turns."""
+    plain: dict[str, Any] = {
+        "dialogue_id": NAME.format(number=dialogue.number),
+        "goal_type": dialogue.goal_type,
+        "finished": dialogue.finished,
+        "outcome": dialogue.outcome,
+        "n_turns": dialogue.user_turns,
+        "silent": dialogue.silent,
+    }
+    if dialogue.problem is not None:
+        plain["problem"] = dialogue.problem
+    plain["goal"] = goal_to_json(dialogue.goal)
+    plain["final_goal"] = goal_to_json(dialogue.final_goal)
+    plain["turns"] = [_exchange(i, exchange) for i, exchange in enumerate(dialogue.exchanges)]
+    return plain
+
+
+def _exchange(number: int, exchange: SimulatedExchange) -> dict[str, Any]:
+    plain: dict[str, Any] = {"turn": number, "user_acts": exchange.user_acts}
+    if exchange.user_utterance is not None:
+        plain["user_response"] = exchange.user_utterance
+    plain["state"] = exchange.state
+    plain["selected"] = exchange.selected
+    plain["system_acts"] = exchange.system_acts
+    if exchange.heard_acts is not None:
+        plain["system_acts_nlu"] = exchange.heard_acts
+    if exchange.system_utterance is not None:
+        plain["response"] = exchange.system_utterance
+    return plain
+
+
+def _line(plain: Any) -> str:
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDialogue:
+    """A dialogue of a log: `final_goal` has the lines of the goal with the user's last values.
 
     `n_turns` counts the user's turns, `turns` are the exchanges as they were logged.
     """
 
     name: str
     goal: Goal
-    outcome: Goal
+    final_goal: Goal
     finished: bool
     n_turns: int
     turns: Sequence[Mapping[str, Any]]
@@ -49,16 +154,16 @@ class Simulated:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class SimulationLog:
     """A log of simulated dialogues, and what it says of itself."""
 
     header: Mapping[str, Any]
-    dialogues: Mapping[str, Simulated]
+    dialogues: Mapping[str, LoggedDialogue]
 
 
 def is_simulation(path: str | Path) -> bool:
     """Tell whether a JSON Lines file holds simulated dialogues. Raises `InputError`."""
-    return any(FINISHED in line and GOAL in line for line in _first_lines(path))
+    return any(HAS_FINISHED in line and GOAL in line for line in _first_lines(path))
 
 
 def revision_of(path: str | Path) -> str | None:
@@ -78,7 +183,9 @@ def _first_lines(path: str | Path) -> Iterator[Mapping[str, Any]]:
                 yield line
 
 
-def read_simulation(path: str | Path, findings: Findings, *, allow_partial: bool = False) -> Log:
+def read_simulation(
+    path: str | Path, findings: Findings, *, allow_partial: bool = False
+) -> SimulationLog:
     """Return a log of simulated dialogues; problems go to `findings`.
 
     With `allow_partial` its run may have been cut short. Raises `InputError` when the file cannot
@@ -86,7 +193,7 @@ def read_simulation(path: str | Path, findings: Findings, *, allow_partial: bool
     """
     name = str(path)
     header: Mapping[str, Any] = {}
-    dialogues: dict[str, Simulated] = {}
+    dialogues: dict[str, LoggedDialogue] = {}
     for number, line in parse_json_lines(chinese_text(read_bytes(path), name), name):
         if isinstance(line, dict) and isinstance(line.get(META), dict) and len(line) == 1:
             header = line[META]
@@ -99,17 +206,19 @@ def read_simulation(path: str | Path, findings: Findings, *, allow_partial: bool
             message = f"line {number}: the dialogue was given before"
             findings.error("repeated-key", message, dialogue=identity)
         else:
-            simulated = _simulated(identity, line, findings)
-            if simulated is not None:
-                dialogues[identity] = simulated
+            dialogue = _dialogue(identity, line, findings)
+            if dialogue is not None:
+                dialogues[identity] = dialogue
     if not dialogues and not findings.errors:
         findings.error("empty", "there is no dialogue in it")
     if not allow_partial:
         _check_is_whole(header.get(PER_TYPE), dialogues.values(), findings)
-    return Log(header, dialogues)
+    return SimulationLog(header, dialogues)
 
 
-def _check_is_whole(wanted: object, dialogues: Iterable[Simulated], findings: Findings) -> None:
+def _check_is_whole(
+    wanted: object, dialogues: Iterable[LoggedDialogue], findings: Findings
+) -> None:
     """Note a log that has fewer dialogues than its header says: its run was cut short."""
     if not isinstance(wanted, int) or findings.errors:
         return
@@ -136,7 +245,7 @@ def _note_acts(name: str, turns: Sequence[Mapping[str, Any]], findings: Findings
                     findings.wrong_answer(kind, message, then=OF_NO_SCORE, **place)
 
 
-def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulated | None:
+def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDialogue | None:
     before = len(findings.errors)
 
     def wrong(key: str, expected: str) -> None:
@@ -147,8 +256,8 @@ def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulat
     if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
         wrong(TURNS, "a list of exchanges")
         return None
-    if not isinstance(raw.get(FINISHED), bool):
-        wrong(FINISHED, "true or false")
+    if not isinstance(raw.get(HAS_FINISHED), bool):
+        wrong(HAS_FINISHED, "true or false")
     if not isinstance(raw.get(N_TURNS), int) or isinstance(raw[N_TURNS], bool):
         wrong(N_TURNS, "a number")
     goal = checked_user_state(raw.get(GOAL), Place(findings, name, 0, GOAL))
@@ -158,10 +267,10 @@ def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulat
     if last is None:
         wrong(FINAL_GOAL, f"the goal's lines with their last values (or a {USER_STATE})")
         return None
-    outcome = checked_user_state(last, Place(findings, name, max(len(turns) - 1, 0), FINAL_GOAL))
+    final = checked_user_state(last, Place(findings, name, max(len(turns) - 1, 0), FINAL_GOAL))
     if not goal and len(findings.errors) == before:
         wrong(GOAL, "a goal with lines")
-    elif [line[:3] for line in goal] != [line[:3] for line in outcome]:
+    elif [line[:3] for line in goal] != [line[:3] for line in final]:
         wrong(FINAL_GOAL, "the lines of the goal, in its order")
     if len(findings.errors) > before:
         return None
@@ -176,4 +285,4 @@ def _simulated(name: str, raw: Mapping[str, Any], findings: Findings) -> Simulat
         )
         findings.error("other-goal-type", message, dialogue=name, key=GOAL_TYPE)
         return None
-    return Simulated(name, goal, outcome, raw[FINISHED], raw[N_TURNS], turns)
+    return LoggedDialogue(name, goal, final, raw[HAS_FINISHED], raw[N_TURNS], turns)

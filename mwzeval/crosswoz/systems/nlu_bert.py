@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.simulation.protocols import USER
-from mwzeval.crosswoz.systems.nlu.examples import Labels, NluSettings, Utterance, lowered
-from mwzeval.crosswoz.systems.nlu.model import BETWEEN, MODEL_FILE, JointNlu
-from mwzeval.crosswoz.systems.nlu.training import NluLearner, training_examples
+from mwzeval.crosswoz.systems.nlu_examples import Labels, NluSettings, Utterance, lowered
+from mwzeval.crosswoz.systems.nlu_model import BETWEEN, MODEL_FILE, JointNlu
+from mwzeval.crosswoz.systems.nlu_training import NluLearner, training_examples
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
 from mwzeval.neural.state import set_weights, weights_of

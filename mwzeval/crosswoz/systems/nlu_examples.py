@@ -3,8 +3,6 @@
 Values of Inform and Recommend acts that stand in an utterance are tagged character by character
 (B and I); all other acts are classes of the whole utterance.
 Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
-
-The choices of an NLU's training.
 """
 
 from __future__ import annotations

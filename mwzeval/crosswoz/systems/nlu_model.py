@@ -1,8 +1,7 @@
 """A trained NLU: a network, the labels it knows, and how its logits become acts.
 
-The network of the character tagger: a recurrent layer over characters, and the context.
-
-Made inside functions, because PyTorch is imported only where it is used.
+The network is a recurrent layer over characters, with the context. It is made inside a function,
+because PyTorch is imported only where it is used.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.simulation.protocols import USER, Side
-from mwzeval.crosswoz.systems.nlu.examples import (
+from mwzeval.crosswoz.systems.nlu_examples import (
     CONTEXT,
     Example,
     Labels,
