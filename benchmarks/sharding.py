@@ -23,6 +23,7 @@ from benchmarks.measure import Row, seconds
 from mwzeval import Evaluator
 from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
+from mwzeval.multiwoz.shards import shards_of
 from mwzeval.report.json import to_json, to_plain
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
@@ -70,7 +71,7 @@ def rows(predictions: Path, repetitions: int = REPETITIONS) -> Iterator[Row]:
     texts: set[str] = set()
 
     def report(shards: list[str], run: Any) -> None:
-        texts.add(to_json(to_plain(evaluate_shards(evaluator, shards, run))))
+        texts.add(to_json(to_plain(evaluate_shards(shards_of(evaluator, shards), shards, run))))
 
     with tempfile.TemporaryDirectory() as scratch:
         shards = write_shards(predictions, Path(scratch), DIALOGUES)

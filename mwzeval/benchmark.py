@@ -17,6 +17,7 @@ from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.scores.explanation import Explanation, Words
 
 if TYPE_CHECKING:
+    from mwzeval.cluster.shards import ShardScorer
     from mwzeval.files.resources import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
@@ -81,6 +82,9 @@ class FileScorer(Protocol):
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file, errors first, instead of raising."""
 
+    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
+        """Return what scores files that are parts of one input. Raises `UsageError`."""
+
 
 class Benchmark(Protocol):
     """A benchmark: its options, and how its files are scored, checked and shown."""
@@ -95,7 +99,7 @@ class Benchmark(Protocol):
     gates: str
     """An example of gates: `inform=85,success=70`."""
     lacks: Mapping[str, str]
-    """What has no meaning here (`ceiling`, `leaderboard`, `shards`) → a sentence that says why."""
+    """What has no meaning here (`ceiling`, `leaderboard`) → a sentence that says why."""
 
     @property
     def reasons(self) -> Collection[str]:

@@ -1,8 +1,8 @@
 """Shards scored on a Dask cluster, to the same bits as in one process.
 
-Every shard is one task, which reads its file, and returns sums. Some shards' sums are added up, in
-order, by further tasks. A task whose worker has died is done again by another one; because a task
-only returns what it has found, nothing is lost, and nothing is counted twice.
+Every shard is one task, which reads its file, and returns its part. The parts of some neighbours
+are merged by further tasks. A task whose worker has died is done again by another one; because a
+task only returns what it has found, nothing is lost, and nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -14,21 +14,18 @@ import pickle
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
 from typing import Any
 from uuid import uuid4
 
 from tqdm import tqdm
 
-from mwzeval.cluster.shards import Found, evaluate_shard
+from mwzeval.cluster.shards import Found, ShardScorer, found_in
 from mwzeval.errors import DependencyError, MwzevalError, UsageError, shorten
-from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scoring import Sources
 
 LOCAL = "local"
 ADDRESS = re.compile(r"[a-z]+://.+:[0-9]+")
 SHARDS_TOGETHER = 8
-"""Neighbouring shards that are added up on the cluster, before their sums are fetched."""
+"""Neighbouring shards whose parts are merged on the cluster, before they are fetched."""
 
 ANSWER_SECONDS = 8
 """How long a scheduler may take to answer."""
@@ -133,31 +130,24 @@ async def _greet(distributed: Any, address: str) -> None:
 
 
 def on_cluster(
-    client: Any,
-    evaluator: Evaluator,
-    shards: Sequence[str],
-    sources: Sources,
-    *,
-    progress: bool = False,
+    client: Any, scorer: ShardScorer, shards: Sequence[str], *, progress: bool = False
 ) -> Found:
-    """Score shards on a cluster, and add up what its workers have found.
+    """Return what shards have in them, found by the workers of a cluster and merged in order.
 
-    Each worker reads the gold data that the evaluator needs itself, and once. Raises
-    `MwzevalError` when a shard cannot be scored for another reason than what is in it.
+    Raises `MwzevalError` when a shard cannot be scored for
+    another reason than what is in it.
     """
     distributed: Any = _distributed()
-    settings = pickle.dumps(evaluator.unloaded())
+    settings = pickle.dumps(scorer)
     run = uuid4().hex
     of_shards = {
-        client.submit(
-            _evaluate_shard, settings, shard, sources, key=f"mwzeval-shard-{run}-{number}"
-        ): shard
+        client.submit(_found_in, settings, shard, key=f"mwzeval-shard-{run}-{number}"): shard
         for number, shard in enumerate(shards)
     }
     single = list(of_shards)
     groups = [
         client.submit(
-            _add_up,
+            _merged,
             single[first : first + SHARDS_TOGETHER],
             key=f"mwzeval-sum-{run}-{first}",
             # Before the next shards, or else what these have found would fill the workers.
@@ -167,7 +157,7 @@ def on_cluster(
     ]
     del single
     order = {group.key: place for place, group in enumerate(groups)}
-    total = Found(evaluator.incremental())
+    total = Found()
     waiting: dict[int, Found] = {}
     added = 0
     everything = distributed.as_completed([*of_shards, *groups], loop=client.loop)
@@ -191,26 +181,15 @@ def on_cluster(
     return total
 
 
-def _evaluate_shard(settings: bytes, shard: str, sources: Sources) -> Found:
-    return evaluate_shard(_loaded(settings), shard, sources)
+def _found_in(settings: bytes, shard: str) -> Found:
+    return found_in(pickle.loads(settings), shard)
 
 
-def _add_up(found: Sequence[Found]) -> Found:
-    first, *others = found
-    # Not into the first itself: it is the result of another task, and may be asked for again.
-    total = Found(first.scored.blank())
-    total.merge(first)
-    for other in others:
-        total.merge(other)
+def _merged(found: Sequence[Found]) -> Found:
+    total = Found()
+    for each in found:
+        total.merge(each)
     return total
-
-
-@lru_cache(maxsize=4)
-def _loaded(settings: bytes) -> Evaluator:
-    """Return the evaluator of this process, which reads its gold data once for all shards."""
-    evaluator = pickle.loads(settings)
-    assert isinstance(evaluator, Evaluator)
-    return evaluator
 
 
 def _fail(future: Any, shard: str | None) -> None:

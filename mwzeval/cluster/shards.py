@@ -1,105 +1,231 @@
-"""Predictions in many files, as if they stood in one: read in batches, kept as sums.
+"""Inputs in many files, scored as if they stood in one.
 
-A shard is scored as a whole or not at all, so that one which fails in the middle, because its file
-is damaged or its worker was killed, leaves nothing behind.
+A shard becomes a part, here or on another machine, and parts are merged in the order of the shards.
+It is a part as a whole or not at all, so that one which fails in the middle, because its file is
+damaged or its worker was killed, leaves nothing behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple, Protocol
 
 from tqdm import tqdm
 
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem
-from mwzeval.files.json_files import parse_json, read_text
-from mwzeval.files.streams import first_line, lines
-from mwzeval.metrics.measure import no_garbage_collection
-from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.incremental import IncrementalEvaluator
-from mwzeval.multiwoz.predictions.census import Census
-from mwzeval.multiwoz.predictions.reading import (
-    Findings,
-    called_lines,
-    is_line,
-    predictions_of_lines,
-)
-from mwzeval.multiwoz.scoring import Sources
 from mwzeval.scores.score import Report
 
-BATCH = 256
-"""Dialogues in memory at a time, of files with one dialogue a line."""
 
-PROBLEMS_OF_A_SHARD = 5 * SHOWN_PROBLEMS
-"""After so many errors the rest of a shard is not looked at."""
+class Part(Protocol):
+    """What is kept of consecutive shards; it can be sent between processes."""
+
+    def blank(self) -> Any:
+        """Return a part of the same kind, of no shard yet."""
+
+    def merge(self, later: Any) -> None:
+        """Add the part of the shards that come after these.
+
+        Raises `InputError` with a problem for each unit that both have.
+        """
+
+
+class ShardScorer(Protocol):
+    """What scores the shards of one input.
+
+    It is sent to other processes with every shard, small; what it reads there, it keeps.
+    """
+
+    def part(self, shard: str) -> Any:
+        """Return the part that a shard is.
+
+        Raises `InputError` with all its problems, `DataError`, `UsageError`.
+        """
+
+    def units(self, shard: str) -> Collection[str]:
+        """Return the names of what is scored in a shard that could be read before."""
+
+    def decided(self, part: Any) -> ShardScorer:
+        """Return what scores all shards as their merged part shows that it must be.
+
+        That is mostly this one. Another one makes the parts again.
+        """
+
+    def report(self, part: Any, file: str | None) -> Report:
+        """Return the report of the merged part; `file` names all shards in what is not about one.
+
+        Raises `InputError` with what only the whole shows, named after its shard where it is of
+        one.
+        """
+
+
+class Piece(NamedTuple):
+    """What was read of a shard, and the names of what is to be scored in it."""
+
+    read: Any
+    units: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Pieces:
+    """A part that keeps shards as they were read: memory grows with them.
+
+    `read` has what was read of each shard, `shard_of` the shard of each unit; `unit` is what a
+    problem calls one.
+    """
+
+    unit: Literal["dialogue", "example"]
+    read: dict[str, Any] = field(default_factory=dict)
+    shard_of: dict[str, str] = field(default_factory=dict)
+
+    def blank(self) -> Pieces:
+        """Return pieces of no shard yet."""
+        return Pieces(self.unit)
+
+    def merge(self, later: Pieces) -> None:
+        """Add the shards that come after these. Raises `InputError` for units that both have."""
+        repeated = [unit for unit in later.shard_of if unit in self.shard_of]
+        if repeated:
+            of: dict[str, Any] = {}
+            raise InputError(
+                Problem(f"repeated-{self.unit}", "given before", **of | {self.unit: unit})
+                for unit in repeated
+            )
+        self.read |= later.read
+        self.shard_of |= later.shard_of
+
+    def named(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """Return problems of the whole, those of a unit with the name of its shard."""
+        return tuple(
+            replace(problem, file=self.shard_of.get(unit_of(problem), problem.file))
+            for problem in problems
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PieceScorer:
+    """Scores shards that are read one by one, and then scored as one input.
+
+    That is for what fits into memory. `read` returns what is in a shard, checked as far as a shard
+    can be by itself; `score` takes shard → what was read, in order, and the name of all. Both raise
+    `InputError`, and are sent to other processes.
+    """
+
+    read: Callable[[str], Piece]
+    score: Callable[[Mapping[str, Any], str | None], Report]
+    unit: Literal["dialogue", "example"] = "dialogue"
+
+    def part(self, shard: str) -> Pieces:
+        """Return the piece of a shard. Raises as `read` does."""
+        read, units = self.read(shard)
+        return Pieces(self.unit, {shard: read}, dict.fromkeys(units, shard))
+
+    def units(self, shard: str) -> Collection[str]:
+        """Return the names of what is scored in a shard. Raises as `read` does."""
+        return self.read(shard).units
+
+    def decided(self, part: Pieces) -> PieceScorer:
+        """Return this scorer: nothing is scored before all is there."""
+        return self
+
+    def report(self, part: Pieces, file: str | None) -> Report:
+        """Return the report of all pieces. Raises as `score` does, with shards named."""
+        try:
+            report = self.score(part.read, file)
+        except InputError as error:
+            raise InputError(part.named(error.problems)) from None
+        return replace(report, warnings=part.named(report.warnings))
 
 
 @dataclass(slots=True)
 class Found:
-    """What consecutive shards have in them: their sums, and what is wrong with them.
+    """What consecutive shards have in them: their part, and what is wrong with them.
 
-    `bad` are the errors of each shard that cannot be scored; `repeated` are dialogues that are in
-    two of the shards.
+    `part` is None where no shard can be scored. `bad` are the errors of each that cannot;
+    `repeated` are units that are in two of the shards.
     """
 
-    scored: IncrementalEvaluator
+    part: Any = None
     bad: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
-    repeated: tuple[str, ...] = ()
+    repeated: tuple[Problem, ...] = ()
 
     def merge(self, later: Found) -> None:
         """Add the shards that come after these."""
         self.bad |= later.bad
         self.repeated += later.repeated
+        if later.part is None:
+            return
+        if self.part is None:
+            # Not the other's itself, which may be asked for again.
+            self.part = later.part.blank()
         try:
-            self.scored.merge(later.scored)
+            self.part.merge(later.part)
         except InputError as error:
-            self.repeated += tuple(problem.dialogue or "" for problem in error.problems)
+            self.repeated += error.problems
 
 
-Run = Callable[[Evaluator, Sequence[str], Sources], Found]
-"""Scores all shards under one choice of sources, here or on other machines."""
+Run = Callable[[ShardScorer, Sequence[str]], Found]
+"""Makes the parts of all shards and merges them, here or on other machines."""
 
 
 def evaluate_shards(
-    evaluator: Evaluator,
+    scorer: ShardScorer,
     shards: Sequence[str],
     run: Run,
     *,
     skip_bad: bool = False,
     file: str | None = None,
 ) -> Report:
-    """Return the report of all shards together, that of one file with their lines in order.
+    """Return the report of all shards together, that of one file with what is in them, in order.
 
     With `skip_bad` shards that cannot be scored are left out, and named in the report's `meta`
     (`skipped_shards`). `file` names all shards in warnings that are not about one.
 
-    Raises `InputError` with the problems of all bad shards otherwise, or when a dialogue is in two
-    of them; `UsageError` where intervals are asked for.
+    Raises `InputError` with the problems of all bad shards otherwise, when none is left, or when a
+    unit is in two of them; whatever `run` raises.
     """
-    evaluator.incremental()  # what cannot be had from sums is refused before anything is read
-    sources = first_sources(evaluator, shards)
-    found = run(evaluator, shards, sources)
-    if found.bad and not (skip_bad and len(found.bad) < len(shards)):
-        raise InputError(problem for problems in found.bad.values() for problem in problems)
-    if found.repeated:
-        raise InputError(repeated_in(evaluator, shards, found.repeated))
-    good = [shard for shard in shards if shard not in found.bad]
-    decided = Sources.of_census(found.scored.census)
-    if decided != sources:
-        # Some turns lack what the first ones have: that is known only now, and counts for all.
-        bad, found = found.bad, run(evaluator, good, decided)
-        if found.bad:
-            raise InputError(problem for problems in found.bad.values() for problem in problems)
-        found.bad.update(bad)
-    report = found.scored.report(file=file)
-    if not found.bad:
+    bad: dict[str, tuple[Problem, ...]] = {}
+    while True:
+        good = [shard for shard in shards if shard not in bad]
+        found = run(scorer, good)
+        bad |= found.bad
+        if bad and not (skip_bad and len(bad) < len(shards)):
+            raise InputError(problem for problems in bad.values() for problem in problems)
+        if found.repeated:
+            raise InputError(repeated_in(scorer, good, found.repeated))
+        decided = scorer.decided(found.part)
+        if decided is not scorer:
+            scorer = decided
+            continue
+        try:
+            return _without(scorer.report(found.part, file), shards, bad)
+        except InputError as error:
+            late = _by_shard(error.problems, good)
+            if late is None or not skip_bad:
+                raise
+            bad |= late
+
+
+def _by_shard(
+    problems: Sequence[Problem], shards: Sequence[str]
+) -> dict[str, tuple[Problem, ...]] | None:
+    """Return the problems of each shard that has any; None when some are of no single one."""
+    of: dict[str, tuple[Problem, ...]] = {}
+    for problem in problems:
+        if problem.file is None or problem.file not in shards:
+            return None
+        of[problem.file] = (*of.get(problem.file, ()), problem)
+    return of
+
+
+def _without(report: Report, shards: Sequence[str], bad: dict[str, tuple[Problem, ...]]) -> Report:
+    """Return the report with what it says of shards that were left out."""
+    if not bad:
         return report
     skipped = [
-        {"shard": shard, "problems": [str(problem) for problem in found.bad[shard]]}
+        {"shard": shard, "problems": [str(problem) for problem in bad[shard]]}
         for shard in shards
-        if shard in found.bad
+        if shard in bad
     ]
     warnings = tuple(
         Problem(
@@ -108,7 +234,7 @@ def evaluate_shards(
             severity="warning",
             file=shard,
         )
-        for shard, problems in found.bad.items()
+        for shard, problems in bad.items()
     )
     return replace(
         report,
@@ -118,113 +244,49 @@ def evaluate_shards(
 
 
 def one_after_the_other(
-    evaluator: Evaluator, shards: Sequence[str], sources: Sources, *, progress: bool = False
+    scorer: ShardScorer, shards: Sequence[str], *, progress: bool = False
 ) -> Found:
-    """Score shards in this process."""
-    total = Found(evaluator.incremental())
+    """Return what shards have in them, found in this process. Raises as `found_in`."""
+    total = Found()
     for shard in tqdm(
         shards, unit="shard", delay=1, leave=False, disable=None if progress else True
     ):
-        total.merge(evaluate_shard(evaluator, shard, sources))
+        total.merge(found_in(scorer, shard))
     return total
 
 
-def evaluate_shard(evaluator: Evaluator, shard: str, sources: Sources) -> Found:
-    """Score one shard under the given choice of sources, whether its turns lead to it or not.
-
-    All its problems are collected; with any there are no scores of it.
-    """
-    scored = IncrementalEvaluator(evaluator, partial(_fixed, sources))
-    problems: list[Problem] = []
-    with no_garbage_collection():
-        for batch in batches(shard, problems):
-            try:
-                scored.update(batch, file=shard)
-            except InputError as error:
-                problems += error.problems
-            if len(problems) >= PROBLEMS_OF_A_SHARD:
-                break
-    if problems:
-        scored.reset()
-    return Found(scored, {shard: tuple(problems)} if problems else {})
-
-
-def _fixed(sources: Sources, census: Census) -> tuple[Sources, ...]:
-    return (sources,)
-
-
-def first_sources(evaluator: Evaluator, shards: Sequence[str]) -> Sources:
-    """Return the choice of sources that the first readable batch leads to."""
-    for shard in shards:
-        batch = next(batches(shard, []), None)
-        part = None if batch is None else evaluator.part(batch, Findings(shard))
-        if part is not None:
-            return Sources.of_census(part.census)
-    return Sources(predicted_states=False, predicted_domains=False)
-
-
-def batches(shard: str, problems: list[Problem]) -> Iterator[Any]:
-    """Yield the predictions of a shard, some at a time; what cannot be read goes to `problems`.
-
-    Files with one dialogue a line are never in memory as a whole; others are, and yielded at once.
-    """
+def found_in(scorer: ShardScorer, shard: str) -> Found:
+    """Return the part of one shard, or all its problems. Raises `DataError`, `UsageError`."""
     try:
-        if called_lines(shard) or is_line(first_line(shard).decode(errors="replace")):
-            yield from _batches_of_lines(lines(shard), shard, problems)
-        else:
-            yield parse_json(read_text(shard), shard)
+        return Found(scorer.part(shard))
     except InputError as error:
-        problems += error.problems
+        return Found(bad={shard: error.problems})
 
 
-def _batches_of_lines(
-    of_shard: Iterable[tuple[int, str]], shard: str, problems: list[Problem]
-) -> Iterator[Any]:
-    batch: list[tuple[int, Any]] = []
-    for number, text in of_shard:
-        try:
-            batch.append((number, parse_json(text, shard, first_line=number)))
-        except InputError as error:
-            problems += error.problems
-        if len(batch) == BATCH:
-            yield from _predictions(batch, shard, problems)
-            batch = []
-        if len(problems) >= PROBLEMS_OF_A_SHARD:
-            return
-    if batch:
-        yield from _predictions(batch, shard, problems)
-
-
-def _predictions(
-    batch: Sequence[tuple[int, Any]], shard: str, problems: list[Problem]
-) -> Iterator[Any]:
-    try:
-        yield predictions_of_lines(batch, shard)
-    except InputError as error:
-        problems += error.problems
+def unit_of(problem: Problem) -> str:
+    """Return the name of what a problem is about: a dialogue, an example, or nothing."""
+    return problem.dialogue or problem.example or ""
 
 
 def repeated_in(
-    evaluator: Evaluator, shards: Sequence[str], dialogues: Sequence[str]
+    scorer: ShardScorer, shards: Sequence[str], repeated: Sequence[Problem]
 ) -> list[Problem]:
-    """Return an error for each dialogue that comes again, with the shards that it is in.
+    """Return an error for each unit that comes again, with the shards that it is in.
 
     Reads the shards again, which happens only when nothing else is to be done.
     """
-    places: dict[str, list[str]] = {name: [] for name in dict.fromkeys(dialogues)}
+    first = {unit_of(problem): problem for problem in reversed(repeated)}
+    places: dict[str, list[str]] = {unit_of(problem): [] for problem in repeated}
     shown = list(places)[:SHOWN_PROBLEMS]
     for shard in shards:
-        for batch in batches(shard, []):
-            part = evaluator.part(batch, Findings(shard))
-            there = part.dialogues if part else {}
-            for name in shown:
-                if name in there:
-                    places[name].append(shard)
-    return [
-        Problem(
-            "repeated-dialogue",
-            f"the dialogue is in more than one shard: {', '.join(places[name])}",
-            dialogue=name,
-        )
-        for name in places
-    ]
+        there = scorer.units(shard)
+        for unit in shown:
+            if unit in there:
+                places[unit].append(shard)
+    return [_repeated(first[unit], places[unit]) for unit in places]
+
+
+def _repeated(problem: Problem, shards: Sequence[str]) -> Problem:
+    what = "dialogue" if problem.example is None else "example"
+    message = f"the {what} is in more than one shard: {', '.join(shards)}"
+    return replace(problem, message=message, file=None)

@@ -143,7 +143,6 @@ def _score_shards(
     from mwzeval.report.json import to_plain
     from mwzeval.report.summary import summary
 
-    refuse(benchmark, "shards")
     if arguments.format == PAGE:
         arguments.parser.error(
             f"the page shows single {benchmark.words.units}, and of shards there are sums"

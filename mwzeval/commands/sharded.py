@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.files.streams import is_pattern
 
 if TYPE_CHECKING:
+    from mwzeval.benchmark import FileScorer
     from mwzeval.scores.score import Report
 
 OF_ROWS = ("ci", "per_unit", "ceiling", "fail_below")
@@ -76,9 +77,13 @@ def is_sharded(arguments: argparse.Namespace, files: Sequence[str]) -> bool:
     return True
 
 
-def report_of_shards(arguments: argparse.Namespace, scorer: Any, files: Sequence[str]) -> Report:
-    """Return the report of all files together."""
-    evaluator = scorer.evaluator(*scorer.metrics)
+def report_of_shards(
+    arguments: argparse.Namespace, scorer: FileScorer, files: Sequence[str]
+) -> Report:
+    """Return the report of all files together, patterns among them.
+
+    Raises `InputError` with the problems of all bad shards, `UsageError`, `DataError`.
+    """
     from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
     from mwzeval.files.streams import expand
 
@@ -86,7 +91,7 @@ def report_of_shards(arguments: argparse.Namespace, scorer: Any, files: Sequence
     shown = not arguments.quiet
     evaluate = partial(
         evaluate_shards,
-        evaluator,
+        scorer.of_shards(shards),
         shards,
         skip_bad=arguments.skip_bad_shards,
         file=" ".join(files),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.benchmark import ScoredFile, Shelf
+from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.crosswoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.crosswoz.corpus.folds import (
     FOLDS,
@@ -19,14 +20,20 @@ from mwzeval.crosswoz.corpus.folds import (
     corpus_root,
     load_gold,
 )
+from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.predictions.reading import said_revision
+from mwzeval.crosswoz.predictions.reading import (
+    META,
+    check_predictions,
+    read_predictions,
+    said_revision,
+)
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES, TRACKS
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
-from mwzeval.crosswoz.simulation.log import is_simulation, revision_of
-from mwzeval.errors import Problem, UsageError
+from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines, revision_of
+from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
@@ -51,7 +58,6 @@ class CrossWoz:
         "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
         "beside ours",
         "ceiling": "gold and copy-previous stand beside every score of CrossWOZ already",
-        "shards": "predictions of CrossWOZ are scored as one file: a fold has 500 dialogues",
     }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
@@ -141,11 +147,60 @@ class CrossWozScorer:
             return validate_simulation(file, self.options)
         return validate(file, self._gold(file), self.options)
 
+    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
+        """Return what scores files that are parts of one: of predictions, or of a log."""
+        return PieceScorer(self._read, self._report)
+
+    def _read(self, shard: str) -> Piece:
+        findings = Findings(shard, self.options.lenient)
+        if is_simulation(shard):
+            lines = log_lines(shard)
+            log = check_log(lines, findings, allow_partial=True)
+            findings.check()
+            return Piece((log.header, lines), tuple(log.dialogues))
+        raw = read_predictions(shard)
+        predictions = check_predictions(raw, findings)
+        findings.check()
+        return Piece((raw.get(META, {}), raw), tuple(predictions.dialogues))
+
+    def _report(self, parts: Mapping[str, Any], file: str | None) -> Report:
+        header = _header({shard: header for shard, (header, _) in parts.items()})
+        gold = self._gold_of(header.get("revision"))
+        contents = [content for _, content in parts.values()]
+        if all(isinstance(content, Mapping) for content in contents):
+            dialogues = {name: turns for content in contents for name, turns in content.items()}
+            return evaluate(dialogues | {META: header}, gold, self.options, file=file).report()
+        if any(isinstance(content, Mapping) for content in contents):
+            message = "some shards are predictions, and others logs of simulated dialogues"
+            raise InputError([Problem("mixed-formats", message, file=file)])
+        lines = [line for content in contents for line in content]
+        return evaluate_simulation(lines, gold, self.options, file=file).report()
+
     def _gold(self, file: str) -> Gold:
-        said = revision_of(file) if is_simulation(file) else said_revision(file)
-        revision = self.revision or (said if said in REVISIONS else RELEASE)
+        return self._gold_of(revision_of(file) if is_simulation(file) else said_revision(file))
+
+    def _gold_of(self, said: object) -> Gold:
+        is_known = isinstance(said, str) and said in REVISIONS
+        revision = self.revision or (str(said) if is_known else RELEASE)
         fold = FOLDS[0] if revision == SAMPLE else self.fold
         return load_gold(revision, fold, self.data, offline=self.offline)
+
+
+def _header(headers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return what the headers of shards say, shard → header; some may say nothing.
+
+    Raises `InputError` for each that says something else than the first that says anything.
+    """
+    said = {shard: header for shard, header in headers.items() if header}
+    first, header = next(iter(said.items()), ("", {}))
+    problems = [
+        Problem("other-header", f"it says otherwise than {META} in {first}", file=shard, key=META)
+        for shard, other in said.items()
+        if other != header
+    ]
+    if problems:
+        raise InputError(problems)
+    return header
 
 
 def _options(name: str, arguments: Namespace) -> Options:

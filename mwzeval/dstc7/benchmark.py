@@ -6,10 +6,12 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mwzeval.benchmark import ScoredFile
+from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.board import boards_of, published_document, read_published
 from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
@@ -26,7 +28,13 @@ from mwzeval.dstc7.reading.tracks import (
     track_from,
     track_of,
 )
-from mwzeval.dstc7.scoring.evaluation import ScoredSubmission, evaluate, validate
+from mwzeval.dstc7.scoring.evaluation import (
+    ScoredSubmission,
+    evaluate,
+    evaluate_parts,
+    read_part,
+    validate,
+)
 from mwzeval.dstc7.scoring.explanation import KINDS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.resources import DATA_VARIABLE
@@ -55,7 +63,6 @@ class SentenceSelection:
     gates = "final=0.5,recall10=0.6"
     lacks: Mapping[str, str] = {
         "ceiling": "the right answers ranked first score 1 in every figure of DSTC7",
-        "shards": "a submission to DSTC7 is one file: a test set has 1,000 examples",
     }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
@@ -177,6 +184,27 @@ class SubmissionScorer:
         """Return every problem of a submission and its gold data."""
         track = track_from(self.track, file)
         return validate(file, _gold(self.where, track), track, self.options)
+
+    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
+        """Return what scores files that are parts of one submission, of the track of the first.
+
+        Raises `UsageError` when nothing says the track.
+        """
+        track = track_from(self.track, shards[0])
+        read = partial(_read, track, self.options)
+        return PieceScorer(read, partial(_score, track, self.options, self.where), "example")
+
+
+def _read(track: Track, options: Options, shard: str) -> Piece:
+    part = read_part(shard, track, options)
+    return Piece(part, tuple(part[0]))
+
+
+def _score(
+    track: Track, options: Options, where: _Where, parts: Mapping[str, Any], file: str | None
+) -> Report:
+    gold = _gold(where, track)
+    return evaluate_parts(parts.values(), gold, track, options, file=file).report()
 
 
 def _options(arguments: Namespace) -> Options:

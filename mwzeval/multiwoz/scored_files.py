@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
 from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scored_predictions import ScoredPredictions
+from mwzeval.multiwoz.shards import PredictionShards, shards_of
 from mwzeval.scores.score import Report
 
 
@@ -47,6 +48,10 @@ class PredictionsScorer:
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of predictions."""
         return self.evaluator(*self.metrics).validate(read_predictions(file), file=file)
+
+    def of_shards(self, shards: Sequence[str]) -> PredictionShards:
+        """Return what scores shards by the metrics that are asked for. Raises `UsageError`."""
+        return shards_of(self.evaluator(*self.metrics), shards)
 
     def evaluator(self, *metrics: str) -> Evaluator:
         """Return what scores predictions by these metrics."""

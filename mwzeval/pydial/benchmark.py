@@ -8,17 +8,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.benchmark import ScoredFile, Shelf
+from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.errors import Problem, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
 from mwzeval.pydial.board import published_document
 from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
+from mwzeval.pydial.runs.episode_files import Texts, check_records, read_texts
 from mwzeval.pydial.runs.run_folder import Chosen
-from mwzeval.pydial.runs.scoring import REASON_CODES, ScoredEpisodes, evaluate, validate
+from mwzeval.pydial.runs.scoring import (
+    REASON_CODES,
+    ScoredEpisodes,
+    evaluate,
+    evaluate_texts,
+    validate,
+)
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Words
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Report
 
 ALIASES = {"success": "success", "reward": "reward"}
@@ -36,7 +45,6 @@ class PyDial:
     gates = "success=90,reward=10"
     lacks: Mapping[str, str] = {
         "ceiling": "dialogue management has no gold data: there is a user, and nobody who answered",
-        "shards": "the episodes of a run are scored together already: name its folder",
     }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
@@ -104,6 +112,23 @@ class EpisodesScorer:
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of episodes."""
         return validate(file, self.chosen, strict=self.strict)
+
+    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
+        """Return what scores files, or folders of runs, together."""
+        return PieceScorer(self._read, self._report)
+
+    def _read(self, shard: str) -> Piece:
+        texts, findings = read_texts(shard, self.chosen), Findings(strict=self.strict)
+        records, _ = check_records(texts, shard, self.chosen, findings)
+        findings.check()
+        return Piece(texts, tuple(record.episode.unit for record in records))
+
+    def _report(self, parts: Mapping[str, Texts], file: str | None) -> Report:
+        texts = {name: text for part in parts.values() for name, text in part.items()}
+        path = file or ""
+        return evaluate_texts(
+            texts, path, self.chosen, strict=self.strict, independent=self.independent
+        ).report()
 
 
 def _task(name: str) -> str | None:

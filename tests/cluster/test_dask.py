@@ -22,12 +22,15 @@ from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.shards import PredictionShards, shards_of
 from mwzeval.report.json import to_json, to_plain
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
 from tests.waiting import HANGING
 
 WORKERS = 2
+SOURCES = Sources(predicted_states=True, predicted_domains=True)
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +46,12 @@ def of_rollouts() -> Evaluator:
 
 def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
     run = partial(on_cluster, client)
-    return to_json(to_plain(evaluate_shards(evaluator, paths, run, **options)))
+    return to_json(to_plain(evaluate_shards(shards_of(evaluator, paths), paths, run, **options)))
 
 
 def here(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
-    return to_json(to_plain(evaluate_shards(evaluator, paths, one_after_the_other, **options)))
+    scorer = shards_of(evaluator, paths)
+    return to_json(to_plain(evaluate_shards(scorer, paths, one_after_the_other, **options)))
 
 
 def test_a_cluster_finds_what_one_process_finds(
@@ -95,18 +99,11 @@ def test_a_dialogue_in_two_shards_is_named_with_both(
 def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     lost = Evaluator(success=True, corpus="multiwoz-2.2", data=tmp_path / "nowhere")
-    run = partial(on_cluster, client)
     with pytest.raises(DataError, match="nowhere"):
-        run(lost, paths, evaluator_sources())
+        on_cluster(client, PredictionShards(lost, SOURCES), paths)
     # The cluster is none the worse for it.
     sound = Evaluator(success=True, corpus="sample")
     assert on(client, sound, paths) == here(sound, paths)
-
-
-def evaluator_sources() -> Any:
-    from mwzeval.multiwoz.scoring import Sources
-
-    return Sources(predicted_states=True, predicted_domains=True)
 
 
 def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path) -> None:
@@ -179,7 +176,7 @@ def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
         evaluator = _DeadlyEvaluator(success=True, corpus="sample")
         paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
         with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl: every worker that took it died"):
-            on_cluster(alone, evaluator, paths, evaluator_sources())
+            on_cluster(alone, PredictionShards(evaluator, SOURCES), paths)
 
 
 def _allow_no_death(dask_scheduler: Any) -> None:

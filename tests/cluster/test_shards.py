@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.cli import main
-from mwzeval.cluster import shards as shards_module
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import InputError, UsageError
 from mwzeval.files.reading import pieces, read_bytes
 from mwzeval.files.streams import expand, lines
+from mwzeval.multiwoz import shards as shards_module
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.shards import shards_of
 from mwzeval.report.json import to_json, to_plain
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
@@ -48,7 +49,8 @@ def reported(tmp_path: Path) -> Any:
 
 
 def in_shards(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
-    return to_json(to_plain(evaluate_shards(evaluator, paths, one_after_the_other, **options)))
+    scorer = shards_of(evaluator, paths)
+    return to_json(to_plain(evaluate_shards(scorer, paths, one_after_the_other, **options)))
 
 
 @settings(max_examples=12)

@@ -36,7 +36,13 @@ from mwzeval.crosswoz.scoring.success import (
     judge,
 )
 from mwzeval.crosswoz.simulation.explanation import explain
-from mwzeval.crosswoz.simulation.log import LoggedDialogue, SimulationLog, read_simulation
+from mwzeval.crosswoz.simulation.log import (
+    Lines,
+    LoggedDialogue,
+    SimulationLog,
+    check_log,
+    log_lines,
+)
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation
@@ -136,26 +142,32 @@ class ScoredSimulation:
 
 
 def evaluate_simulation(
-    path: str | Path, gold: Gold, options: Options = DEFAULT_OPTIONS
+    log: str | Path | Lines,
+    gold: Gold,
+    options: Options = DEFAULT_OPTIONS,
+    *,
+    file: str | None = None,
 ) -> ScoredSimulation:
     """Return the scores of a log of simulated dialogues, against the database of `gold`.
+
+    The log is a file's name, or the lines of such a file, which `file` names in messages.
 
     Raises `InputError` with every problem when it cannot be scored, `UsageError` for options that
     say nothing of a simulation.
     """
-    log, findings = _read(path, options)
+    checked, findings = _checked(log, options, file)
     findings.check()
     judgements = {
         name: judge(each.goal, outcome_of(each, gold.database), gold.database)
-        for name, each in log.dialogues.items()
+        for name, each in checked.dialogues.items()
     }
     table = Table.from_rows(
         tuple(_column(kind, scope) for scope in SCOPES for kind in ("dialogues", *OUTCOMES)),
-        list(_rows(log, judgements)),
+        list(_rows(checked, judgements)),
     )
-    measures = tuple(_measures(table, _signature(log, gold)))
+    measures = tuple(_measures(table, _signature(checked, gold)))
     return ScoredSimulation(
-        gold, log, judgements, ScoredTable(table, measures), tuple(findings.warnings)
+        gold, checked, judgements, ScoredTable(table, measures), tuple(findings.warnings)
     )
 
 
@@ -164,17 +176,21 @@ def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) ->
 
     Raises `InputError` when it cannot be read at all, `UsageError` as `evaluate_simulation`.
     """
-    return _read(path, options)[1].problems
+    return _checked(path, options)[1].problems
 
 
-def _read(path: str | Path, options: Options) -> tuple[SimulationLog, Findings]:
+def _checked(
+    log: str | Path | Lines, options: Options, file: str | None = None
+) -> tuple[SimulationLog, Findings]:
+    name = str(log) if isinstance(log, str | Path) else file
     if options.conditioning is not None or set(options.tracks) - {END_TO_END.name}:
         raise UsageError(
-            f"{path} is a log of simulated dialogues, which are scored as {END_TO_END.name} alone: "
+            f"{name} is a log of simulated dialogues, which are scored as {END_TO_END.name} alone: "
             "name no other track, and no conditioning"
         )
-    findings = Findings(str(path), options.lenient, options.strict)
-    return read_simulation(path, findings, allow_partial=options.allow_partial), findings
+    findings = Findings(name, options.lenient, options.strict)
+    lines = log_lines(log) if isinstance(log, str | Path) else log
+    return check_log(lines, findings, allow_partial=options.allow_partial), findings
 
 
 def _rows(

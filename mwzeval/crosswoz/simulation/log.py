@@ -186,15 +186,28 @@ def _first_lines(path: str | Path) -> Iterator[Mapping[str, Any]]:
 def read_simulation(
     path: str | Path, findings: Findings, *, allow_partial: bool = False
 ) -> SimulationLog:
+    """Return the log in a file as `check_log` does. Raises `InputError` as `log_lines` does."""
+    return check_log(log_lines(path), findings, allow_partial=allow_partial)
+
+
+Lines = Sequence[tuple[int, Any]]
+"""What is in a log: numbers of lines from 1, and values."""
+
+
+def log_lines(path: str | Path) -> Lines:
+    """Return the lines of a log. Raises `InputError` when it cannot be read, or is not JSON."""
+    name = str(path)
+    return tuple(parse_json_lines(chinese_text(read_bytes(path), name), name))
+
+
+def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) -> SimulationLog:
     """Return a log of simulated dialogues; problems go to `findings`.
 
-    With `allow_partial` its run may have been cut short. Raises `InputError` when the file cannot
-    be read or is not JSON Lines.
+    With `allow_partial` its run may have been cut short.
     """
-    name = str(path)
     header: Mapping[str, Any] = {}
     dialogues: dict[str, LoggedDialogue] = {}
-    for number, line in parse_json_lines(chinese_text(read_bytes(path), name), name):
+    for number, line in lines:
         if isinstance(line, dict) and isinstance(line.get(META), dict) and len(line) == 1:
             header = line[META]
             continue

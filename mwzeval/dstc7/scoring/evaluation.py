@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7 import SCORING_REVISION
 from mwzeval.dstc7.reading.findings import Findings
-from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load
+from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load, load_read, read_shard
+from mwzeval.dstc7.reading.submission import Ranking, Submission
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.dstc7.scoring.measures import scored_table
@@ -72,6 +73,43 @@ def evaluate(
     of_track = _track(track, submission)
     with no_garbage_collection():
         loaded = load(submission, gold, of_track, options, findings)
+        findings.check()
+        assert loaded is not None, "what cannot be read has an error among the findings"
+        return score(loaded, findings.warnings)
+
+
+def read_part(shard: str, track: Track, options: Options) -> tuple[Submission, list[Problem]]:
+    """Return what is in a part of a submission, and the warnings about it.
+
+    Raises `InputError` with every problem that prevents scoring it.
+    """
+    findings = Findings(options.strict)
+    with no_garbage_collection():
+        submission = read_shard(shard, track, findings)
+        findings.check()
+    return submission, findings.warnings
+
+
+def evaluate_parts(
+    parts: Iterable[tuple[Submission, Sequence[Problem]]],
+    gold: Gold,
+    track: Track,
+    options: Options,
+    *,
+    file: str | None = None,
+) -> ScoredSubmission:
+    """Return the scores of parts, as `read_part` returns them, as those of one submission.
+
+    No example may be in two of them. `file` names all of them in messages. Raises `InputError` as
+    `evaluate` does.
+    """
+    findings = Findings(options.strict)
+    submission: dict[str, Ranking] = {}
+    for part, warnings in parts:
+        submission |= part
+        findings.extend(warnings)
+    with no_garbage_collection():
+        loaded = load_read(submission, gold, track, options, findings.of_file(file))
         findings.check()
         assert loaded is not None, "what cannot be read has an error among the findings"
         return score(loaded, findings.warnings)

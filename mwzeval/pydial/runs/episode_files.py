@@ -18,6 +18,7 @@ from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.json_files import parse_json_lines, read_text
+from mwzeval.files.reading import is_url
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
@@ -54,23 +55,39 @@ class Record:
         return TASKS[self.episode.task]
 
 
-def read_records(path: str, chosen: Chosen, findings: Findings) -> tuple[tuple[Record, ...], str]:
-    """Return the episodes of a file or folder by seed, task and number, and a checksum of it all.
+Texts = Mapping[str, str]
+"""The texts of files of episodes, by their names."""
 
-    Raises `InputError` for what is no JSON Lines; all other problems go to `findings`.
+
+def read_texts(path: str, chosen: Chosen) -> Texts:
+    """Return the texts of a file, a URL, or what is chosen in a folder of a run.
+
+    Raises `InputError` when one cannot be read, `UsageError` where a folder has no such tests.
+    """
+    files = (path,) if is_url(path) else map(str, files_of(path, chosen))
+    return {file: read_text(file) for file in files}
+
+
+def check_records(
+    texts: Texts, path: str, chosen: Chosen, findings: Findings
+) -> tuple[tuple[Record, ...], str]:
+    """Return the episodes of texts by seed, task and number, and a checksum of it all.
+
+    `path` names all of them. Raises `InputError` for what is no JSON Lines; all other problems go
+    to `findings`.
     """
     records: list[Record] = []
     digest = sha256()
     seen: set[str] = set()
-    for file in files_of(path, chosen):
-        text = read_text(str(file))
+    for name, text in texts.items():
         digest.update(text.encode())
+        file = Path(name)
         place = place_of(file)
         settings = Settings() if place is None else settings_of(file.absolute().parents[3])
         said: dict[str, Any] = {}
         if place is not None:
             said = {"task": place.task, "policy": place.policy, "seed": place.seed}
-        reader = _Reader(file, findings, said, settings, seen, task=chosen.task)
+        reader = _Reader(name, findings, said, settings, seen, task=chosen.task)
         records += reader.read(text)
         if place is not None and place.policy in PRESETS:
             reader.check_numbers()
@@ -103,11 +120,11 @@ def read_episodes(
 ) -> tuple[Episode, ...]:
     """Return the dialogues that a run has written to a file, in their order.
 
-    They are checked as those of `read_records`, and numbered from 0 on without a gap, all that
+    They are checked as those of `check_records`, and numbered from 0 on without a gap, all that
     `settings` say. Problems go to `findings`. Without, raises `InputError` if there are errors.
     """
     found = Findings() if findings is None else findings
-    reader = _Reader(path, found, {"task": task, "seed": seed}, settings, set())
+    reader = _Reader(str(path), found, {"task": task, "seed": seed}, settings, set())
     records: list[Record] = []
     with found.collecting():
         records = reader.read(read_text(path))
@@ -126,7 +143,7 @@ class _Reader:
 
     def __init__(
         self,
-        file: Path,
+        file: str,
         findings: Findings,
         said: Mapping[str, Any],
         settings: Settings,
@@ -135,7 +152,7 @@ class _Reader:
         task: str | None = None,
     ) -> None:
         self._file, self._seen, self._named = file, seen, task
-        self._findings = findings.of_file(str(file))
+        self._findings = findings.of_file(file)
         legacy = {} if settings.legacy is None else {"legacy": settings.legacy}
         self._place = {**said, **legacy}
         self._said = dict(self._place)
@@ -145,7 +162,7 @@ class _Reader:
 
     def read(self, text: str) -> list[Record]:
         records: list[Record] = []
-        for number, line in parse_json_lines(text, str(self._file)):
+        for number, line in parse_json_lines(text, self._file):
             if isinstance(line, Mapping) and isinstance(line.get(META), Mapping) and not records:
                 self._said |= line[META]
                 continue
@@ -299,7 +316,8 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     if not file.exists() or not file.stat().st_size:
         return ()
     findings = Findings()
-    records, _ = read_records(str(path), Chosen(), findings)
+    texts = read_texts(str(path), Chosen())
+    records, _ = check_records(texts, str(path), Chosen(), findings)
     findings.check()
     return tuple(record.episode for record in records)
 

@@ -17,7 +17,7 @@ from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.dialogue.domain import NAME
-from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Record, read_records
+from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Record, Texts, check_records, read_texts
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import Chosen
 from mwzeval.pydial.tasks import TASKS
@@ -157,8 +157,17 @@ def evaluate(
     size, intervals and tests resample seeds, unless dialogues are said to be `independent`. Raises
     `InputError` with every problem, `UsageError`.
     """
+    chosen = chosen or Chosen()
+    texts = read_texts(path, chosen)
+    return evaluate_texts(texts, path, chosen, strict=strict, independent=independent)
+
+
+def evaluate_texts(
+    texts: Texts, path: str, chosen: Chosen, *, strict: bool = False, independent: bool = False
+) -> ScoredEpisodes:
+    """Return the scores of texts, file → text, as `evaluate` does; `path` names all of them."""
     findings = Findings(strict=strict)
-    records, checksum = read_records(path, chosen or Chosen(), findings)
+    records, checksum = check_records(texts, path, chosen, findings)
     findings.check()
     notes = Findings()  # no fault of the input, so that `strict` lets them pass
     block = 1 if independent else _block(records, notes)
@@ -206,8 +215,8 @@ def evaluate(
 
 def validate(path: str, chosen: Chosen | None = None, *, strict: bool = False) -> list[Problem]:
     """Return every problem of episodes, errors first."""
-    findings = Findings(strict=strict)
-    read_records(path, chosen or Chosen(), findings)
+    chosen, findings = chosen or Chosen(), Findings(strict=strict)
+    check_records(read_texts(path, chosen), path, chosen, findings)
     return findings.problems
 
 
