@@ -25,6 +25,7 @@ from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
 from mwzeval.multiwoz.corpus.references import own_references
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluation import Metrics, ScoredDialogues
+from mwzeval.multiwoz.measures import scored_table
 from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
 from mwzeval.multiwoz.scoring import Scorer
 
@@ -171,9 +172,8 @@ def _growth(predictions: Predictions) -> Iterator[Row]:
 
         def evaluate(scorer: Scorer = scorer, many: Predictions = many) -> None:
             checked = check_dialogues(many, Findings(), need_responses=True)
-            ScoredDialogues.of(
-                scorer, checked, Metrics(bleu=True, success=True, richness=True)
-            ).plain()
+            asked = Metrics(bleu=True, success=True, richness=True)
+            scored_table(ScoredDialogues.of(scorer, checked, asked)).scores()
 
         took = seconds(evaluate)
         yield Row(

@@ -6,11 +6,17 @@ Source: Post, "A Call for Clarity in Reporting BLEU Scores", WMT 2018; the `sacr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
+import numpy as np
+from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
+
+from mwzeval.metrics.measure import Measure
+from mwzeval.scores.score import Signature
+from mwzeval.statistics import ScoreFunction, Sums, elementwise
 
 ORDERS = range(1, MAX_NGRAM_ORDER + 1)
 FIELDS = (
@@ -122,3 +128,18 @@ class Bleu:
                 effective_order=_BLEU.effective_order,
             ).score
         )
+
+    @property
+    def of(self) -> ScoreFunction:
+        """BLEU as a function of many sums at once."""
+        return partial(_of_columns, self.score, self.columns)
+
+    def measures(self, signature: Signature) -> Iterator[Measure]:
+        """Yield the one score, `bleu.NAME`."""
+        yield Measure(f"bleu.{self.name}", f"BLEU ({self.name})", signature, self.of)
+
+
+def _of_columns(
+    score: Callable[[Mapping[str, float]], float], columns: Sequence[str], sums: Sums
+) -> NDArray[np.float64]:
+    return elementwise(score)({column: sums[column] for column in columns})

@@ -8,11 +8,12 @@ Source: Budzianowski et al., EMNLP 2018, section 6; Nekvinda and Dušek, GEM 202
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
+from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.scores.score import WHOLE
 
 
@@ -139,48 +140,66 @@ def is_matched(wanted: DomainGoal, offered: tuple[str, ...]) -> bool:
     return wanted.satisfying.issuperset(offered)
 
 
-class GoalSuccessScores(TypedDict):
-    """Percent of the dialogues that have the domain (`total`: of all), unrounded."""
+class OutcomeRates:
+    """Rows and measures of 0/1 outcomes of the parts of a goal, and of the whole goal.
 
-    inform: dict[str, float]
-    success: dict[str, float]
+    `cases` names the column that counts where the outcomes are asked for; `labels` are those of
+    the outcomes, in their order; `parts` are the scopes beside the whole.
+    """
+
+    def __init__(self, cases: str, labels: Mapping[str, str], parts: Iterable[str]) -> None:
+        self.cases = cases
+        self.labels = labels
+        self.scopes = (WHOLE, *parts)
+        self.columns = tuple(
+            f"{name}.{scope}" for name in (cases, *labels) for scope in self.scopes
+        )
+
+    def row(self, kept: Mapping[str, Sequence[bool]]) -> dict[str, float]:
+        """Return one unit's row; `kept` has a scope's outcomes in the order of `labels`."""
+        row: dict[str, float] = {}
+        for scope, results in kept.items():
+            row[f"{self.cases}.{scope}"] = 1
+            for name, result in zip(self.labels, results, strict=True):
+                row[f"{name}.{scope}"] = result
+        return row
+
+    def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+        """Yield the outcomes in percent of the cases, for each scope that has cases."""
+        for name, label in self.labels.items():
+            for scope in self.scopes:
+                outcome, cases = f"{name}.{scope}", f"{self.cases}.{scope}"
+                if sums[cases]:
+                    yield Measure(
+                        name=name,
+                        label=label,
+                        signature=sign(name),
+                        of=percentage(outcome, of=cases),
+                        places=1,
+                        scope=scope,
+                        cases=cases,
+                        outcome=outcome,
+                    )
 
 
 class GoalSuccess:
-    """Rows and rates of Inform and Success over the given domains."""
+    """Rows and measures of Inform and Success over the given domains.
 
-    def __init__(self, domains: Iterable[str]) -> None:
-        self.scopes = (WHOLE, *domains)
-        self.columns = tuple(
-            f"{count}.{scope}" for count in ("goals", "inform", "success") for scope in self.scopes
-        )
+    A `prefix` and what stands before the `label` tell several of them apart.
+    """
+
+    def __init__(self, domains: Iterable[str], prefix: str = "", label: str = "") -> None:
+        labels = {f"{prefix}inform": f"{label}Inform", f"{prefix}success": f"{label}Success"}
+        self._rates = OutcomeRates(f"{prefix}goals", labels, domains)
+        self.columns = self._rates.columns
 
     def row(self, outcome: DialogueOutcome) -> dict[str, float]:
         """Return one dialogue's counts: has the domain, informs, succeeds (each 0 or 1)."""
-        row: dict[str, float] = {
-            f"goals.{WHOLE}": 1,
-            f"inform.{WHOLE}": outcome.inform,
-            f"success.{WHOLE}": outcome.success,
-        }
+        kept: dict[str, Sequence[bool]] = {WHOLE: (outcome.inform, outcome.success)}
         for domain, result in outcome.domains.items():
-            row[f"goals.{domain}"] = 1
-            row[f"inform.{domain}"] = result.inform
-            row[f"success.{domain}"] = bool(result.success)
-        return row
+            kept[domain] = (result.inform, bool(result.success))
+        return self._rates.row(kept)
 
-    def rates(self, what: str, sums: Mapping[str, float]) -> dict[str, float]:
-        """Return unrounded percentages by scope, without domains that no goal has.
-
-        `what` is `inform` or `success`.
-        """
-        return {
-            scope: 100 * sums[f"{what}.{scope}"] / sums[f"goals.{scope}"]
-            for scope in self.scopes
-            if sums[f"goals.{scope}"]
-        }
-
-    def scores(self, sums: Mapping[str, float]) -> GoalSuccessScores:
-        """Return the rates of both, unrounded."""
-        return GoalSuccessScores(
-            inform=self.rates("inform", sums), success=self.rates("success", sums)
-        )
+    def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+        """Yield both in percent, of all dialogues and of those with each domain."""
+        return self._rates.measures(sums, sign)

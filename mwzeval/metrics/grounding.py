@@ -1,16 +1,17 @@
 """Grounded scores as additive rows: what is said is in the database, agrees, and is what is wanted.
 
 Dataset-blind: a benchmark says of each value mentioned whether it is known and agrees with what is
-on offer, and of each part of a goal whether it was kept; here are rows of that, and rates.
+on offer; here are rows of that, and rates. Whether goals were kept is `goal_success`.
 Measures over mentions divide by mentions, not by dialogues; definitions are in `docs/metrics.md`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from mwzeval.metrics.measure import Measure, Sign, percentage
 from mwzeval.scores.score import WHOLE
 
 
@@ -27,7 +28,7 @@ class JudgedValue(NamedTuple):
 
 
 class MentionRates:
-    """Rows and rates of mentions: `hallucination` and `consistency`, by slot and in total."""
+    """Rows and measures of mentions, `hallucination` and `consistency`: by slot and in total."""
 
     def __init__(self, slots: Iterable[str]) -> None:
         self.scopes = (WHOLE, *slots)
@@ -49,37 +50,25 @@ class MentionRates:
                         row[column] = row.get(column, 0) + times
         return row
 
+    def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+        """Yield the percentages of each scope that has cases, `hallucination` first.
 
-class OutcomeRates:
-    """Rows and rates of 0/1 outcomes of the parts of a goal, and of the whole goal.
-
-    `cases` names the column that counts where the outcomes are asked for.
-    """
-
-    def __init__(self, cases: str, outcomes: Sequence[str], parts: Iterable[str]) -> None:
-        self.cases = cases
-        self.outcomes = tuple(outcomes)
-        self.scopes = (WHOLE, *parts)
-        self.columns = tuple(
-            f"{name}.{scope}" for name in (cases, *outcomes) for scope in self.scopes
-        )
-
-    def row(self, kept: Mapping[str, Sequence[bool]]) -> dict[str, float]:
-        """Return one dialogue's row; `kept` has a scope's outcomes in the order of `outcomes`."""
-        row: dict[str, float] = {}
-        for scope, results in kept.items():
-            row[f"{self.cases}.{scope}"] = 1
-            for name, result in zip(self.outcomes, results, strict=True):
-                row[f"{name}.{scope}"] = result
-        return row
-
-
-def percentages(
-    scopes: Iterable[str], outcome: str, cases: str, sums: Mapping[str, float]
-) -> dict[str, float]:
-    """Return 100 × outcome / cases by scope, unrounded; scopes without cases are left out."""
-    return {
-        scope: 100 * sums[f"{outcome}.{scope}"] / sums[f"{cases}.{scope}"]
-        for scope in scopes
-        if sums[f"{cases}.{scope}"]
-    }
+        Mentions of one dialogue depend on each other: they are no outcomes of units, and intervals
+        come from resampled dialogues.
+        """
+        for name, label, outcome, cases in (
+            ("hallucination", "Hallucination", "hallucinated", "mentions"),
+            ("consistency", "Consistency", "consistent", "belonging"),
+        ):
+            for scope in self.scopes:
+                if sums[f"{cases}.{scope}"]:
+                    yield Measure(
+                        name=name,
+                        label=label,
+                        signature=sign(name),
+                        of=percentage(f"{outcome}.{scope}", of=f"{cases}.{scope}"),
+                        places=1,
+                        scope=scope,
+                        cases=f"{cases}.{scope}",
+                        lower_is_better=name == "hallucination",
+                    )

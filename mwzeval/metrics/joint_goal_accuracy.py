@@ -8,8 +8,6 @@ A slot of a turn is *correct* (predicted and right), *missing* (only in the gold
 (only in the predicted state) or *wrong* (in both, not right). Joint goal accuracy is the percentage
 of turns in which every slot is correct.
 
-Joint goal accuracy and its relatives as measures over the rows of `JointGoalAccuracy`.
-
 Sources: Henderson et al., "The Second Dialog State Tracking Challenge", SIGDIAL 2014 (joint goal);
 Wu et al., ACL 2019 (slot accuracy); Rastogi et al., AAAI 2020 (average goal accuracy); Kim et al.,
 ACL 2022 (relative slot accuracy).
@@ -26,7 +24,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.metrics.measure import Measure
+from mwzeval.metrics.measure import Measure, percentage
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import ScoreFunction, Sums
 
@@ -276,15 +274,15 @@ def joint_goal_measures(
 
     present = [domain for domain in counts.domains if sums[f"{prefix}.active.{domain}"]]
     joint, turns = f"{prefix}.joint", f"{prefix}.turns"
-    yield measure("joint_goal_accuracy", "JGA", partial(_percentage, (joint,), turns))
+    yield measure("joint_goal_accuracy", "JGA", percentage(joint, of=turns))
     for domain in present:
         counted = f"{prefix}.counted.{domain}"
         if sums[counted]:
-            right = partial(_percentage, (f"{prefix}.right.{domain}",), counted)
+            right = percentage(f"{prefix}.right.{domain}", of=counted)
             cases = f"{prefix}.dialogues.{domain}"
             yield measure("joint_goal_accuracy", "JGA", right, scope=domain, cases=cases)
     for domain in present:
-        others = partial(_percentage, (joint, f"{prefix}.only.{domain}"), turns)
+        others = percentage(joint, f"{prefix}.only.{domain}", of=turns)
         yield measure("joint_goal_accuracy_without", "JGA without", others, scope=domain)
     yield measure("slot_f1", "Slot F1", partial(_f1, prefix))
     yield measure("slot_precision", "Slot precision", partial(_share, prefix, "spurious"))
@@ -299,10 +297,6 @@ def joint_goal_measures(
         if sums[f"{prefix}.{denominator}"]:
             mean = partial(_mean, f"{prefix}.{numerator}", f"{prefix}.{denominator}")
             yield measure(name, text, mean)
-
-
-def _percentage(parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.float64]:
-    return 100 * sum((sums[part] for part in parts), np.zeros(())) / sums[whole]
 
 
 def _mean(part: str, turns: str, sums: Sums) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
 """A score as a recipe: what to compute from rows, how it is called and signed.
 
-A benchmark makes its measures once for what it has scored; values, intervals, comparisons and
-reports follow from them without knowing the benchmark.
-
-Python's garbage collector, out of the way where nothing is made that it could collect.
+Every metric has one shape: `columns` and `row(unit)`, the additive numbers of a scored unit, and
+`measures(…)`, the scores as functions of the columns' sums. Values, intervals, comparisons and
+reports follow from these without knowing the metric or the benchmark, and no score has a second
+formula.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.type_counts import TypeCounts, TypeFunction
@@ -31,6 +33,9 @@ from mwzeval.statistics import (
     resampled_sums,
     wilson,
 )
+
+Sign = Callable[[str], Signature]
+"""Returns the signature of the scores of a name."""
 
 
 @contextmanager
@@ -186,6 +191,15 @@ class _Resampled:
         except ValueError:
             # The score has a value in no resample.
             return None
+
+
+def percentage(*parts: str, of: str) -> ScoreFunction:
+    """Return the score that is the sum of some columns in percent of the column `of`."""
+    return partial(_percentage, parts, of)
+
+
+def _percentage(parts: Sequence[str], whole: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(100 * sum(sums[part] for part in parts) / sums[whole])
 
 
 def observed(table: Table) -> Sums:

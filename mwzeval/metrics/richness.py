@@ -1,25 +1,18 @@
 """Lexical richness of responses: distinct n-grams, entropies, lengths, MSTTR.
 
-Not additive (a word that two dialogues share counts once), so there is an accumulator instead of
-table columns. Accumulators merge in order, and the merged one equals that of a single pass.
+A word that two dialogues share counts once, so most of this is not additive: `Richness` accumulates
+an input in order. Accumulators merge in order, too, and the merged one equals that of a single
+pass. Its memory does not grow with the number of dialogues; intervals and paired tests, which leave
+dialogues out or swap them, need `DialogueWords`, the words of each.
+
+MSTTR cuts the whole text into windows one after the other, so where the windows of a later part
+begin depends on how many words come before it. `WindowTypes` therefore keeps, for each of the
+possible offsets, the sum over the windows that lie within its part, and the few words at either end
+that windows across a border need. Sums of whole numbers: what is merged in order is exactly what
+one pass would have found.
 
 Source: lexical-diversity's `tokenize`, and what its `msttr` is; the definitions of the evaluator of
 Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5).
-
-Distinct words in windows of a text that is read in parts, or by several machines.
-
-MSTTR cuts the whole text into windows one after the other, so where the windows of a later part
-begin depends on how many words come before it. A part that does not know this yet keeps, for each
-of the possible offsets, the sum over the windows that lie within it, and the few words at either
-end that windows across a border need. Sums of whole numbers: what is merged in order is exactly
-what one pass would have found.
-
-The words of each dialogue, kept for what needs to know which dialogue they are of.
-
-Intervals and paired tests of lexical richness leave dialogues out or swap them. The scores alone
-need no more than `Richness`, whose memory does not grow with the number of dialogues.
-
-Distinct n-grams and entropies as functions of how often each n-gram occurs.
 """
 
 from __future__ import annotations
@@ -28,15 +21,25 @@ import math
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, count, pairwise
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import DependencyError
-from mwzeval.metrics.type_counts import Counts, Type, TypeCounts, Types
+from mwzeval.metrics.measure import Measure, TypeMeasure
+from mwzeval.metrics.type_counts import (
+    Type,
+    TypeCounts,
+    TypeFunction,
+    conditional_entropy,
+    distinct,
+    entropy,
+)
+from mwzeval.scores.score import Signature
+from mwzeval.statistics import Sums
 from mwzeval.version import import_without_setuptools
 
 
@@ -124,7 +127,12 @@ except ImportError as error:
     ) from None
 
 MSTTR_WINDOW = 50
+MSTTR_BLOCK = 10
+"""Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
 TURNS_AT_A_TIME = 2**12
+
+
+TypeName = Literal["entropy", "cond_entropy", "num_unigrams", "num_bigrams", "num_trigrams"]
 
 
 class RichnessScores(TypedDict):
@@ -137,6 +145,16 @@ class RichnessScores(TypedDict):
     num_unigrams: int
     num_bigrams: int
     num_trigrams: int
+
+
+OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int], ...] = (
+    ("entropy", "Entropy (bits)", entropy, 2),
+    ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2),
+    ("num_unigrams", "Distinct unigrams", partial(distinct, 1), 0),
+    ("num_bigrams", "Distinct bigrams", partial(distinct, 2), 0),
+    ("num_trigrams", "Distinct trigrams", partial(distinct, 3), 0),
+)
+"""Scores of n-grams: name, label, function of their counts, decimals."""
 
 
 @lru_cache(maxsize=2**14)
@@ -213,6 +231,33 @@ class Richness:
             num_trigrams=len(self._trigrams),
         )
 
+    def measures(self, signature: Signature) -> tuple[list[Measure], list[TypeMeasure]]:
+        """Return the scores as measures: of rows (see `DialogueWords.rows`), and of n-grams."""
+        scores = self.scores()
+        of_rows = [
+            Measure(
+                "richness.avg_lengths",
+                "Words per turn",
+                signature,
+                _words_per_turn,
+                known=scores["avg_lengths"],
+            ),
+            Measure(
+                "richness.msttr",
+                f"MSTTR-{MSTTR_WINDOW}",
+                signature,
+                _msttr,
+                places=3,
+                block=MSTTR_BLOCK,
+                known=scores["msttr"],
+            ),
+        ]
+        of_types = [
+            TypeMeasure(f"richness.{name}", label, signature, float(scores[name]), of, places)
+            for name, label, of, places in OF_TYPES
+        ]
+        return of_rows, of_types
+
     def __getstate__(self) -> dict[str, Any]:
         self._count()
         return vars(self)
@@ -288,37 +333,10 @@ def _ngrams(dialogue: Iterable[tuple[str, ...]]) -> Iterable[Type]:
         yield from chain(((word,) for word in turn), pairwise(turn), trigrams(turn))
 
 
-def distinct(order: int, counts: Counts, types: Types) -> NDArray[np.float64]:
-    """Return how many distinct n-grams of an order there are."""
-    present = np.count_nonzero(counts[:, types.of_order(order)], axis=1)
-    return np.asarray(present, dtype=np.float64)
+def _words_per_turn(sums: Sums) -> NDArray[np.float64]:
+    return sums["richness.words"] / sums["richness.turns"]
 
 
-def entropy(counts: Counts, types: Types) -> NDArray[np.float64]:
-    """Return the entropy of words, in bits."""
-    words = counts[:, types.of_order(1)]
-    total = words.sum(axis=1)
-    bits = np.log2(total) - _n_log_n(words).sum(axis=1) / total
-    return np.asarray(bits, dtype=np.float64)
-
-
-def conditional_entropy(counts: Counts, types: Types) -> NDArray[np.float64]:
-    """Return the entropy of a word given the one before it, in bits.
-
-    As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
-    """
-    pairs, first_words = counts[:, types.of_order(2)], counts[:, types.first_words]
-    total = counts[:, types.of_order(1)].sum(axis=1)
-    surprise = pairs * _log_table(counts)[first_words] - _n_log_n(pairs)
-    return np.asarray(surprise.sum(axis=1) / total, dtype=np.float64)
-
-
-def _n_log_n(counts: Counts) -> NDArray[np.float64]:
-    numbers = np.arange(counts.max(initial=0) + 1)
-    return np.asarray((numbers * _log_table(counts))[counts], dtype=np.float64)
-
-
-def _log_table(counts: Counts) -> NDArray[np.float64]:
-    """Return log2 of every number up to the largest count; 0 for 0, where it never matters."""
-    numbers = np.arange(counts.max(initial=0) + 1)
-    return np.log2(np.maximum(numbers, 1))
+def _msttr(sums: Sums) -> NDArray[np.float64]:
+    # Without a whole window this is 0/0; the library takes the ratio of the whole text then.
+    return sums["richness.window_types"] / (MSTTR_WINDOW * sums["richness.windows"])

@@ -5,22 +5,20 @@ A state is flat here: a mapping of slot (any hashable name) to value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TypedDict, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.metrics.measure import Measure
+from mwzeval.scores.score import Signature
+from mwzeval.statistics import Sums
 
 Slot = TypeVar("Slot", bound=Hashable)
 
 EPSILON = 1e-10
 """Keeps divisions defined; part of the published definition, so it shows in the last digits."""
-
-
-class StateTrackingScores(TypedDict):
-    """`joint_accuracy` and `slot_f1` in percent, precision and recall between 0 and 1."""
-
-    joint_accuracy: float
-    slot_f1: float
-    slot_precision: float
-    slot_recall: float
 
 
 class StateTracking:
@@ -48,14 +46,33 @@ class StateTracking:
         numbers = (counted, joint, true_positive, false_positive, false_negative)
         return dict(zip(self.columns, numbers, strict=True))
 
-    def scores(self, sums: Mapping[str, float]) -> StateTrackingScores:
-        """Return the four measures of summed counts."""
-        turns, joint, tp, fp, fn = (sums[column] for column in self.columns)
-        precision = tp / (tp + fp + EPSILON)
-        recall = tp / (tp + fn + EPSILON)
-        return StateTrackingScores(
-            joint_accuracy=100 * joint / (turns + EPSILON),
-            slot_f1=100 * 2 * precision * recall / (precision + recall + EPSILON),
-            slot_precision=precision,
-            slot_recall=recall,
-        )
+    def measures(self, signature: Signature) -> Iterator[Measure]:
+        """Yield joint accuracy and slot F1 in percent, precision and recall between 0 and 1."""
+        for name, label, of, places in (
+            ("joint_accuracy", "Joint accuracy", joint_accuracy, 1),
+            ("slot_f1", "Slot F1", slot_f1, 1),
+            ("slot_precision", "Slot precision", slot_precision, 3),
+            ("slot_recall", "Slot recall", slot_recall, 3),
+        ):
+            yield Measure(f"dst.{name}", label, signature, of, places)
+
+
+def joint_accuracy(sums: Sums) -> NDArray[np.float64]:
+    """Return the percentage of turns with all slots right."""
+    return 100 * sums["dst.joint"] / (sums["dst.turns"] + EPSILON)
+
+
+def slot_precision(sums: Sums) -> NDArray[np.float64]:
+    """Return how many of the predicted slots are right, 0 to 1."""
+    return sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fp"] + EPSILON)
+
+
+def slot_recall(sums: Sums) -> NDArray[np.float64]:
+    """Return how many of the gold slots were predicted, 0 to 1."""
+    return sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fn"] + EPSILON)
+
+
+def slot_f1(sums: Sums) -> NDArray[np.float64]:
+    """Return the harmonic mean of both, in percent."""
+    precision, recall = slot_precision(sums), slot_recall(sums)
+    return 100 * 2 * precision * recall / (precision + recall + EPSILON)

@@ -1,15 +1,14 @@
-"""All chosen metrics over checked dialogues: rows, and the numbers in the known plain shape."""
+"""All chosen metrics over checked dialogues: their rows, and what is not additive."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
-from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns, grounded_plain
+from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring import Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import Convention
@@ -130,19 +129,6 @@ class ScoredDialogues:
         """Whether state tracking was scored: asked for, and states predicted."""
         return self.metrics.dst and self.sources.predicted_states
 
-    def plain(self) -> dict[str, Any]:
-        """Return the numbers in the known shape; None for what was not computed."""
-        sums = self.table.sums()
-        scorer = self.scorer
-        return {
-            "bleu": self._bleu(sums) if self.metrics.bleu else None,
-            "success": scorer.goal_success.scores(sums) if self.metrics.success else None,
-            "richness": self.richness.scores() if self.metrics.richness else None,
-            "dst": scorer.state_tracking.scores(sums) if self.has_dst else None,
-            **({"dst_rules": self._dst_rules(sums)} if self.metrics.dst_rules else {}),
-            **({"grounded": self._grounded(sums)} if self.metrics.grounded else {}),
-        }
-
     def computed(self, sums: Mapping[str, float]) -> Computed:
         """Return which grounded scores can be computed."""
         return Computed.of(
@@ -150,17 +136,3 @@ class ScoredDialogues:
             lexicalized=self.scorer.delexicalizes(self.sources),
             predicted_states=self.sources.predicted_states,
         )
-
-    def _grounded(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        return grounded_plain(self.computed(sums), sums)
-
-    def _dst_rules(self, sums: Mapping[str, float]) -> dict[str, Any] | None:
-        if not self.sources.predicted_states:
-            return None
-        return {
-            rule.name: rule.plain(sums, self.confusions.get(rule.name, Counter()))
-            for rule in self.scorer.joint_goals
-        }
-
-    def _bleu(self, sums: Mapping[str, float]) -> dict[str, float]:
-        return {name: bleu.score(sums) for name, bleu in self.scorer.bleus.items()}

@@ -16,7 +16,7 @@ from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.evaluation import ScoredDialogues
 from mwzeval.multiwoz.explanation import explanation_as_written
-from mwzeval.multiwoz.measures import scored_table
+from mwzeval.multiwoz.measures import plain_metrics, scored_table
 from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.predictions.wording import Wording
@@ -86,7 +86,7 @@ class ScoredPredictions:
         with no_garbage_collection():
             scores = self.scored_table.scores(resampling or self.evaluator.resampling)
         return Report(
-            metrics=self.dialogues.plain(),
+            metrics=plain_metrics(self.dialogues, scores),
             scores=scores,
             table=self.scored_table.table,
             warnings=checked.warnings,

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.grounding import JudgedValue, MentionRates, OutcomeRates, percentages
+from mwzeval.metrics.goal_success import OutcomeRates
+from mwzeval.metrics.grounding import JudgedValue, MentionRates
+from mwzeval.metrics.measure import ScoredTable
+from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 
 SLOTS = ("name", "phone", "area")
@@ -36,26 +39,30 @@ def test_rows_count_every_mention_once_in_its_slot_and_once_in_total(
         assert sums[f"consistent.{scope}"] == agreeing[True]
 
 
+def scores(rates: MentionRates | OutcomeRates, table: Table, name: str) -> dict[str, float]:
+    measures = tuple(rates.measures(table.sums(), lambda name: Signature(name, ())))
+    found = ScoredTable(table, measures).scores()
+    return {score.scope: score.value for score in found if score.name == name}
+
+
 def test_outcomes_are_of_the_scopes_that_were_asked_for() -> None:
-    rates = OutcomeRates("goals", ("inform", "success"), ("hotel", "train"))
+    labels = {"inform": "Inform", "success": "Success"}
+    rates = OutcomeRates("goals", labels, ("hotel", "train", "taxi"))
     rows = [
         ("a", rates.row({"total": (True, False), "hotel": (True, False)})),
         ("b", rates.row({"total": (False, False), "hotel": (True, True), "train": (False, False)})),
         ("c", rates.row({"total": (True, True), "hotel": (True, True)})),
     ]
-    sums = Table.from_rows(rates.columns, rows).sums()
-    assert percentages(rates.scopes, "inform", "goals", sums) == {
+    table = Table.from_rows(rates.columns, rows)
+    assert scores(rates, table, "inform") == {
         "total": pytest.approx(200 / 3),
         "hotel": 100.0,
         "train": 0.0,
     }
-    assert percentages(rates.scopes, "success", "goals", sums)["hotel"] == pytest.approx(200 / 3)
+    assert scores(rates, table, "success")["hotel"] == pytest.approx(200 / 3)
 
 
 def test_a_scope_without_cases_has_no_rate() -> None:
-    sums = Table.from_rows(RATES.columns, [("a", RATES.row([JudgedValue("name", True, None)]))])
-    assert percentages(RATES.scopes, "consistent", "belonging", sums.sums()) == {}
-    assert percentages(RATES.scopes, "hallucinated", "mentions", sums.sums()) == {
-        "total": 0.0,
-        "name": 0.0,
-    }
+    table = Table.from_rows(RATES.columns, [("a", RATES.row([JudgedValue("name", True, None)]))])
+    assert scores(RATES, table, "consistency") == {}
+    assert scores(RATES, table, "hallucination") == {"total": 0.0, "name": 0.0}

@@ -20,13 +20,12 @@ from mwzeval.crosswoz.scoring.scopes import (
     SELECT_TURNS,
     TYPE_SCOPES,
     Sign,
-    percentage,
     turn_scopes,
 )
 from mwzeval.crosswoz.systems.policy_vector import delexicalized, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.metrics.dialogue_acts import ActScores, ActTurn
-from mwzeval.metrics.measure import Measure
+from mwzeval.metrics.measure import Measure, percentage
 from mwzeval.scores.score import WHOLE
 
 USER, SYSTEM = "user", "system"
@@ -209,7 +208,7 @@ class SimulatorScores:
                         f"sim.{variant}",
                         label,
                         signature,
-                        percentage(_column(variant, scope), turns),
+                        percentage(_column(variant, scope), of=turns),
                         scope=scope,
                         cases=_column("dialogues", scope),
                     )

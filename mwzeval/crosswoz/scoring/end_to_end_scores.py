@@ -30,10 +30,10 @@ from mwzeval.crosswoz.corpus.names import (
 )
 from mwzeval.crosswoz.corpus.normalization import comparable_text
 from mwzeval.crosswoz.predictions.reading import Predicted
-from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign, percentage
+from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign
 from mwzeval.crosswoz.scoring.success import NUMBERS, Judgement, is_nothing, judge
 from mwzeval.crosswoz.scoring.text_scores import TextScores
-from mwzeval.metrics.measure import Measure
+from mwzeval.metrics.measure import Measure, percentage
 from mwzeval.scores.score import WHOLE
 
 DENIALS = re.compile("没有|没|无|不提供|不含|不包|不支持|暂未|不具备|不是")
@@ -146,7 +146,7 @@ class EndToEndScores:
                         f"e2e.{name}",
                         label,
                         signature,
-                        percentage(outcome, cases),
+                        percentage(outcome, of=cases),
                         scope=scope,
                         cases=cases,
                         outcome=outcome,

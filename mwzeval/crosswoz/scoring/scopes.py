@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.acts import SELECT
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange
@@ -15,7 +11,6 @@ from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import Signature
-from mwzeval.statistics import ScoreFunction, Sums
 
 SELECT_TURNS = "Select turns"
 """The scope of exchanges whose user refers to what was chosen before ("near the one …")."""
@@ -50,12 +45,3 @@ def selects(exchange: Exchange) -> bool:
 def turn_scopes(gold: Dialogue, exchange: Exchange) -> tuple[str, ...]:
     """Return the scopes of an exchange: its dialogue's goal type, and whether it selects."""
     return (gold.goal_type, SELECT_TURNS) if selects(exchange) else (gold.goal_type,)
-
-
-def percentage(part: str, whole: str) -> ScoreFunction:
-    """Return the score that is one column in percent of another."""
-    return partial(_percentage, part, whole)
-
-
-def _percentage(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:
-    return 100 * sums[part] / sums[whole]

@@ -22,10 +22,9 @@ from mwzeval.crosswoz.scoring.scopes import (
     SELECT_TURNS,
     TYPE_SCOPES,
     Sign,
-    percentage,
     turn_scopes,
 )
-from mwzeval.metrics.measure import Measure
+from mwzeval.metrics.measure import Measure, percentage
 from mwzeval.metrics.ranking import f_score, ratio
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.statistics import Sums
@@ -150,7 +149,7 @@ class StateScores:
                         f"dst.{self.joint}{_suffix(variant)}",
                         f"{LABELS[self.joint]}{text}",
                         signature,
-                        percentage(_joint(variant, scope), turns),
+                        percentage(_joint(variant, scope), of=turns),
                         scope=scope,
                         cases=dialogues,
                     )

@@ -19,7 +19,7 @@ from mwzeval.errors import Problem
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.score import WHOLE, Report
+from mwzeval.scores.score import WHOLE, Report, Score
 from mwzeval.version import __version__, library_version
 
 DEPENDENCIES = ("numpy", "ijson")
@@ -35,9 +35,10 @@ class ScoredSubmission:
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the scores with their signatures and rows, and intervals when it is said how."""
+        scores = self.scored_table.scores(resampling)
         return Report(
-            metrics=plain_metrics(self),
-            scores=self.scored_table.scores(resampling),
+            metrics=plain_metrics(self, scores),
+            scores=scores,
             table=self.scored_table.table,
             warnings=self.warnings,
             meta=_meta(self.loaded),
@@ -147,7 +148,9 @@ def _track(track: Track | str | None, submission: str | Path) -> Track:
     return track if isinstance(track, Track) else track_from(track, str(submission))
 
 
-def plain_metrics(evaluated: ScoredSubmission) -> dict[str, Any]:
+def plain_metrics(
+    evaluated: ScoredSubmission, scores: Iterable[Score] | None = None
+) -> dict[str, Any]:
     """Return the scores in their plain shape, unrounded, 0 to 1.
 
     Keys `ranking` (`recall` and `set_recall` by cut-off, `mrr`, `map`, `final`), `answerable` (the
@@ -155,7 +158,8 @@ def plain_metrics(evaluated: ScoredSubmission) -> dict[str, Any]:
     `recall`, `f1`) and `fscore`; None for what was not scored.
     """
     loaded, table = evaluated.loaded, evaluated.scored_table.table
-    values = {(m.name, m.scope): m.value for m in evaluated.scored_table.scores()}
+    scores = evaluated.scored_table.scores() if scores is None else scores
+    values = {(score.name, score.scope): score.value for score in scores}
     sums = table.sums()
 
     def ranking(scope: str, prefix: str) -> dict[str, Any] | None:

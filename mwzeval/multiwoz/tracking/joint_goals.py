@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
-
 from mwzeval.metrics.joint_goal_accuracy import (
     Confusion,
     DomainTurns,
@@ -31,7 +29,7 @@ from mwzeval.multiwoz.tracking.states import (
     slots_of,
 )
 from mwzeval.report.sheet import Document, Sheet, sheet
-from mwzeval.scores.score import Report, Signature
+from mwzeval.scores.score import WHOLE, Report, Signature
 from mwzeval.version import library_version
 
 KINDS = ("correct", "missing", "spurious", "wrong")
@@ -132,20 +130,20 @@ class JointGoals:
         """Yield the scores as measures, each said to be of this convention."""
         return joint_goal_measures(self.accuracy, self.name, signature, sums)
 
-    def plain(self, sums: Mapping[str, float], confusions: Counter[Confusion]) -> dict[str, Any]:
-        """Return the numbers as JSON reports have them, with the errors of each slot.
+    def view(
+        self,
+        values: Mapping[str, Mapping[str, float]],
+        sums: Mapping[str, float],
+        confusions: Counter[Confusion],
+    ) -> dict[str, Any]:
+        """Return the scores as JSON reports have them, with the errors of each slot.
 
-        Those in `BY_SCOPE` by scope, the others as they are, all in percent.
+        `values` are all scores, name → scope → number; those in `BY_SCOPE` come by scope, the
+        others as they are, all in percent.
         """
         prefix = f"{self.accuracy.prefix}."
-        plain: dict[str, Any] = {}
-        observed = {column: np.array([number]) for column, number in sums.items()}
-        for measure in self.measures(Signature("dst", ()), sums):
-            name, value = measure.name.removeprefix(prefix), measure.value(observed)
-            if name in BY_SCOPE:
-                plain.setdefault(name, {})[measure.scope] = value
-            else:
-                plain[name] = value
+        own = {n.removeprefix(prefix): v for n, v in values.items() if n.startswith(prefix)}
+        plain: dict[str, Any] = {n: v if n in BY_SCOPE else v[WHOLE] for n, v in own.items()}
         plain["errors"] = {
             slot: {**counts, "confusions": _most_frequent(slot, confusions)}
             for slot, counts in self.accuracy.errors(sums).items()
