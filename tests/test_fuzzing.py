@@ -9,17 +9,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 import zstandard
 
+from mwzeval.pydial.runs.job import Job, do
 from tests import fuzzing_child
 from tests.mutations import MUTATIONS, SPECIAL, special
 from tests.places import ROOT
@@ -43,12 +47,14 @@ class Reader(NamedTuple):
 
     In the command FILE is the file, OUT a folder that is empty, and any other path that of a copy
     of the repository's data. `place` is where the file goes in that copy; None: where it is.
+    `surround` makes what else has to be there, anew before each call.
     """
 
     file: str
     command: str
     prepare: Callable[[bytes], bytes] = bytes
     place: str | None = None
+    surround: Callable[[Path], None] | None = None
 
 
 def as_lines(raw: bytes) -> bytes:
@@ -85,6 +91,59 @@ EPISODE = b"""\
 
 def as_episodes(raw: bytes) -> bytes:
     return EPISODE
+
+
+DEMO = "data/pydial/demo"
+RUN = "data/run"
+LEARNED = f"{RUN}/Demo-CR-1/gp-sarsa/seed-0"
+
+
+def as_database(raw: bytes) -> bytes:
+    rows = json.loads(raw)
+    columns, marks = ", ".join(rows[0]), ", ".join("?" * len(rows[0]))
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "own.db")
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute(f"CREATE TABLE CamRestaurants ({columns})")
+            values = [tuple(row.values()) for row in rows]
+            database.executemany(f"INSERT INTO CamRestaurants VALUES ({marks})", values)
+        return file.read_bytes()
+
+
+def as_learned(name: str) -> Callable[[bytes], bytes]:
+    def learn(raw: bytes) -> bytes:
+        job = Job("Demo-CR-1", "gp-sarsa", 0, (2,), tests=1)
+        with TemporaryDirectory() as folder:
+            return (do(job, folder).folder(folder) / name).read_bytes()
+
+    return learn
+
+
+def as_test(raw: bytes) -> bytes:
+    return EPISODE.replace(b'"seed": 1', b'"seed": 0')
+
+
+def with_domain(place: Path) -> None:
+    """Put the other half of a domain beside what is damaged."""
+    for name in ("ontology/DemoGardens-rules.json", "db/DemoGardens-entities.json"):
+        other = place.parents[1] / name.replace("DemoGardens", "CamRestaurants")
+        if other.parent != place.parent:
+            other.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / DEMO / name, other)
+
+
+def with_test(place: Path) -> None:
+    """Put the whole test of another seed into the run."""
+    run = next(folder for folder in place.parents if folder.name == "run")
+    other = run / "Demo-CR-1/handcrafted/seed-1/test-000000.jsonl"
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_bytes(EPISODE)
+
+
+def without_tests(place: Path) -> None:
+    """Remove the tests that an earlier call has made, so that training has to go on."""
+    for file in place.parent.glob("test-*"):
+        file.unlink()
 
 
 READERS: dict[str, Reader] = {
@@ -170,6 +229,53 @@ READERS: dict[str, Reader] = {
     "episodes": Reader(
         GOOD, "evaluate --benchmark pydial -q FILE -o OUT/o", as_episodes, "e.jsonl"
     ),
+    "an ontology": Reader(
+        f"{DEMO}/ontology/DemoGardens-rules.json",
+        "pydial play CR-1 --seed 1 --data data/own",
+        place="data/own/ontology/CamRestaurants-rules.json",
+        surround=with_domain,
+    ),
+    "entities": Reader(
+        f"{DEMO}/db/DemoGardens-entities.json",
+        "pydial play CR-1 --seed 1 --data data/own",
+        place="data/own/db/CamRestaurants-entities.json",
+        surround=with_domain,
+    ),
+    "entities in SQLite": Reader(
+        f"{DEMO}/db/DemoGardens-entities.json",
+        "pydial play CR-1 --seed 1 --data data/own",
+        as_database,
+        "data/own/db/CamRestaurants-dbase.db",
+        with_domain,
+    ),
+    "tests of a run": Reader(
+        GOOD,
+        f"pydial table {RUN}",
+        as_test,
+        f"{RUN}/Demo-CR-1/handcrafted/seed-0/test-000000.jsonl",
+        with_test,
+    ),
+    "settings of a run": Reader(
+        GOOD,
+        f"pydial table {RUN}",
+        lambda raw: b'{"format": 1, "tests": 2, "legacy": false}',
+        f"{RUN}/run.json",
+        with_test,
+    ),
+    "progress of a run": Reader(
+        GOOD,
+        "pydial run --tasks Demo-CR-1 --policies gp-sarsa --dialogues 4 --seeds 1 --tests 1 "
+        f"--processes 0 -o {RUN}",
+        as_learned("progress.npz"),
+        f"{LEARNED}/progress.npz",
+        without_tests,
+    ),
+    "a learned policy": Reader(
+        GOOD,
+        "pydial play Demo-CR-1 --seed 1 --policy FILE",
+        as_learned("model-000002.npz"),
+        "policy.npz",
+    ),
     "a policy": Reader(GOOD, "pydial play Demo-CR-1 --policy FILE", as_lines, "policy.npz"),
     "a tagger": Reader(
         "data/crosswoz/sample/test.json",
@@ -234,6 +340,9 @@ def test_damaged_files_end_in_an_error_with_a_place(
             place.unlink()
         elif place.is_dir():
             place.rmdir()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if reader.surround is not None:
+            reader.surround(place)
         if number < EACH:
             mutate = MUTATIONS[number % len(MUTATIONS)]
             what = f"{number} ({mutate.__name__})"

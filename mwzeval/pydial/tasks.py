@@ -51,12 +51,6 @@ class Task:
     exchange_reward: float = -1.0
     success_reward: float = 20.0
 
-    @property
-    def published_name(self) -> str:
-        """The name that the paper gives the task ("T1.2"), the demo's is that of its model."""
-        code = self.domain.removeprefix(DEMO)
-        return f"T{self.environment}.{list(PUBLISHED_DOMAINS).index(code) + 1}"
-
 
 @dataclass(frozen=True, slots=True)
 class _Environment:

@@ -31,7 +31,9 @@ from mwzeval.pydial.runs.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
+from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode, Stage
+from mwzeval.pydial.runs.run_folder import Settings
 from mwzeval.pydial.tasks import task_named
 from mwzeval.version import required
 
@@ -89,9 +91,23 @@ class Job:
         """Return where the policy after some dialogues is."""
         return self.folder(output) / f"model-{dialogues:06d}.npz"
 
+    def has_test(self, output: str | Path, dialogues: int) -> bool:
+        """Tell whether the test after some dialogues is there.
+
+        Raises `InputError` for a file that is there and is not the whole test.
+        """
+        file = self.test_file(output, dialogues)
+        if not file.exists():
+            return False
+        read_episodes(file, self.task, self.seed, settings=Settings(self.tests, self.legacy))
+        return True
+
     def is_done(self, output: str | Path) -> bool:
-        """Tell whether all of its tests are there."""
-        return all(self.test_file(output, at).exists() for at in self.tested_at)
+        """Tell whether all of its tests are there.
+
+        Raises `InputError` for a file that is there and is not the whole test.
+        """
+        return all(self.has_test(output, at) for at in self.tested_at)
 
 
 def stage_of(job: Job) -> Stage:
@@ -134,7 +150,7 @@ def do(
 
     `tell` is called with numbers of dialogues played, those of an earlier run included. Progress is
     saved after every test, and after `save_seconds`. Raises `InputError` where the folder holds
-    another job's files, `MwzevalError` where files cannot be written.
+    another job's files or a part of a test, `MwzevalError` where files cannot be written.
     """
     report = _Told(tell)
     if job.is_done(output):
@@ -198,7 +214,7 @@ def _learn(job: Job, output: Path, report: _Told, save_seconds: float) -> None:
                 _save(job, progress, stage, policy, history)
                 saved = time.monotonic()
         test = job.test_file(output, checkpoint)
-        if done > checkpoint or test.exists():
+        if done > checkpoint or job.has_test(output, checkpoint):
             report(job.tests)
             continue
         _save(job, progress, stage, policy, history)

@@ -236,7 +236,9 @@ def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any, bad: _
     distributed: Any = import_module("distributed")
 
     def submit(job: Job) -> Any:
-        part = next_part(job, folder)
+        part = None
+        with bad.kept():
+            part = next_part(job, folder)
         if part is None:
             bar.update(job.work - told.get(job, 0))
             return None
@@ -283,9 +285,12 @@ def _here(file: str | None, job: Job, folder: Path) -> str | None:
 
 
 def next_part(job: Job, folder: Path) -> Job | None:
-    """Return a job up to the next test that is not there; None when all are."""
+    """Return a job up to the next test that is not there; None when all are.
+
+    Raises `InputError` for a test that is there and is not whole.
+    """
     for number, at in enumerate(job.tested_at, start=1):
-        if not job.test_file(folder, at).exists():
+        if not job.has_test(folder, at):
             return replace(job, checkpoints=job.checkpoints[:number])
     return None
 

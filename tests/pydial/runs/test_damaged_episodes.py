@@ -120,6 +120,37 @@ def test_tests_of_ones_own_policy_may_be_of_any_size(run: Path) -> None:
     assert main(["evaluate", *PYDIAL, "-q", "CR-3/mine"]) == 0
 
 
+RUN = ("pydial", "run", "--tasks", "Demo-CR-1", "--policies", "handcrafted,random", "--seeds", "1")
+
+
+@pytest.mark.parametrize("part", ["half", "nothing", "more"])
+@pytest.mark.parametrize("where", ["here", "cluster"])
+def test_a_test_that_was_cut_does_not_count_as_done(
+    part: str, where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other jobs are done all the same, and what is left of the file stays as it is."""
+    folder = tmp_path / "cut"
+    cut = folder / "Demo-CR-1/handcrafted/seed-0/test-000000.jsonl"
+    other = folder / "Demo-CR-1/random/seed-0/test-000000.jsonl"
+    call = [*RUN, "--tests", "4", "--processes", "0", "-o", str(folder)]
+    assert main(call) == 0
+    whole, untouched = cut.read_bytes(), other.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    cut.write_bytes({"half": b"".join(lines[:2]), "nothing": b"", "more": whole * 2}[part])
+    left = cut.read_bytes()
+    other.unlink()
+    if where == "cluster":
+        pytest.importorskip("distributed")
+        call[-4:-2] = ["--dask", "local"]
+        call += ["--processes", "1"]
+    assert main(call) == 2
+    assert str(cut) in capsys.readouterr().err
+    assert (cut.read_bytes(), other.read_bytes()) == (left, untouched)
+    cut.unlink()
+    assert main([*RUN, "--tests", "4", "--processes", "0", "-o", str(folder)]) == 0
+    assert cut.read_bytes() == whole
+
+
 def test_damaged_training_is_not_drawn(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     write(run / "CR-3/gp-sarsa/seed-1/training.jsonl", changed(exchanges=0)(dialogues(40)))
