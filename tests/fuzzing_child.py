@@ -53,8 +53,8 @@ def in_child(call: list[str], heard: Path) -> None:
 
 def main() -> None:
     """Answer until the input ends."""
-    for name in ("cli", "evaluator", "commands.evaluate", "multiwoz.predictions"):
-        import_module(f"mwzeval.{name}")
+    for name in ("mwzeval.cli", "mwzeval.commands.evaluate", "mwzeval.multiwoz.evaluator"):
+        import_module(name)
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)
         heard = Path(asked["heard"])
