@@ -50,7 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run_verb(verb: str, program: str) -> int:
     """Run one verb as a program of its own (`python evaluate.py …`) and return the exit code."""
-    return _run(partial(_parsed_for, verb, program))
+    return _run(lambda: parser_of(verb, sys.argv[1:], program).parse_args())
+
+
+def parser_of(
+    verb: str, arguments: Sequence[str] = (), program: str | None = None
+) -> argparse.ArgumentParser:
+    """Return the parser of a verb, with the options of the benchmark that `arguments` name.
+
+    `program` is what usage calls it. Raises `UsageError` for an unknown benchmark.
+    """
+    parser = _Parser(prog=program or f"mwzeval {verb}")
+    parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
+    _add_arguments(parser, verb, arguments)
+    return parser
 
 
 class _Parser(argparse.ArgumentParser):
@@ -74,13 +87,6 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         if verb == asked:  # only this one is needed, and modules take their time
             _add_arguments(of_verb, verb, given)
     return parser.parse_args(given)
-
-
-def _parsed_for(verb: str, program: str) -> argparse.Namespace:
-    parser = _Parser(prog=program)
-    parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    _add_arguments(parser, verb, sys.argv[1:])
-    return parser.parse_args()
 
 
 def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import importlib
 import io
 import json
 import re
@@ -13,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from mwzeval.cli import main
+from mwzeval.benchmark import known_benchmarks, own_verbs
+from mwzeval.cli import VERBS as VERBS_OF_ALL
+from mwzeval.cli import VERBS_OF_NONE, main, parser_of
 from tests.documents import (
     Block,
     blocks_of,
@@ -25,6 +29,8 @@ from tests.documents import (
 from tests.places import ROOT, shared
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {document: document.read_text(encoding="utf-8") for document in DOCUMENTS}
+FOLDERS = "mwzeval|tests|tools|data|predictions|benchmarks|examples|docs"
 VERBS = {"evaluate.py": "evaluate", "add_slot_domains.py": "add-slot-domains"}
 BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]
 
@@ -64,14 +70,16 @@ def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
             (folder / name).write_text(other.text, encoding="utf-8")
 
 
+def unfolded(word: str) -> list[str]:
+    parts = re.split(r"\{([^{}]*,[^{}]*)\}", word)
+    choices = [part.split(",") if place % 2 else [part] for place, part in enumerate(parts)]
+    return ["".join(choice) for choice in product(*choices)]
+
+
 def words(command: str) -> list[str]:
     """Return the arguments for `mwzeval`, `{a,b}` unfolded as a shell does."""
-    unfolded = []
-    for word in shlex.split(command, comments=True):
-        parts = re.split(r"\{([^{}]*,[^{}]*)\}", word)
-        choices = [part.split(",") if place % 2 else [part] for place, part in enumerate(parts)]
-        unfolded += ["".join(choice) for choice in product(*choices)]
-    program, *arguments = unfolded
+    split = shlex.split(command, comments=True)
+    program, *arguments = [each for word in split for each in unfolded(word)]
     if program == "python":
         return [VERBS[arguments[0]], *arguments[1:]]
     assert program == "mwzeval"
@@ -160,3 +168,86 @@ def test_every_document_has_its_blocks_read() -> None:
     for document in DOCUMENTS:
         fences = re.findall(r"^```", document.read_text(encoding="utf-8"), re.MULTILINE)
         assert len(fences) == 2 * len([b for b in BLOCKS if b.document == document]), document
+
+
+def headings(document: Path) -> set[str]:
+    """Return the anchors of a document, made of its headings as GitHub makes them."""
+    found = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    lost = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", TEXTS[document]):
+        if not link.startswith("https://"):
+            place, _, anchor = link.partition("#")
+            target = document.parent / place if place else document
+            if not target.exists() or (anchor and anchor not in headings(target)):
+                lost.append(link)
+    assert not lost
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_files_and_names_of_modules_exist(document: Path) -> None:
+    lost = []
+    for name in re.findall(r"`([^`\n]+)`", TEXTS[document]):
+        if re.fullmatch(rf"(?!.*-v\d$)(?:{FOLDERS})/[\w./{{}},*-]*", name):
+            lost += [each for each in unfolded(name) if not any(ROOT.glob(each.rstrip("/")))]
+        elif found := re.match(r"mwzeval(?:\.\w+)+", name):
+            lost += [] if exists(found[0]) else [name]
+    assert not lost
+
+
+def exists(dotted: str) -> bool:
+    """Tell whether a module, or a name in one, can be imported."""
+    module, _, name = dotted.rpartition(".")
+    try:
+        importlib.import_module(dotted)
+    except ImportError:
+        return hasattr(importlib.import_module(module), name)
+    return True
+
+
+def test_every_room_of_the_package_is_on_the_map() -> None:
+    rooms = {
+        f"{path.parent.relative_to(ROOT).as_posix()}/"
+        for path in (ROOT / "mwzeval").rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    }
+    on_the_map = re.findall(r"^\| `(mwzeval/[\w/]*)` \|", TEXTS[ROOT / "docs" / "house.md"], re.M)
+    assert set(on_the_map) == rooms
+
+
+def test_every_page_is_in_the_index() -> None:
+    listed = set(re.findall(r"\]\((\w+\.md)", TEXTS[ROOT / "docs" / "index.md"]))
+    assert listed == {page.name for page in DOCUMENTS[1:]} - {"index.md"}
+
+
+def test_the_readme_can_be_read_in_a_few_minutes() -> None:
+    assert 8_000 <= len(TEXTS[ROOT / "README.md"].encode()) <= 10_240
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the long options of a verb, and of the actions below it."""
+    found = set()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found |= {option for below in action.choices.values() for option in options(below)}
+        found |= {option for option in action.option_strings if option.startswith("--")}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("verb", "benchmark"),
+    [
+        *product(VERBS_OF_ALL, [known.name for known in known_benchmarks()]),
+        *((verb, "") for verb in (*own_verbs(), *VERBS_OF_NONE)),
+    ],
+)
+def test_every_verb_and_option_is_in_the_reference(verb: str, benchmark: str) -> None:
+    reference = TEXTS[ROOT / "docs" / "command_line.md"]
+    asked = ["--benchmark", benchmark] if benchmark else []
+    assert re.search(rf"`(?:mwzeval )?{verb}\b", reference)
+    documented = set(re.findall(r"--[a-z][\w-]*", reference))
+    assert options(parser_of(verb, asked)) - documented - {"--help", "--version"} == set()
