@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     files = _files(arguments, benchmark)
     gates = parse_gates(arguments.fail_under, arguments.fail_over)
     resampling = Resampling(arguments.ci or 0.95, arguments.samples, arguments.seed)
-    if is_sharded(arguments, files):
+    if is_sharded(arguments, files, benchmark.words):
         return _score_shards(arguments, benchmark, files, gates)
     if arguments.runs:
         return _score_runs(arguments, benchmark, files, gates)
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 def _files(arguments: argparse.Namespace, benchmark: Benchmark) -> list[str]:
     files = files_of(arguments)
     unit = benchmark.words.unit
-    sharded = is_sharded(arguments, files)
+    sharded = is_sharded(arguments, files, benchmark.words)
     if len(files) > 1 and not (arguments.runs or sharded):
         arguments.parser.error(
             f"{len(files)} inputs: say --runs when they are runs of one system, --shards when they "

@@ -12,14 +12,15 @@ from mwzeval.files.streams import is_pattern
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import FileScorer
+    from mwzeval.scores.explanation import Words
     from mwzeval.scores.score import Report
 
 OF_ROWS = ("ci", "per_unit", "ceiling", "fail_below")
-"""Options that need the numbers of each dialogue; of shards there are sums."""
+"""Options that need the numbers of each unit; a report of shards is of their sums."""
 
 
 def add_sharding(parser: argparse.ArgumentParser) -> None:
-    """Add how predictions in many files are read, and where they are scored."""
+    """Add how an input in many files is read, and where it is scored."""
     shards = parser.add_argument_group(
         "many files (docs/distributed.md)",
         "Patterns and URLs ('predictions/*.jsonl.zst', s3://…) are files that belong together.",
@@ -52,8 +53,11 @@ def _workers(text: str) -> int:
     return number
 
 
-def is_sharded(arguments: argparse.Namespace, files: Sequence[str]) -> bool:
-    """Tell whether the inputs are parts of one; refuse what cannot be asked of them then."""
+def is_sharded(arguments: argparse.Namespace, files: Sequence[str], words: Words) -> bool:
+    """Tell whether the inputs are parts of one; refuse what cannot be asked of them then.
+
+    `words` are what the benchmark calls its units.
+    """
     parser = arguments.parser
     several = arguments.shards or any(is_url(file) or is_pattern(file) for file in files)
     if not (several or arguments.dask):
@@ -67,10 +71,10 @@ def is_sharded(arguments: argparse.Namespace, files: Sequence[str]) -> bool:
         parser.error("--runs are inputs of their own, and shards are parts of one: choose")
     for option in OF_ROWS:
         if getattr(arguments, option):
+            name = option.replace("_unit", f"-{words.unit}").replace("_", "-")
             parser.error(
-                f"--{option.replace('_unit', '-dialogue').replace('_', '-')} needs the numbers of "
-                "each dialogue, and of shards only sums are kept: leave it out, or evaluate one "
-                "file"
+                f"--{name} needs the numbers of each {words.unit}, and of shards only sums are "
+                "kept: leave it out, or evaluate one file"
             )
     if STANDARD_INPUT in files:
         parser.error("standard input is no shard: evaluate it alone")

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from mwzeval.cli import main
 from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
@@ -25,6 +26,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring import Sources
 from mwzeval.multiwoz.shards import PredictionShards, shards_of
 from mwzeval.report.json import to_json, to_plain
+from tests.cluster.split import INPUTS, write
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
 from tests.waiting import HANGING
@@ -72,6 +74,21 @@ def test_a_turn_without_a_state_in_any_shard_counts_for_all(
     del predictions["smp0021"][0]["state"]
     paths = write_shards(tmp_path, cut(predictions, [20, 40, 60]))
     assert on(client, evaluator, paths) == to_json(evaluator.evaluate(predictions))
+
+
+@pytest.mark.parametrize("name", [name for name in INPUTS if name != "multiwoz"])
+def test_every_benchmark_gets_the_report_of_one_process(
+    client: Any, tmp_path: Path, name: str
+) -> None:
+    of = INPUTS[name](tmp_path / "made")
+    paths = write(of, tmp_path / "shards", [2, 3, len(of.items) - 1])
+    reports = []
+    for where in ([], ["--dask", client.scheduler.address]):
+        output = tmp_path / "report.json"
+        arguments = [*of.arguments, "-q", "-o", str(output), *where, "--shards", *paths]
+        assert main(["evaluate", *arguments]) == 0
+        reports.append(output.read_bytes())
+    assert reports[0] == reports[1]
 
 
 def test_bad_shards_are_named_and_can_be_skipped(
