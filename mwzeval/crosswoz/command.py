@@ -17,13 +17,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.crosswoz import command_policy as crosswoz_policy
-from mwzeval.crosswoz import command_simulate as crosswoz_simulate
-from mwzeval.errors import printable
+from mwzeval.crosswoz import META, NAME, command_simulate
+from mwzeval.errors import UsageError, printable
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.corpus.folds import Fold
+    from mwzeval.files.resources import DataRoot
     from mwzeval.neural.training import Point
 
 FOLDS = ("test", "val", "train")
@@ -38,10 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     statistics = actions.add_parser("statistics", help="tables 6 and 7 of a corpus")
     _add_fold(statistics)
     statistics.add_argument("--json", action="store_true", help="as JSON, unrounded")
-    crosswoz_simulate.add_arguments(
+    command_simulate.add_arguments(
         actions.add_parser("simulate", help="a user simulator talks to a system")
     )
-    crosswoz_policy.add_arguments(actions.add_parser("policy", help="the paper's policy"))
+    _add_policy(actions.add_parser("policy", help="the paper's policy"))
     _add_nlu(actions.add_parser("nlu", help="train or use an NLU"))
     baseline = actions.add_parser("baseline", help="write predictions of a rule system or of gold")
     baseline.add_argument("system", choices=BASELINES)
@@ -53,6 +53,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mine.add_argument("-o", "--output", required=True, metavar="DIR", help="of the files")
 
 
+def _add_policy(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="policy_action", metavar="ACTION", required=True)
+    train = actions.add_parser("train", help="train the policy")
+    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
+    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the policy")
+    _add_fold(train, "train")
+    train.add_argument(
+        "--hold-out",
+        type=int,
+        metavar="N",
+        help="choose the epoch on the last N dialogues of the fold, instead of on val",
+    )
+    _add_settings(train)
+    predict = actions.add_parser("predict", help="write what a policy says")
+    predict.add_argument("model", metavar="MODEL", help="file or folder of a trained policy")
+    predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
+    _add_fold(predict)
+    predict.add_argument(
+        "--paper-compatible",
+        action="store_true",
+        help="with the paper's defect: every turn from the third on is taken for the last one",
+    )
+
+
 def _add_nlu(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlu_action", metavar="ACTION", required=True)
     train = actions.add_parser("train", help="train; called again, it goes on where it was")
@@ -62,13 +86,17 @@ def _add_nlu(parser: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--bert", metavar="PATH", help="fine-tune this BERT (folder or name) instead of a tagger"
     )
-    for name in TRAINED:
-        kind = float if name == "learning_rate" else int
-        train.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+    _add_settings(train)
     predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
     predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
     _add_fold(predict)
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    for name in TRAINED:
+        kind = float if name == "learning_rate" else int
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
 
 
 def _add_fold(parser: argparse.ArgumentParser, default: str = "test") -> None:
@@ -82,8 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; return 0."""
     actions = {
         "statistics": _statistics,
-        "simulate": crosswoz_simulate.run,
-        "policy": crosswoz_policy.run,
+        "simulate": command_simulate.run,
+        "policy": _policy,
         "nlu": _nlu,
         "baseline": _baseline,
         "mine-templates": _mine,
@@ -91,11 +119,28 @@ def run(arguments: argparse.Namespace) -> int:
     return actions[arguments.action](arguments)
 
 
-def _fold(arguments: argparse.Namespace) -> Fold:
-    from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
+def _root(arguments: argparse.Namespace) -> DataRoot:
+    from mwzeval.crosswoz.corpus.folds import corpus_root
 
-    root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
-    return load_fold(root, arguments.fold, arguments.revision)
+    return corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
+
+
+def _fold(arguments: argparse.Namespace, name: str | None = None) -> Fold:
+    from mwzeval.crosswoz.corpus.folds import load_fold
+
+    return load_fold(_root(arguments), name or arguments.fold, arguments.revision)
+
+
+def _header(arguments: argparse.Namespace, track: str, system: str) -> dict[str, Any]:
+    """Return what a predictions file says of itself."""
+    of_fold = {"dataset": NAME, "revision": arguments.revision, "split": arguments.fold}
+    return {**of_fold, "track": track, "system": system}
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of a training that were named."""
+    chosen = {name: getattr(arguments, name) for name in TRAINED}
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def _statistics(arguments: argparse.Namespace) -> int:
@@ -113,6 +158,60 @@ def _statistics(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _policy(arguments: argparse.Namespace) -> int:
+    {"train": _train_policy, "predict": _predict_policy}[arguments.policy_action](arguments)
+    return 0
+
+
+def _train_policy(arguments: argparse.Namespace) -> None:
+    from mwzeval.crosswoz.corpus.database import Database
+    from mwzeval.crosswoz.systems.policy_vector import load_vocabulary
+    from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
+
+    fold = _fold(arguments)
+    training = list(fold.dialogues.values())
+    held_out = arguments.hold_out
+    if held_out is not None:
+        if not 0 < held_out < len(training):
+            raise UsageError(f"--hold-out is between 1 and {len(training) - 1} here")
+        training, validation = training[:-held_out], training[-held_out:]
+    elif arguments.fold == "val":
+        raise UsageError("to train on val, --hold-out some of its dialogues")
+    else:
+        validation = list(_fold(arguments, "val").dialogues.values())
+    print("epoch  training  validation (cross-entropy)")
+    train_policy(
+        training,
+        validation,
+        Database(fold.tables),
+        load_vocabulary(_root(arguments)),
+        arguments.output,
+        Settings(**_settings(arguments)),
+        watch=_show_policy,
+    )
+    tell(f"wrote {arguments.output}")
+
+
+def _show_policy(point: Point) -> None:
+    losses = f"{point.loss:.6f}  {point.scores['validation_loss']:.6f}"
+    print(f"{point.epoch - 1:5}  {losses}", flush=True)
+
+
+def _predict_policy(arguments: argparse.Namespace) -> None:
+    from mwzeval.crosswoz.corpus.database import Database
+    from mwzeval.crosswoz.systems.sl_policy import SlPolicy, predicted_acts
+
+    policy = SlPolicy.load(arguments.model)
+    fold, compatible = _fold(arguments), arguments.paper_compatible
+    database = Database(fold.tables)
+    header = {**_header(arguments, "policy", "SL policy"), "paper_compatible": compatible}
+    plain: dict[str, Any] = {META: header}
+    for name, dialogue in fold.dialogues.items():
+        said = predicted_acts(policy, dialogue, database, paper_compatible=compatible)
+        plain[name] = [{"turn": turn, "system_acts": acts} for turn, acts in enumerate(said)]
+    _write(arguments, plain, f": {len(fold.dialogues)} dialogues")
+
+
 def _nlu(arguments: argparse.Namespace) -> int:
     if arguments.nlu_action == "predict":
         return _predict_nlu(arguments)
@@ -120,24 +219,23 @@ def _nlu(arguments: argparse.Namespace) -> int:
 
     from mwzeval.crosswoz.systems.nlu_examples import NluSettings
 
-    chosen: dict[str, Any] = {name: getattr(arguments, name) for name in TRAINED}
-    given = {name: value for name, value in chosen.items() if value is not None}
+    given = _settings(arguments)
     dialogues = list(_fold(arguments).dialogues.values())
     print("epoch    loss")
     if arguments.bert:
         from mwzeval.crosswoz.systems.nlu_bert import BERT_SETTINGS, train_bert
 
         settings = replace(BERT_SETTINGS, **given)
-        train_bert(dialogues, arguments.bert, arguments.output, settings, _show)
+        train_bert(dialogues, arguments.bert, arguments.output, settings, _show_nlu)
     else:
         from mwzeval.crosswoz.systems.nlu_training import train_tagger
 
-        train_tagger(dialogues, arguments.output, NluSettings(**given), _show)
+        train_tagger(dialogues, arguments.output, NluSettings(**given), _show_nlu)
     tell(f"wrote {arguments.output}")
     return 0
 
 
-def _show(point: Point) -> None:
+def _show_nlu(point: Point) -> None:
     print(f"{point.epoch:5} {point.loss:7.4f}", flush=True)
 
 
@@ -147,15 +245,9 @@ def _predict_nlu(arguments: argparse.Namespace) -> int:
 
     is_bert = Path(arguments.model, "config.json").is_file()
     nlu = (load_bert if is_bert else load_tagger)(arguments.model)
-    fold = _fold(arguments)
-    meta = {
-        "dataset": "crosswoz",
-        "revision": arguments.revision,
-        "split": arguments.fold,
-        "track": "nlu",
-        "system": str(arguments.model),
-    }
-    _write(arguments, {"_meta": meta, **nlu.predictions(fold.dialogues.values())})
+    dialogues = _fold(arguments).dialogues.values()
+    header = _header(arguments, "nlu", str(arguments.model))
+    _write(arguments, {META: header, **nlu.predictions(dialogues)})
     return 0
 
 
@@ -186,8 +278,8 @@ def _mine(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(arguments: argparse.Namespace, plain: Any) -> None:
+def _write(arguments: argparse.Namespace, plain: Any, what: str = "") -> None:
     from mwzeval.files.writing import write_atomically
 
     write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
-    tell(f"wrote {arguments.output}")
+    tell(f"wrote {arguments.output}{what}")

@@ -10,8 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from mwzeval.crosswoz import command_policy as crosswoz_policy
-from mwzeval.crosswoz import command_simulate as crosswoz_simulate
+from mwzeval.crosswoz import command, command_simulate
 from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.errors import InputError, UsageError
@@ -19,16 +18,16 @@ from tests.crosswoz.logs import read_log
 from tests.places import ROOT
 
 
-def run(command: ModuleType, *arguments: str | Path) -> int:
+def run(module: ModuleType, *arguments: str | Path) -> int:
     parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    code: int = command.run(parser.parse_args(list(map(str, arguments))))
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_args(list(map(str, arguments))))
     return code
 
 
 def simulate(*arguments: str | Path) -> int:
     fixed = ("--revision", "sample", "--per-type", "3", "--quiet")
-    return run(crosswoz_simulate, *fixed, *arguments)
+    return run(command_simulate, *fixed, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +140,9 @@ def test_a_policy_is_trained_speaks_is_scored_and_simulated(
     folder, file = tmp_path / "policy", tmp_path / "predictions.json"
     sample = ("--revision", "sample")
     chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "3", "--hidden", "20")
-    assert run(crosswoz_policy, "train", "-o", folder, *sample, *chosen) == 0
+    assert run(command, "policy", "train", "-o", folder, *sample, *chosen) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
-    assert run(crosswoz_policy, "predict", folder, "-o", file, *sample) == 0
+    assert run(command, "policy", "predict", folder, "-o", file, *sample) == 0
     evaluated = evaluate(str(file), load_gold("sample"))
     assert evaluated.report().scores
     assert simulate("--system", folder) == 0
@@ -158,7 +157,7 @@ def test_training_needs_dialogues_to_choose_on(
 ) -> None:
     fixed = ("-o", str(tmp_path), "--revision", "sample", "--fold", "val")
     with pytest.raises(UsageError, match=message):
-        run(crosswoz_policy, "train", *fixed, *chosen)
+        run(command, "policy", "train", *fixed, *chosen)
 
 
 def test_a_trained_nlu_takes_part_in_several_processes(tmp_path: Path) -> None:
