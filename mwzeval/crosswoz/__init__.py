@@ -18,7 +18,8 @@ VERBS = {
 }
 """Verbs that only this benchmark has: what each is for, and its module."""
 
-_META = "_meta"
+META = "_meta"
+"""The key of what a file says of itself."""
 _SIMULATED = frozenset({"dialogue_id", "finished", "goal"})
 _FIELDS = frozenset(
     {
@@ -39,14 +40,14 @@ def recognises(raw: Any) -> bool:
     """Tell whether a JSON value, or a line of JSON Lines, is a predictions file or a simulation."""
     if not isinstance(raw, Mapping):
         return False
-    header = raw.get(_META)
+    header = raw.get(META)
     if isinstance(header, Mapping) and "dataset" in header:
         return bool(header["dataset"] == NAME)
     if raw.keys() >= _SIMULATED:
         return True
     if isinstance(raw.get("dialogue_id"), str):
         return _is_exchange(raw["dialogue_id"], raw.get("turns"))
-    dialogue = next((name for name in raw if name != _META), None)
+    dialogue = next((name for name in raw if name != META), None)
     return _is_exchange(dialogue, raw.get(dialogue))
 
 

@@ -36,6 +36,9 @@ def test_what_is_empty_everywhere_is_told(
     error = capsys.readouterr().err
     assert kind in error
     assert "exchanges are empty" in error
+    first = next(name for name in predictions if name != "_meta")
+    assert f'dialogue "{first}", turn 0, key "{key}"' in error
+    assert "unless" in error
     assert main([*arguments, "--strict", str(file)]) == 2
     capsys.readouterr()
     assert main([*arguments, str(source)]) == 0

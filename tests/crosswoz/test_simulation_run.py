@@ -201,7 +201,7 @@ def test_goal_types_that_never_come_are_not_waited_for() -> None:
 
 
 def test_the_log_can_be_scored(tmp_path: Path) -> None:
-    from mwzeval.crosswoz.findings import Findings
+    from mwzeval.scores.findings import Findings
 
     log = tmp_path / "log.jsonl"
     run(log)

@@ -10,12 +10,12 @@ from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.log import dialogue_line, header_line
 from mwzeval.crosswoz.simulation.named_systems import RULE_PAPER, system_named
 from mwzeval.crosswoz.simulation.run import log_header, simulated_dialogues
-from mwzeval.crosswoz.simulation.task_descriptions import task_description
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 from tools.crosswoz_sample import example_systems
 from tools.crosswoz_sample.city import TAXI_ROW, build_city
+from tools.crosswoz_sample.task_descriptions import task_description
 from tools.crosswoz_sample.wizard import Studio, conversations
 from tools.files import array_text, object_text, write
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.file_shapes import ShapeError, is_texts
 from mwzeval.crosswoz.corpus.names import CODE_OF_GOAL_TYPE, STATE_SLOTS
-from mwzeval.crosswoz.findings import found
 from mwzeval.errors import shorten
+from mwzeval.scores.findings import found
 
 SELECTED = "selectedResults"
 LINE = (

@@ -25,9 +25,9 @@ from mwzeval.crosswoz.corpus.names import (
     SERVICES,
     STATION,
 )
-from mwzeval.crosswoz.findings import found
 from mwzeval.errors import DataError, InputError, Problem, shorten
 from mwzeval.files.json_files import decoded, parse_data
+from mwzeval.scores.findings import found
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 ESCAPED_HALF = re.compile(rb"\\u[dD][89a-fA-F]")

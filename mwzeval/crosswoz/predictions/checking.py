@@ -9,12 +9,15 @@ from typing import Any
 
 from mwzeval.crosswoz.corpus.dialogues import State
 from mwzeval.crosswoz.corpus.folds import Gold
-from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.predictions.fit import check_all, check_services, note_spelling
 from mwzeval.crosswoz.predictions.reading import Predictions, check_predictions, read_predictions
 from mwzeval.crosswoz.predictions.tracks import (
     GOLD_PREVIOUS_STATE,
+    STATE,
+    SYSTEM_ACTS,
+    SYSTEM_ACTS_NLU,
     TRACKS,
+    USER_ACTS,
     Track,
     check_conditioning,
     track_named,
@@ -23,6 +26,7 @@ from mwzeval.crosswoz.predictions.tracks import (
 from mwzeval.crosswoz.scoring.track_scores import AnyScores, scores_of
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import no_garbage_collection
+from mwzeval.scores.findings import Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +113,22 @@ def check(
 def _note_empty(predictions: Predictions, findings: Findings) -> None:
     """Warn about what is predicted for every exchange, and is empty in all of them."""
     exchanges = [exchange for of in predictions.dialogues.values() for exchange in of]
+    first = next((name for name, of in predictions.dialogues.items() if of), None)
     states = [exchange.state for exchange in exchanges]
     if states and not any(state is None or any(map(any, _values(state))) for state in states):
-        findings.warning("empty-states", f"the states of all {len(states)} exchanges are empty")
-    for key in ("user_acts", "system_acts", "system_acts_nlu"):
+        message = (
+            f"the states of all {len(states)} exchanges are empty: unless the system never tracks "
+            'anything, write what it has, as {"餐馆": {"评分": "4.5分以上"}}'
+        )
+        findings.warning("empty-states", message, dialogue=first, turn=0, key=STATE)
+    for key in (USER_ACTS, SYSTEM_ACTS, SYSTEM_ACTS_NLU):
         acts = [getattr(exchange, key) for exchange in exchanges]
         if acts and not any(of is None or len(of) for of in acts):
-            findings.warning("empty-acts", f"{key} of all {len(acts)} exchanges are empty")
+            message = (
+                f"{key} of all {len(acts)} exchanges are empty: unless there are never any acts, "
+                'write them, as ["Inform", "餐馆", "评分", "4.5分以上"]'
+            )
+            findings.warning("empty-acts", message, dialogue=first, turn=0, key=key)
 
 
 def _values(state: State) -> Iterator[Iterable[str]]:

@@ -17,12 +17,14 @@ from mwzeval.crosswoz.corpus.dialogues import (
 )
 from mwzeval.crosswoz.corpus.names import DISHES, SERVICES
 from mwzeval.crosswoz.corpus.ontology import wrong_in, wrong_slot
-from mwzeval.crosswoz.findings import Place, found
 from mwzeval.errors import shorten
+from mwzeval.scores.findings import Place, found
 
 SEVERAL_ITEMS = frozenset({DISHES, SERVICES})
 """Slots of a state whose value may come as a list."""
 PARTS = 4
+COUNTS_AS_WRONG = "it counts as wrong"
+"""What becomes of an intent, domain or slot that does not exist, where it is scored."""
 
 
 def checked_acts(raw: Any, side: str, place: Place) -> Acts:
@@ -37,12 +39,12 @@ def checked_acts(raw: Any, side: str, place: Place) -> Acts:
             continue
         mistake = wrong_in(side, act.intent, act.domain, act.slot)
         if mistake is not None:
-            place.wrong_answer(*mistake)
+            place.doubt(*mistake, then=COUNTS_AS_WRONG)
         acts.append(act)
     distinct = tuple(dict.fromkeys(acts))
     if len(distinct) < len(acts):
         message = "an act that a turn has more than once counts once"
-        place.warning("repeated-act", message, len(acts) - len(distinct))
+        place.warning("repeated-act", message, count=len(acts) - len(distinct))
     return distinct
 
 
@@ -77,7 +79,7 @@ def checked_delexicalized(raw: Any, place: Place) -> tuple[str, ...]:
             continue
         mistake = wrong_in("system", act.intent, act.domain, act.slot)
         if mistake is not None:
-            place.wrong_answer(*mistake)
+            place.doubt(*mistake, then=COUNTS_AS_WRONG)
         spelled.append(str(act))
     return tuple(dict.fromkeys(spelled))
 
@@ -97,7 +99,7 @@ def checked_state(raw: Any, place: Place) -> State:
             place.error("shape", f"expected an object of slots {what}, {found(slots)}")
             continue
         if domain not in state and (mistake := wrong_slot(domain)) is not None:
-            place.wrong_answer(*mistake)
+            place.doubt(*mistake, then=COUNTS_AS_WRONG)
         for slot, value in slots.items():
             if slot == SELECTED:
                 continue
@@ -107,7 +109,7 @@ def checked_state(raw: Any, place: Place) -> State:
             text = _state_value(slot, value, place)
             if domain not in state or slot not in state[domain]:
                 if domain in state and (mistake := wrong_slot(domain, slot)) is not None:
-                    place.wrong_answer(*mistake)
+                    place.doubt(*mistake, then=COUNTS_AS_WRONG)
                 if not text:
                     continue
             state.setdefault(domain, {})[slot] = text
@@ -145,7 +147,7 @@ def checked_selected(raw: Any, place: Place) -> Selected:
             place.error("shape", message)
             continue
         if (mistake := wrong_slot(str(domain))) is not None:
-            place.wrong_answer(*mistake)
+            place.doubt(*mistake, then=COUNTS_AS_WRONG)
         selected[str(domain)] = tuple(names)
     return selected
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from mwzeval.crosswoz import META
 from mwzeval.crosswoz.corpus.acts import Act, parse_act
 from mwzeval.crosswoz.corpus.folds import Fold, Gold
 from mwzeval.crosswoz.corpus.names import HOTEL, SERVICES
 from mwzeval.crosswoz.corpus.normalization import comparable, comparable_text
-from mwzeval.crosswoz.findings import Findings
-from mwzeval.crosswoz.predictions.reading import META, Header, Predicted, Predictions
+from mwzeval.crosswoz.predictions.fields import COUNTS_AS_WRONG
+from mwzeval.crosswoz.predictions.reading import Header, Predicted, Predictions
 from mwzeval.crosswoz.predictions.tracks import (
     DST,
     FIELDS,
@@ -28,6 +29,7 @@ from mwzeval.crosswoz.predictions.tracks import (
     Track,
 )
 from mwzeval.errors import did_you_mean, shorten
+from mwzeval.scores.findings import Findings, Place
 
 SHOWN_IDS = 5
 """How many ids a message names."""
@@ -152,8 +154,7 @@ def check_user_states(predictions: Predictions, fold: Fold, findings: Findings) 
             given: Sequence[tuple[object, ...]] = [line[:3] for line in exchange.user_state or ()]
             if exchange.user_state is not None and given != wanted:
                 message = _difference(given, wanted)
-                place = {"dialogue": name, "turn": turn, "key": "user_state"}
-                findings.error("other-goal", message, **place)
+                Place(findings, name, turn, "user_state").error("other-goal", message)
 
 
 def _difference(given: Sequence[tuple[object, ...]], wanted: Sequence[tuple[object, ...]]) -> str:
@@ -230,7 +231,8 @@ def check_services(predictions: Predictions, gold: Gold, findings: Findings) -> 
                 f'unknown service "{shorten(service)}"{did_you_mean(service, known)} (known: '
                 f"{some}{', …' if len(known) > SHOWN_SERVICES else ''})"
             )
-            findings.wrong_answer("unknown-service", message, dialogue=name, turn=turn, key=key)
+            place = Place(findings, name, turn, key)
+            place.doubt("unknown-service", message, then=COUNTS_AS_WRONG)
 
 
 def services_of(gold: Gold) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Predictions as people write them, checked and typed.
 
 Everything that is wrong with an input is collected with its place. Whether it fits a fold is the
-business of `coverage.py`, whether a track has what it needs that of `requirements.py`.
+business of `fit.py`, and so is whether a track has what it needs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mwzeval.crosswoz import META, NAME
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Goal, Selected, State
 from mwzeval.crosswoz.corpus.file_shapes import chinese_text
-from mwzeval.crosswoz.findings import Findings, Place, found
 from mwzeval.crosswoz.predictions.fields import (
     checked_acts,
     checked_delexicalized,
@@ -39,9 +39,9 @@ from mwzeval.crosswoz.predictions.tracks import (
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines
 from mwzeval.files.reading import STANDARD_INPUT, read_bytes
+from mwzeval.scores.findings import Findings, Place, found
 
-META, DIALOGUE, TURNS, TURN = "_meta", "dialogue_id", "turns", "turn"
-DATASET = "crosswoz"
+DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
 SAID_REVISION = re.compile(r'"_meta"\s*:\s*\{[^{}]*"revision"\s*:\s*"(\w+)"')
 
 
@@ -195,8 +195,8 @@ def _header(raw: Any, findings: Findings) -> Header:
             findings.error("shape", f"{META}: {key} must be text, {found(value)}", key=META)
             value = None
         texts[key] = value
-    if texts["dataset"] not in (None, DATASET):
-        message = f'{META} says dataset "{shorten(texts["dataset"])}", not "{DATASET}"'
+    if texts["dataset"] not in (None, NAME):
+        message = f'{META} says dataset "{shorten(texts["dataset"])}", not "{NAME}"'
         findings.error("other-dataset", message, key=META)
     track = raw.get("track")
     names: Iterable[Any] = () if track is None else (track,)

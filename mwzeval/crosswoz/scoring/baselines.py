@@ -9,10 +9,11 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mwzeval.crosswoz import META, NAME
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, Exchange, State, empty_state, goal_to_json
 from mwzeval.crosswoz.corpus.folds import Fold
-from mwzeval.crosswoz.predictions.reading import DATASET, META, Predicted
+from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import (
     GOLD_ACTS,
     GOLD_PREVIOUS_STATE,
@@ -116,7 +117,7 @@ def predictions_file(
     fold: Fold, track: str, exchanges: Exchanges, **meta: str | int
 ) -> dict[str, Any]:
     """Return a plain predictions file for a fold, its header first."""
-    header = {"dataset": DATASET, "revision": fold.revision, "split": fold.name, "track": track}
+    header = {"dataset": NAME, "revision": fold.revision, "split": fold.name, "track": track}
     return {
         META: header | meta,
         **{

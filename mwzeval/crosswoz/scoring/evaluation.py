@@ -9,7 +9,6 @@ from typing import Any
 
 from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
-from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.predictions.checking import (
     DEFAULT_OPTIONS,
     CheckedPredictions,
@@ -25,6 +24,7 @@ from mwzeval.crosswoz.scoring.track_scores import baseline_of, scored_table
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.version import __version__, library_version
 

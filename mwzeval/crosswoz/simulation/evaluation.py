@@ -25,7 +25,6 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, VENUE_DOMAINS
-from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Options
 from mwzeval.crosswoz.predictions.tracks import (
     END_TO_END,
@@ -46,6 +45,7 @@ from mwzeval.crosswoz.simulation.log import (
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums

@@ -13,20 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from mwzeval.crosswoz import META
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_to_json
 from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
-from mwzeval.crosswoz.findings import Findings, Place, found
 from mwzeval.crosswoz.predictions.fields import checked_user_state
-from mwzeval.crosswoz.predictions.reading import DIALOGUE, META, TURNS
+from mwzeval.crosswoz.predictions.reading import DIALOGUE, TURNS
 from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.crosswoz.simulation.goals import goal_type
 from mwzeval.crosswoz.simulation.protocols import Selected, Slots
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import parse_json_lines
 from mwzeval.files.reading import read_bytes
+from mwzeval.scores.findings import Findings, Place, found
 
 Outcome = Literal["finished", "limit", "user failed", "system failed"]
 FINISHED: Outcome = "finished"
@@ -251,11 +252,11 @@ def _note_acts(name: str, turns: Sequence[Mapping[str, Any]], findings: Findings
     for turn, exchange in enumerate(turns):
         for key, side in SIDES.items():
             for kind, message in mistakes_in(side, exchange.get(key) or ()):
-                place = {"dialogue": name, "turn": turn, "key": key}
+                place = Place(findings, name, turn, key)
                 if kind == NOT_AN_ACT:
-                    findings.error(kind, message, **place)
+                    place.error(kind, message)
                 else:
-                    findings.wrong_answer(kind, message, then=OF_NO_SCORE, **place)
+                    place.doubt(kind, message, then=OF_NO_SCORE)
 
 
 def _dialogue(name: str, raw: Mapping[str, Any], findings: Findings) -> LoggedDialogue | None:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mwzeval.cluster.processes import pool
+from mwzeval.crosswoz import META
 from mwzeval.crosswoz.corpus.dialogues import Goal
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
-from mwzeval.crosswoz.predictions.reading import META
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.simulation.log import SimulatedDialogue, dialogue_line, header_line

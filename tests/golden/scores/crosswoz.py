@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mwzeval.crosswoz import META
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold
 from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.predictions.reading import META
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
 from mwzeval.crosswoz.scoring.baselines import rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
