@@ -9,7 +9,7 @@ from typing import Any
 
 from mwzeval.benchmark import ScoredFile, Shelf
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
-from mwzeval.crosswoz import NAME, SCORING_REVISION, TITLE
+from mwzeval.crosswoz import META, NAME, SCORING_REVISION, TITLE
 from mwzeval.crosswoz.corpus.folds import (
     FOLDS,
     RELEASE,
@@ -20,10 +20,8 @@ from mwzeval.crosswoz.corpus.folds import (
     corpus_root,
     load_gold,
 )
-from mwzeval.crosswoz.findings import Findings
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.reading import (
-    META,
     check_predictions,
     read_predictions,
     said_revision,
@@ -38,6 +36,7 @@ from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
 from mwzeval.scores.explanation import Words
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Report
 
 WORDS = Words("dialogue", "dialogues", "domain")
