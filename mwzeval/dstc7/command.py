@@ -206,11 +206,11 @@ def _generate(arguments: argparse.Namespace) -> None:
 
 def _convert(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.reading import trec
-    from mwzeval.dstc7.reading.findings import Findings
     from mwzeval.dstc7.reading.submission import read_submission, submission_text
     from mwzeval.dstc7.reading.targets import read_targets, write_targets
     from mwzeval.dstc7.reading.tracks import track_of_file
     from mwzeval.files.writing import write_atomically
+    from mwzeval.scores.findings import Findings
 
     file = arguments.input
     findings = Findings(file=file)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.loading import Loaded
 from mwzeval.dstc7.reading.submission import check_submission
 from mwzeval.dstc7.reading.targets import parse_targets
@@ -20,6 +19,7 @@ from mwzeval.dstc7.scoring.evaluation import (
     validate,
 )
 from mwzeval.errors import Problem
+from mwzeval.scores.findings import Findings
 from tests.places import read_json, shared
 
 UBUNTU = Track("ubuntu", 1)
@@ -64,7 +64,7 @@ def targets_of(correct: Mapping[str, str]) -> str:
 def loaded(raw: Any, targets: str, track: Track = UBUNTU, options: Options | None = None) -> Loaded:
     """Return a submission with its targets, without files and checks between them."""
     options = options or Options()
-    findings = Findings(options.strict)
+    findings = Findings(lenient=not options.strict)
     return Loaded(
         track,
         options,

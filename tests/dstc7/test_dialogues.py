@@ -17,10 +17,10 @@ from mwzeval.dstc7.reading.dialogues import (
     read_pool,
     stream_examples,
 )
-from mwzeval.dstc7.reading.findings import Findings
-from mwzeval.dstc7.reading.targets import read_targets, targets_of, write_targets
+from mwzeval.dstc7.reading.targets import read_targets, write_targets
 from mwzeval.dstc7.reading.tracks import candidate_id, example_id, plain_id
 from mwzeval.errors import InputError
+from mwzeval.scores.findings import Findings
 from tests.dstc7.cases import Folder, kinds
 from tests.places import shared
 
@@ -276,14 +276,6 @@ def test_targets(text: str, targets: dict[str, tuple[str, ...]], tmp_path: Path)
     path = Folder(tmp_path).write("t.tsv", text)
     assert read_targets(path) == targets
     assert read_targets(Folder(tmp_path).write("again.tsv", write_targets(targets))) == targets
-
-
-def test_targets_of_dialogues(tmp_path: Path) -> None:
-    raw = [example(), example(example_id=2, options_for_correct_answers=[])]
-    examples = read(tmp_path, *raw)
-    assert targets_of(examples) == {"1100001": ("ABC",), "2": ("NONE",)}
-    with pytest.raises(InputError, match="only subtask 4"):
-        targets_of(examples, none_allowed=False)
 
 
 def test_a_pool_splits_at_the_first_tab_only(tmp_path: Path) -> None:

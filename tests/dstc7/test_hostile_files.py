@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mwzeval.dstc7.baselines.knowledge_files import read_courses, read_man_pages
-from mwzeval.dstc7.reading.dialogues import read_examples, read_paraphrases, read_pool
+from mwzeval.dstc7.reading.dialogues import read_examples, read_pool
 from mwzeval.dstc7.reading.submission import read_submission
 from mwzeval.dstc7.reading.targets import read_targets
 from mwzeval.dstc7.reading.trec import read_qrels, read_run
@@ -28,7 +28,6 @@ READERS: dict[str, tuple[Any, str]] = {
     "pool": (read_pool, "ubuntu_subtask_2_candidates.tsv"),
     "courses": (read_courses, "course-info.json"),
     "man pages": (read_man_pages, "man_pages.jsonl"),
-    "paraphrases": (read_paraphrases, "advising_paraphrases.json"),
     "submission": (read_submission, "../../predictions/dstc7-overlap/Ubuntu_subtask_1.json"),
     "run": (read_run, "ubuntu_responses_subtask_1.tsv"),
     "qrels": (read_qrels, "ubuntu_responses_subtask_1.tsv"),

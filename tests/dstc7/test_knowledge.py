@@ -1,24 +1,19 @@
-"""Profiles, courses, man pages, paraphrases."""
+"""Courses and man pages."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mwzeval.dstc7.baselines.knowledge_files import (
-    Offering,
-    Profile,
     Section,
     by_name,
-    profile_of,
     read_courses,
     read_man_pages,
     relevant,
 )
-from mwzeval.dstc7.reading.dialogues import read_examples, read_paraphrases
 from mwzeval.errors import DataError, InputError
 from tests.dstc7.cases import Folder
 from tests.places import shared
@@ -27,32 +22,6 @@ from tests.places import shared
 def course(tmp_path: Path, **raw: Any) -> Any:
     path = Folder(tmp_path).write("course-info.json", {"EECS280-FA16": raw})
     return read_courses(path)["EECS280-FA16"]
-
-
-def test_a_profile_has_courses_term_and_preferences() -> None:
-    raw = {
-        "Courses": {
-            "Prior": [{"offering": "EECS280-WN16", "instructor": "Ada Example"}],
-            "Suggested": [{"offering": "EECS281-FA16"}, {"instructor": "nobody"}, None],
-        },
-        "Term": {"Semester": "Fall", "Year": "2016"},
-        "Standing": "Senior",
-        "Aggregated": {"Workload": {"1-2": 0.25, "3-4": "NA"}, "Area": None},
-    }
-    assert profile_of(raw) == Profile(
-        prior=(Offering("EECS280-WN16", "Ada Example"),),
-        suggested=(Offering("EECS281-FA16", None),),
-        semester="Fall",
-        year=2016,
-        standing="Senior",
-        preferences={"Workload": {"1-2": 0.25}, "Area": {}},
-    )
-    assert Offering("EECS280-WN16-x", None).course == "EECS280"
-
-
-@pytest.mark.parametrize("raw", [None, {}, {"Courses": None, "Term": "Fall", "Aggregated": []}])
-def test_everything_in_a_profile_is_optional(raw: Any) -> None:
-    assert profile_of(raw) == Profile()
 
 
 @pytest.mark.parametrize(
@@ -109,16 +78,11 @@ def test_a_course_file_is_an_object_of_objects(tmp_path: Path) -> None:
         read_courses(Folder(tmp_path).write("c.json", "{"))
 
 
-def test_course_files_and_profiles_of_the_shared_fixtures() -> None:
+def test_course_files_of_the_shared_fixtures() -> None:
     courses = read_courses(shared("data", "dstc7", "synthetic", "course-info.json"))
     assert courses
     assert any(each.sections for each in courses.values())
     assert any(each.credits and each.credits[0] < each.credits[1] for each in courses.values())
-    examples = read_examples(shared("data", "dstc7", "synthetic", "advising_dev_subtask_1.json"))
-    profile = profile_of(examples[0].profile)
-    assert profile.prior
-    assert profile.preferences
-    assert profile.year == 2016
 
 
 def test_man_pages_of_a_folder(tmp_path: Path) -> None:
@@ -154,12 +118,3 @@ def test_a_page_is_relevant_when_its_name_is_a_token(tmp_path: Path) -> None:
     pages = by_name(read_man_pages(tmp_path))
     found = relevant(pages, ["then", "Ls", "and", "cp", "or", "ls", "please"])
     assert [(page.name, page.section) for page in found] == [("LS", "2"), ("ls", "1"), ("cp", "1")]
-
-
-def test_paraphrases_are_groups_of_texts(tmp_path: Path) -> None:
-    path = Folder(tmp_path).write("p.json", [["a", "b"], ["c"]])
-    assert read_paraphrases(path) == (("a", "b"), ("c",))
-    wrong = Folder(tmp_path).write("q.json", json.dumps([["a"], "b", [], [1, "x"]]))
-    with pytest.raises(InputError) as caught:
-        read_paraphrases(wrong)
-    assert [p.message[:7] for p in caught.value.problems] == ["group 2", "group 3", "group 4"]

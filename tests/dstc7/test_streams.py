@@ -73,10 +73,13 @@ GOOD = '{"example-id": 1, "candidate-ranking": [{"candidate-id": "A", "confidenc
 FLOODS: dict[str, tuple[str, list[str]]] = {
     "numbers": ("[" + "1," * 7_000_000 + "1]", ["too-many-values"]),
     "objects": ("[" + "{}," * 7_000_000 + "{}]", ["too-many-values"]),
-    "no examples": ("[" + "1," * 300_000 + "1]", ["bad-type", "too-many-errors"]),
+    "no examples": (
+        "[" + "1," * 300_000 + "1]",
+        ["bad-type", "too-many-errors", "missing-example"],
+    ),
     "no entries": (
         "[" + GOOD.replace("[", "[" + "1," * 150_000) + "]",
-        ["bad-type", "too-many-errors"],
+        ["bad-type", "too-many-errors", "too-many-candidates"],
     ),
     "one ranking": (
         "[" + GOOD.replace("[", "[" + '{"candidate-id": "B", "confidence": 2},' * 200_000) + "]",
@@ -98,7 +101,7 @@ def test_small_values_without_end_are_refused_in_time_and_memory(name: str, tmp_
     memory = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert kinds(problems) == expected
-    assert len(problems) <= 10_001
+    assert len(problems) <= 10_002
     assert memory < 150_000_000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,13 +12,11 @@ import pytest
 
 from mwzeval.dstc7.baselines.knowledge_files import (
     by_name,
-    profile_of,
     read_courses,
     read_man_pages,
     relevant,
 )
-from mwzeval.dstc7.reading.dialogues import Example, read_examples, read_paraphrases, read_pool
-from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.dialogues import Example, read_examples, read_pool
 from mwzeval.dstc7.reading.submission import write_submission
 from mwzeval.dstc7.reading.targets import read_targets
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
@@ -26,6 +25,7 @@ from mwzeval.dstc7.synthetic import Recipe, Sizes, World, write_track
 from mwzeval.dstc7.synthetic.files import identities
 from mwzeval.dstc7.synthetic.world import Zipf, vocabulary
 from mwzeval.errors import UsageError
+from mwzeval.scores.findings import Findings
 
 SMALL = Recipe(vocabulary=3_000, topics=20, pool=1_000)
 SIZES = Sizes(train=3, dev=4, test=30)
@@ -107,7 +107,8 @@ def test_train_and_dev_have_the_answers_and_preferences_but_test_has_not(
     for split in ("train", "dev", "test"):
         for example in read_examples(files[split]):
             assert (example.correct is None) == (split == "test")
-            assert bool(profile_of(example.profile).preferences) == (split != "test")
+            assert example.profile is not None
+            assert ("Aggregated" in example.profile) == (split != "test")
             assert all(int(c.candidate_id) < 10**9 for c in example.candidates)
 
 
@@ -116,7 +117,9 @@ def test_subtask_3_has_two_to_six_answers_and_their_groups(world: World, tmp_pat
     counts = Counter(len(correct) for correct in read_targets(files["targets"]).values())
     assert set(counts) <= {2, 3, 4, 5, 6}
     assert len(counts) > 2
-    assert len(read_paraphrases(files["paraphrases"])) == SIZES.train + SIZES.dev + SIZES.test
+    groups = json.loads(files["paraphrases"].read_text("utf-8"))
+    assert len(groups) == SIZES.train + SIZES.dev + SIZES.test
+    assert all(isinstance(text, str) for group in groups for text in group)
 
 
 def test_subtask_4_has_none_in_a_fifth(world: World, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.dstc7.reading.findings import LEVELS
+from mwzeval.dstc7.reading.kinds import KINDS
 from mwzeval.dstc7.scoring.evaluation import Gold, Options, Track, evaluate, validate
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.report.json import plain_problem
@@ -428,12 +428,12 @@ def test_every_code_is_among_the_cases() -> None:
         "ambiguous-option",  # test_dialogues.py
         "malformed-trec",  # test_trec.py
     }
-    assert {case.code for case in CASES.values()} | elsewhere == set(LEVELS)
+    assert {case.code for case in CASES.values()} | elsewhere == set(KINDS)
 
 
 def test_every_code_is_documented() -> None:
     text = (ROOT / "docs" / "dstc7.md").read_text("utf-8")
-    assert [code for code in LEVELS if f"`{code}`" not in text] == []
+    assert [code for code in KINDS if f"`{code}`" not in text] == []
 
 
 def test_a_good_submission_has_no_problem(tmp_path: Path) -> None:

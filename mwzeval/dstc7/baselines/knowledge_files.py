@@ -1,20 +1,18 @@
-"""What Advising knows besides the dialogue: the student's profile, and information on courses.
-
-Ubuntu's man pages as external knowledge (subtask 5), and which of them a text is about.
-"""
+"""External knowledge (subtask 5) as files: Ubuntu's man pages and Advising's courses."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.reading.findings import Findings, found
+from mwzeval.dstc7.reading.kinds import note
 from mwzeval.errors import DataError, InputError, Problem
 from mwzeval.files.json_files import parse_json, parse_json_lines, read_text
+from mwzeval.scores.findings import Findings, found
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +72,14 @@ def _of_lines(path: Path) -> list[ManPage]:
 
 def _page(line: Any, number: int, findings: Findings) -> ManPage | None:
     if not isinstance(line, dict):
-        findings.add("bad-type", f"line {number}: expected an object, {found(line)}")
+        note(findings, "bad-type", f"line {number}: expected an object, {found(line)}")
         return None
     for key in ("name", "text"):
         if key not in line:
-            findings.add("missing-field", f"line {number} has no {key}", key=key)
+            note(findings, "missing-field", f"line {number} has no {key}", key=key)
             return None
         if not isinstance(line[key], str):
-            findings.add("bad-type", f"line {number}: {key} is text, {found(line[key])}", key=key)
+            note(findings, "bad-type", f"line {number}: {key} is text, {found(line[key])}", key=key)
             return None
     section = line.get("section")
     return ManPage(line["name"], None if section is None else str(section), line["text"])
@@ -107,34 +105,6 @@ def by_name(pages: Iterable[ManPage]) -> dict[str, list[ManPage]]:
 MISSING = frozenset({"", "NA"})
 UNKNOWN_TIMES = MISSING | {"0:00:00"}
 _CREDITS = re.compile(r"\s*([0-9.]+)\s*(?:-\s*([0-9.]+)\s*)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Offering:
-    """A course as it is given in a term: `EECS280-…`, of which `course` is EECS280."""
-
-    offering: str
-    instructor: str | None
-
-    @property
-    def course(self) -> str:
-        """The course code: what stands before the first hyphen."""
-        return self.offering.partition("-")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A student; everything is optional, and preferences are withheld at test time.
-
-    `preferences` has a weight for each value of a course's field: `["Workload"]["1-2"]`.
-    """
-
-    prior: tuple[Offering, ...] = ()
-    suggested: tuple[Offering, ...] = ()
-    semester: str | None = None
-    year: int | None = None
-    standing: str | None = None
-    preferences: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,29 +150,6 @@ class Course:
         return " ".join(part for part in (self.course, self.title, self.description) if part)
 
 
-def profile_of(raw: Mapping[str, Any] | None) -> Profile:
-    """Return the profile of an example; whatever is not as expected is left out."""
-    raw = raw or {}
-    courses = _object(raw.get("Courses"))
-    term = _object(raw.get("Term"))
-    weights = {
-        name: {
-            value: number
-            for value, weight in _object(values).items()
-            if (number := _number(weight)) is not None
-        }
-        for name, values in _object(raw.get("Aggregated")).items()
-    }
-    return Profile(
-        prior=_offerings(courses.get("Prior")),
-        suggested=_offerings(courses.get("Suggested")),
-        semester=_text(term.get("Semester", term.get("semester"))),
-        year=_whole(term.get("Year", term.get("year"))),
-        standing=_text(raw.get("Standing")),
-        preferences=weights,
-    )
-
-
 def read_courses(path: str | Path) -> Mapping[str, Course]:
     """Return offering → course of a course file, in its order.
 
@@ -219,7 +166,7 @@ def read_courses(path: str | Path) -> Mapping[str, Course]:
         if isinstance(record, dict):
             courses[offering] = _course(offering, record)
         else:
-            findings.add("bad-type", f"a course is an object, {found(record)}", key=offering)
+            note(findings, "bad-type", f"a course is an object, {found(record)}", key=offering)
     findings.check()
     return courses
 
@@ -256,15 +203,6 @@ def _section(instructor: str, raw: Mapping[str, Any]) -> Section:
         days=tuple(day for day in days if isinstance(day, str)) if isinstance(days, list) else (),
         start=None if start in UNKNOWN_TIMES else start,
         end=None if end in UNKNOWN_TIMES else end,
-    )
-
-
-def _offerings(raw: Any) -> tuple[Offering, ...]:
-    listed = raw if isinstance(raw, list) else []
-    return tuple(
-        Offering(item["offering"], _text(item.get("instructor")))
-        for item in listed
-        if isinstance(item, dict) and isinstance(item.get("offering"), str)
     )
 
 

@@ -1,9 +1,4 @@
-"""The baseline that knows nothing: every order is as likely as every other.
-
-TF-IDF: the cosine of context and candidate, words weighted by how rare they are.
-
-BM25: rare words that context and candidate share, long candidates at a discount (bm25s).
-"""
+"""Baselines that learn nothing: TF-IDF, BM25, and a random order to compare them with."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a baseline is given of an example, and what it gives back.
-
-Rankings as the task description wants them: ten choices with their probabilities.
-"""
+"""What a baseline is given of an example, and the ranking that it gives back."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A baseline that is ready to rank: what it is told, and what it makes of examples.
+"""A baseline with its options, ready to rank; in subtask 4 with a score for NONE.
 
-The score that NONE gets in every list: the one with the best final score on labelled lists.
+NONE gets the same score in every list: the one with the best final score on labelled lists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Texts as vectors, and the dot products of many contexts with many candidates.
-
-The words of an utterance, as all baselines see them.
-"""
+"""Texts as words and vectors, and the dot products of many contexts with many candidates."""
 
 from __future__ import annotations
 

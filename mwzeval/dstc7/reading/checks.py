@@ -1,7 +1,4 @@
-"""Whether a submission fits its targets and candidates: every rule that it may break.
-
-Whether a dialogue file is of the track that it is used for, and holds the right answers.
-"""
+"""Whether a submission, its targets and its dialogue file fit each other and their track."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass, field
 from math import fsum, inf, isfinite
 
 from mwzeval.dstc7.reading.dialogues import Example
-from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.submission import MALFORMED, UNREADABLE, Ranking, Submission
 from mwzeval.dstc7.reading.targets import Targets
 from mwzeval.dstc7.reading.tracks import (
@@ -23,6 +20,7 @@ from mwzeval.dstc7.reading.tracks import (
     track_of_file,
 )
 from mwzeval.errors import shorten
+from mwzeval.scores.findings import Findings
 
 
 class DialogueChecks:
@@ -58,12 +56,12 @@ class DialogueChecks:
         if self._other_subtask is not None:
             name, scenario = self._other_subtask
             message = f"the file is of subtask {scenario}, not of {self._track.name}"
-            findings.add("wrong-track", message, example=name, key="scenario")
+            note(findings, "wrong-track", message, example=name, key="scenario")
         if self._other_speaker is not None:
             name, speaker = self._other_speaker
             known = " and ".join(sorted(self._speakers))
             message = f'"{shorten(speaker)}" speaks, but in {self._track.dataset} it is {known}'
-            findings.add("wrong-track", message, example=name, key="messages-so-far")
+            note(findings, "wrong-track", message, example=name, key="messages-so-far")
         report_lacking(findings, self._lacking, self._lacking_answers, self._answers, "list")
 
 
@@ -77,7 +75,7 @@ def report_lacking(
             f"{lacking} of {answers} correct answers are not among the candidates, such as "
             f'"{shorten(identity)}" in the {where} of this example'
         )
-        findings.add("gold-not-in-candidates", message, example=name, count=lacking)
+        note(findings, "gold-not-in-candidates", message, example=name, count=lacking)
 
 
 SUM_TOLERANCE = 0.01
@@ -101,10 +99,10 @@ def check_file_name(file: str, track: Track, findings: Findings) -> None:
     said = track_of_file(file)
     if said is None:
         message = f"the official name of a submission for {track.name} is {track.file_name}"
-        findings.add("file-name", message)
+        note(findings, "file-name", message)
     elif (said.dataset, said.subtask) != (track.dataset, track.subtask):
         message = f"the name says {said.name}, but it is taken as one for {track.name}"
-        findings.add("file-name", message)
+        note(findings, "file-name", message)
 
 
 def check_examples(
@@ -119,14 +117,14 @@ def check_examples(
             else "are these files of the same dataset, subtask and test set?"
         )
         message = f"none of the {len(submission)} examples is among the {len(targets)} {where}"
-        findings.add("no-common-example", f"{message}: {advice}", fatal=is_sample)
+        note(findings, "no-common-example", f"{message}: {advice}", fatal=is_sample)
     for example in submission:
         if example not in targets:
-            findings.add("unknown-example", "not among the targets", example=example)
+            note(findings, "unknown-example", "not among the targets", example=example)
     for example in targets:
         if example not in submission:
             message = "not submitted; it counts as nothing found"
-            findings.add("missing-example", message, example=example)
+            note(findings, "missing-example", message, example=example)
 
 
 def check_rankings(
@@ -141,7 +139,7 @@ def check_rankings(
         if ranking is MALFORMED:
             continue
         if not ranking.ids:
-            findings.add("empty-ranking", "the ranking is empty", example=example)
+            note(findings, "empty-ranking", "the ranking is empty", example=example)
             continue
         candidates = known.of(example)
         _check_length(example, ranking, track, options, candidates, findings)
@@ -161,7 +159,7 @@ def check_targets(
     for example, correct in targets.items():
         if NONE in correct and not track.has_none:
             message = f"NONE is an answer in subtask 4 only, not in {track.name}"
-            findings.add("malformed-targets", message, example=example)
+            note(findings, "malformed-targets", message, example=example)
     if pool is None:
         return
     lacking = [
@@ -193,10 +191,10 @@ def _check_length(
         at_most = (RANKED if track.has_pool else max(RANKED, listed)) + with_none
     if length < at_least:
         message = f"{length} of {at_least} candidates"
-        findings.add("too-few-candidates", message, example=example)
+        note(findings, "too-few-candidates", message, example=example)
     if length > at_most:
         message = f"{length} candidates, where there may be {at_most}"
-        findings.add("too-many-candidates", message, example=example, position=at_most + 1)
+        note(findings, "too-many-candidates", message, example=example, position=at_most + 1)
 
 
 def _check_repeats(example: str, ranking: Ranking, findings: Findings) -> None:
@@ -206,7 +204,7 @@ def _check_repeats(example: str, ranking: Ranking, findings: Findings) -> None:
     for position, identity in enumerate(ranking.ids, start=1):
         if identity in first:
             message = f'"{shorten(identity)}" was ranked before, at position {first[identity]}'
-            findings.add("duplicate-candidate", message, example=example, position=position)
+            note(findings, "duplicate-candidate", message, example=example, position=position)
         first.setdefault(identity, position)
 
 
@@ -220,14 +218,14 @@ def _check_known(
     if NONE in ranking.ids and not track.has_none:
         message = f"NONE is an answer in subtask 4 only, not in {track.name}"
         position = ranking.ids.index(NONE) + 1
-        findings.add("none-not-allowed", message, example=example, position=position)
+        note(findings, "none-not-allowed", message, example=example, position=position)
     if candidates is None:
         return
     where = "the pool" if track.has_pool else "the candidates of the example"
     for position, identity in enumerate(ranking.ids, start=1):
         if identity not in candidates and identity != NONE and identity[0] != UNREADABLE:
             message = f'"{shorten(identity)}" is not among {where}'
-            findings.add("unknown-candidate", message, example=example, position=position)
+            note(findings, "unknown-candidate", message, example=example, position=position)
 
 
 def _check_confidences(
@@ -240,7 +238,8 @@ def _check_confidences(
         if needed:
             what = "the F-score" if options.metric == "fscore" else "ranking by confidence"
             message += f", which {what} needs"
-        findings.add(
+        note(
+            findings,
             "missing-confidence",
             message,
             fatal=needed,
@@ -257,7 +256,7 @@ def _check_sorted(example: str, ranking: Ranking, findings: Findings) -> None:
     if sorted(known, reverse=True) != known:
         position = next(i for i in range(1, len(known)) if known[i] > known[i - 1]) + 1
         message = "rankings whose order contradicts their confidences; --order says what counts"
-        findings.counted("not-sorted", message, example=example, position=position)
+        note(findings, "not-sorted", message, example=example, position=position)
 
 
 def _check_distribution(example: str, ranking: Ranking, findings: Findings) -> None:
@@ -267,7 +266,8 @@ def _check_distribution(example: str, ranking: Ranking, findings: Findings) -> N
     negative = [position for position, number in enumerate(known, start=1) if number < 0]
     for position in negative:
         message = f"a probability is not negative, found {known[position - 1]:g}"
-        findings.add("not-a-distribution", message, fatal=True, example=example, position=position)
+        place = {"example": example, "position": position}
+        note(findings, "not-a-distribution", message, fatal=True, **place)
     if negative:
         return
     try:
@@ -276,10 +276,10 @@ def _check_distribution(example: str, ranking: Ranking, findings: Findings) -> N
         total = inf
     if total == 0:
         message = "all probabilities are 0"
-        findings.add("not-a-distribution", message, fatal=True, example=example)
+        note(findings, "not-a-distribution", message, fatal=True, example=example)
     elif abs(total - 1) > SUM_TOLERANCE:
         message = f"the probabilities add up to {total:g}, not to 1"
-        findings.add("not-a-distribution", message, example=example)
+        note(findings, "not-a-distribution", message, example=example)
 
 
 def _numbers(ranking: Ranking) -> list[float]:

@@ -1,8 +1,6 @@
 """Dialogue files: examples with a context, the candidates to choose from, and what is right.
 
-The pool of candidates that subtask 2 chooses from: one per line, id and utterance.
-
-Groups of utterances that mean the same (subtask 3): a JSON array of arrays of texts.
+In subtask 2 the candidates of all examples are in one file of their own, the pool.
 """
 
 from __future__ import annotations
@@ -12,37 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7.reading.findings import Findings, found
 from mwzeval.dstc7.reading.json_array import items_of
+from mwzeval.dstc7.reading.kinds import note
+from mwzeval.dstc7.reading.targets import lines_of
 from mwzeval.dstc7.reading.tracks import candidate_id, example_id
-from mwzeval.dstc7.reading.tsv import lines_of
 from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import read_text
-
-Paraphrases = tuple[tuple[str, ...], ...]
-
-
-def read_paraphrases(path: str | Path) -> Paraphrases:
-    """Return the groups of a file, each the utterances with one meaning.
-
-    The layout of the organisers' own file is not known; this is a neutral form. Raises
-    `InputError` with every problem.
-    """
-    findings = Findings(file=str(path))
-    groups = []
-    for number, group in enumerate(items_of(path), start=1):
-        if type(group) is not list or not group:
-            what = "an empty list" if group == [] else found(group).removeprefix("found ")
-            findings.add("bad-type", f"group {number}: expected a list of utterances, found {what}")
-            continue
-        wrong = [text for text in group if type(text) is not str]
-        for text in wrong:
-            findings.add("bad-type", f"group {number}: an utterance is text, {found(text)}")
-        if not wrong:
-            groups.append(tuple(group))
-    findings.check()
-    return tuple(groups)
-
+from mwzeval.scores.findings import Findings, found
 
 POOL_SIZE = 120_000
 
@@ -63,18 +37,19 @@ def read_pool(path: str | Path, findings: Findings | None = None) -> Mapping[str
         identity = candidate_id(raw)
         if not tab or identity is None:
             what = "no candidate-id" if tab else "fewer than two columns"
-            notes.add("malformed-pool", f"line {number}: {what}")
+            note(notes, "malformed-pool", f"line {number}: {what}")
         elif identity in pool:
             first = raw_ids[identity]
             as_what = "" if first == raw else f' (there as "{shorten(first)}")'
-            notes.add(
+            note(
+                notes,
                 "duplicate-pool-candidate",
                 f'line {number}: the candidate "{shorten(raw)}" was given before{as_what}',
             )
         else:
             pool[identity], raw_ids[identity] = utterance, raw
     if len(pool) != POOL_SIZE:
-        notes.add("pool-size", f"{len(pool):,} candidates, where the official pool has 120,000")
+        note(notes, "pool-size", f"{len(pool):,} candidates, where the official pool has 120,000")
     if findings is None:
         notes.check()
     return pool
@@ -156,7 +131,8 @@ def stream_examples(path: str | Path, findings: Findings | None = None) -> Itera
     for index, raw in enumerate(items_of(path), start=1):
         example = _example(raw, _Place(notes, index))
         if example is not None and example.example_id in seen:
-            notes.add(
+            note(
+                notes,
                 "duplicate-dialogue-example",
                 "the example was given before",
                 example=example.example_id,
@@ -179,7 +155,7 @@ class _Place:
 
     def add(self, kind: str, message: str, key: str | None = None) -> None:
         where = "" if self.example else f"item {self.index} of the array: "
-        self.findings.add(kind, where + message, example=self.example, key=key)
+        note(self.findings, kind, where + message, example=self.example, key=key)
 
 
 def _example(raw: Any, place: _Place) -> Example | None:

@@ -17,7 +17,7 @@ BLANKS = b" \t\r\n"
 DEEPEST = 1000
 """So many levels are far more than any file has; each costs memory for the whole path to it."""
 
-MANY_LEVELS = 2000
+MANY_KINDS = 2000
 """A chunk that opens more than that is parsed in pieces, so that its levels are seen in time."""
 PIECE = 1 << 11
 CHUNK = 1 << 16
@@ -65,7 +65,7 @@ def _chunks(path: str | Path) -> Iterator[bytes]:
 
 def _shallow(chunk: bytes) -> list[bytes]:
     """Return the chunk whole, as long as it cannot be nested deeply."""
-    if chunk.count(b"[") + chunk.count(b"{") <= MANY_LEVELS:
+    if chunk.count(b"[") + chunk.count(b"{") <= MANY_KINDS:
         return [chunk]
     return [chunk[start : start + PIECE] for start in range(0, len(chunk), PIECE)]
 

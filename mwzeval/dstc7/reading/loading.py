@@ -1,8 +1,7 @@
-"""Reading a submission with what it is scored with, and checking all of it together.
+"""A submission and the gold data that it is scored with: found, read and checked together.
 
-What a submission is scored with: where it is, and what it is once it has been read.
-
-Where the files of a track are: in a folder with their usual names, or embedded as a sample.
+Gold data are files that the user names, those in a folder under their usual names, or the embedded
+sample.
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ from mwzeval.dstc7.reading.checks import (
     check_targets,
 )
 from mwzeval.dstc7.reading.dialogues import Example, read_pool, stream_examples
-from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.submission import Submission, read_submission
 from mwzeval.dstc7.reading.targets import Targets, read_targets
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_of_file
-from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.errors import DataError, UsageError
 from mwzeval.files.reading import STANDARD_INPUT, is_zip
 from mwzeval.files.resources import embedded
+from mwzeval.scores.findings import Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +138,10 @@ def load_read(
         files.split or "test",
         gold.is_sample,
     )
-
-    def check() -> Loaded:
-        if loaded.targets:
-            check_examples(loaded.submission, loaded.targets, notes, is_sample=gold.is_sample)
-        check_rankings(loaded.submission, track, options, loaded.known, notes)
-        return loaded
-
-    return _tried(notes, check)
+    if loaded.targets:
+        check_examples(loaded.submission, loaded.targets, notes, is_sample=gold.is_sample)
+    check_rankings(loaded.submission, track, options, loaded.known, notes)
+    return loaded
 
 
 class _Files:
@@ -206,22 +202,20 @@ class _Files:
         for name in submission or ():
             if name not in self.examples:
                 message = "examples were submitted that the dialogues lack: candidates unchecked"
-                findings.counted("unchecked-example", message, example=name)
+                note(findings, "unchecked-example", message, example=name)
         if own is not None:
             self.targets = own
             if not own:
                 message = "no options-for-correct-answers in it: name a file of targets too"
-                findings.add("no-targets", message)
+                note(findings, "no-targets", message)
         return True
 
 
 def _tried(findings: Findings, read: Callable[[], Read]) -> Read | None:
     """Return what was read; None when it could not be, with the reason among the findings."""
-    try:
+    with findings.collecting():
         return read()
-    except InputError as error:
-        findings.extend(error.problems)
-        return None
+    return None
 
 
 FOLDER = "dstc7"

@@ -1,8 +1,6 @@
-"""Submissions as people write them, checked and typed.
+"""Submissions, read as people write them and written in the official form.
 
 Whether one fits targets and candidates is the business of `checks.py`.
-
-Writing submissions, in the official form.
 """
 
 from __future__ import annotations
@@ -17,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7.reading.archive import read_member
-from mwzeval.dstc7.reading.findings import Findings, found
+from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.tracks import Track, candidate_id, example_id, plain_id
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.json_files import check_values, read_text
 from mwzeval.files.reading import is_zip
 from mwzeval.files.writing import write_atomically
+from mwzeval.scores.findings import Findings, found
 
 Ranked = tuple[str, Sequence[tuple[int | str, float]]]
 """An example's id, and its candidates with their confidences, the most confident first."""
@@ -145,7 +144,7 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
     """
     if type(raw) is not list:
         shape = '[{"example-id": …, "candidate-ranking": […]}, …]'
-        findings.add("not-an-array", f"expected an array, {shape}, {found(raw)}")
+        note(findings, "not-an-array", f"expected an array, {shape}, {found(raw)}")
         return {}
     submission: dict[str, Ranking] = {}
     for index, item in enumerate(raw, start=1):
@@ -154,7 +153,7 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
             continue
         if identity in submission:
             message = f"item {index} of the array: given before; the last one counts"
-            findings.add("duplicate-example", message, example=identity)
+            note(findings, "duplicate-example", message, example=identity)
             del submission[identity]
         submission[identity] = _ranking(item, identity, findings)
     return submission
@@ -163,18 +162,18 @@ def check_submission(raw: Any, findings: Findings) -> Submission:
 def _identity(item: Any, index: int, findings: Findings) -> str | None:
     where = f"item {index} of the array"
     if type(item) is not dict:
-        findings.add("bad-type", f"{where}: expected an object, {found(item)}")
+        note(findings, "bad-type", f"{where}: expected an object, {found(item)}")
         return None
     if "example-id" not in item:
         old = "dialog-id"
         hint = f' — was "{old}" meant to be it?' if old in item else _near("example-id", item)
-        findings.add("missing-field", f"{where} has no example-id{hint}", key="example-id")
+        note(findings, "missing-field", f"{where} has no example-id{hint}", key="example-id")
         return None
     identity = example_id(item["example-id"])
     if identity is None:
         what = "empty text" if type(item["example-id"]) is str else found(item["example-id"])
         message = f"{where}: an example-id is a whole number, {what}"
-        findings.add("bad-type", message, key="example-id")
+        note(findings, "bad-type", message, key="example-id")
     return identity
 
 
@@ -185,17 +184,17 @@ def _near(name: str, item: Mapping[str, Any]) -> str:
 def _ranking(item: Mapping[str, Any], example: str, findings: Findings) -> Ranking:
     if "candidate-ranking" not in item:
         message = f"no candidate-ranking{_near('candidate-ranking', item)}"
-        findings.add("missing-field", message, example=example, key="candidate-ranking")
+        note(findings, "missing-field", message, example=example, key="candidate-ranking")
         return MALFORMED
     entries = item["candidate-ranking"]
     if type(entries) is not list:
         message = f"expected a list of entries, {found(entries)}"
-        findings.add("bad-type", message, example=example, key="candidate-ranking")
+        note(findings, "bad-type", message, example=example, key="candidate-ranking")
         return MALFORMED
     if len(entries) > LONGEST_RANKING:
         message = f"{len(entries):,} candidates, where no pool has more than {LONGEST_RANKING:,}"
         place: dict[str, Any] = {"example": example, "position": LONGEST_RANKING + 1}
-        findings.add("too-many-candidates", message, fatal=True, **place)
+        note(findings, "too-many-candidates", message, fatal=True, **place)
         return MALFORMED
     return _plain_ranking(entries) or _careful_ranking(entries, example, findings)
 
@@ -233,18 +232,18 @@ def _careful_ranking(entries: list[Any], example: str, findings: Findings) -> Ra
         confidences.append(math.nan)
         if type(entry) is not dict:
             message = f'expected an object, {{"candidate-id": …, "confidence": …}}, {found(entry)}'
-            findings.add("bad-type", message, **place)
+            note(findings, "bad-type", message, **place)
             continue
         if "candidate-id" not in entry:
             message = f"no candidate-id{_near('candidate-id', entry)}"
-            findings.add("missing-field", message, **place, key="candidate-id")
+            note(findings, "missing-field", message, **place, key="candidate-id")
             continue
         raw = entry["candidate-id"]
         identity = candidate_id(raw)
         if identity is None:
             what = "empty text" if type(raw) is str else found(raw)
             message = f"a candidate-id is text or a whole number, {what}"
-            findings.add("bad-type", message, **place, key="candidate-id")
+            note(findings, "bad-type", message, **place, key="candidate-id")
             continue
         ids[-1] = identity
         confidences[-1] = (
@@ -266,5 +265,5 @@ def _confidence(raw: Any, findings: Findings, place: Mapping[str, Any]) -> float
     else:
         what = f'found "{shorten(raw)}"' if type(raw) is str else found(raw)
     message = f"a confidence is a finite number, {what}"
-    findings.add("bad-confidence", message, **place, key="confidence")
+    note(findings, "bad-confidence", message, **place, key="confidence")
     return math.nan

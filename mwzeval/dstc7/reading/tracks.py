@@ -1,8 +1,7 @@
-"""The evaluated pairs of dataset and subtask, how they are called, and how their files are.
+"""The tracks: pairs of dataset and subtask, how they and their files are called, what they allow.
 
-Ids in the one form in which they are compared, whatever type and case a file has them in.
-
-What may be chosen about scoring, apart from how it is done, so that asking is cheap.
+The ids of all files of a track are compared in one form, whatever type and case a file has them in
+(`example_id`, `candidate_id`). Importing this is cheap: the command line needs it at once.
 """
 
 from __future__ import annotations

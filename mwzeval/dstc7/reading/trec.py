@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from mwzeval.dstc7.reading.findings import Findings
+from mwzeval.dstc7.reading.kinds import note
 from mwzeval.dstc7.reading.submission import Ranked, Submission
-from mwzeval.dstc7.reading.targets import Targets
+from mwzeval.dstc7.reading.targets import Targets, lines_of
 from mwzeval.dstc7.reading.tracks import Options, candidate_id, example_id
-from mwzeval.dstc7.reading.tsv import lines_of
-from mwzeval.dstc7.scoring.rows import ranked_ids
+from mwzeval.dstc7.scoring.measures import ranked_ids
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.json_files import read_text
+from mwzeval.scores.findings import Findings
 
 TAG = "mwzeval"
 RUN_COLUMNS, QRELS_COLUMNS = 6, 4
@@ -65,12 +65,12 @@ def read_run(path: str | Path) -> list[Ranked]:
         score = _number(columns[4])
         if score is None or example is None or identity is None:
             message = f'line {number}: a score is a finite number, found "{shorten(columns[4])}"'
-            findings.add("malformed-trec", message, example=example)
+            note(findings, "malformed-trec", message, example=example)
             continue
         known = scored.setdefault(example, {})
         if identity in known:
             message = f'line {number}: "{shorten(identity)}" was ranked before'
-            findings.add("duplicate-candidate", message, example=example)
+            note(findings, "duplicate-candidate", message, example=example)
         known.setdefault(identity, score)
     findings.check()
     return [
@@ -93,7 +93,7 @@ def read_qrels(path: str | Path) -> Targets:
         if relevance is None or example is None or identity is None:
             found = shorten(columns[3])
             message = f'line {number}: a relevance is a number, found "{found}"'
-            findings.add("malformed-trec", message, example=example)
+            note(findings, "malformed-trec", message, example=example)
             continue
         known = correct.setdefault(example, {})
         if relevance > 0:
@@ -101,7 +101,7 @@ def read_qrels(path: str | Path) -> Targets:
     for example, ids in correct.items():
         if not ids:
             message = "no candidate is relevant (NONE would say that none is right)"
-            findings.add("malformed-targets", message, example=example)
+            note(findings, "malformed-targets", message, example=example)
     findings.check()
     return {example: tuple(ids) for example, ids in correct.items()}
 
@@ -114,7 +114,7 @@ def _columns(path: str | Path, count: int, findings: Findings) -> Iterator[tuple
             yield number, columns
         else:
             message = f"line {number}: expected {count} columns, found {len(columns)}"
-            findings.add("malformed-trec", message)
+            note(findings, "malformed-trec", message)
 
 
 def _number(text: str) -> float | None:

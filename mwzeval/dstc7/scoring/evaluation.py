@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.dstc7 import SCORING_REVISION
-from mwzeval.dstc7.reading.findings import Findings
 from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load, load_read, read_shard
 from mwzeval.dstc7.reading.submission import Ranking, Submission
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
-from mwzeval.dstc7.scoring.measures import scored_table
-from mwzeval.dstc7.scoring.rows import ANSWERABLE, NOTHING, ranked_ids, rows
+from mwzeval.dstc7.scoring.measures import ANSWERABLE, NOTHING, ranked_ids, rows, scored_table
 from mwzeval.errors import Problem
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.scores.explanation import Explanation
+from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import WHOLE, Report, Score
 from mwzeval.version import __version__, library_version
 
@@ -70,7 +69,7 @@ def evaluate(
     or its gold data cannot be scored under these `options`.
     """
     options = options or Options()
-    findings = Findings(options.strict)
+    findings = Findings(lenient=not options.strict)
     of_track = _track(track, submission)
     with no_garbage_collection():
         loaded = load(submission, gold, of_track, options, findings)
@@ -84,7 +83,7 @@ def read_part(shard: str, track: Track, options: Options) -> tuple[Submission, l
 
     Raises `InputError` with every problem that prevents scoring it.
     """
-    findings = Findings(options.strict)
+    findings = Findings(lenient=not options.strict)
     with no_garbage_collection():
         submission = read_shard(shard, track, findings)
         findings.check()
@@ -104,7 +103,7 @@ def evaluate_parts(
     No example may be in two of them. `file` names all of them in messages. Raises `InputError` as
     `evaluate` does.
     """
-    findings = Findings(options.strict)
+    findings = Findings(lenient=not options.strict)
     submission: dict[str, Ranking] = {}
     for part, warnings in parts:
         submission |= part
@@ -127,7 +126,7 @@ def validate(
     The list is what `evaluate` would find. Raises `UsageError` like it.
     """
     options = options or Options()
-    findings = Findings(options.strict)
+    findings = Findings(lenient=not options.strict)
     of_track = _track(track, submission)
     with no_garbage_collection():
         load(submission, gold, of_track, options, findings)

@@ -1,7 +1,4 @@
-"""Synthetic examples as files, written one example after the other.
-
-Ids of candidates as the track has them, all different, from a running number.
-"""
+"""Synthetic examples as files, written one after the other, with ids as the track has them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
-"""What synthetic dialogues are about, and everything that is ever said in reply.
+"""What synthetic dialogues are about: topics, their words, everything that is ever said in reply.
 
-There are topics. Each has words that contexts use and other words that replies use, so that what
-goes together can be learned; besides, contexts share some words with the right reply, so that a
-search engine finds some of them. Lengths and frequencies are like those of the Ubuntu data.
-
-Words that nobody uses, drawn as often as words are in text.
-
-Synthetic external knowledge: profiles, courses and man pages that say something of a topic.
+Each topic has words that contexts use and other words that replies use, so that what goes together
+can be learned; besides, contexts share some words with the right reply, so that a search engine
+finds some of them. Words are invented and as frequent and as long as in the Ubuntu data. Profiles,
+courses and man pages, the external knowledge, say something of a topic as well.
 """
 
 from __future__ import annotations

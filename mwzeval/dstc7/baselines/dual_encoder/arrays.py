@@ -1,9 +1,4 @@
-"""The numbers that a dual encoder learns: their names, shapes and first values.
-
-Many texts as one array of word numbers.
-
-What a training run can be told, all of it kept in the model file.
-"""
+"""The arrays of a dual encoder: its settings, texts as word numbers, weights with first values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""A trained dual encoder: weights, vocabulary and settings, in one file.
+"""A trained dual encoder: vocabulary, weights and settings in one file, and texts to vectors.
 
-Texts to vectors with finished weights: NumPy and SciPy only, no gradient.
-
-Words and their numbers, learned from the training file.
+NumPy and SciPy only: to rank needs no PyTorch.
 """
 
 from __future__ import annotations
