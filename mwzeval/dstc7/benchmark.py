@@ -13,7 +13,7 @@ from typing import Any
 from mwzeval.benchmark import ScoredFile
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.dstc7 import SCORING_REVISION
-from mwzeval.dstc7.board import boards_of, published_document, read_published
+from mwzeval.dstc7.board import boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import (
     CASES,
@@ -133,7 +133,7 @@ class SentenceSelection:
         """Return the published results of a track, or of all that have any."""
         if entry is not None and entry.meta.get("note"):
             raise UsageError(f"published results are on other data. {entry.meta['note']}")
-        results = read_published()
+        results = read_results()
         if arguments.benchmark != PREFIX:
             boards = boards_of(results, track_of(arguments.benchmark))
         elif entry is not None:

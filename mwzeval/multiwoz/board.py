@@ -1,70 +1,171 @@
 """The published tables of response generation, with a system of one's own in its place.
 
-Published tables as a document, with a system of one's own in its place.
+The file of the tables says under which conditions its figures hold, in the keys of signatures; a
+system that was scored under other conditions is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.resources import embedded
-from mwzeval.multiwoz.leaderboard import (
+from mwzeval.multiwoz.board_entry import (
     COMPARED,
+    RATES,
     RICHNESS,
-    Candidate,
-    Leaderboard,
-    Published,
-    Standing,
-    candidate,
     cautions,
-    confidence_of,
-    read_leaderboard,
-    rounded,
-    standings,
+    combined,
+    own_row,
+    with_similar,
 )
-from mwzeval.report.boards import Entry
+from mwzeval.report.boards import (
+    OURS,
+    SIMILAR,
+    Board,
+    Column,
+    Entry,
+    Figure,
+    Row,
+    notes_of,
+    read_published,
+)
 from mwzeval.report.json import SCHEMA
-from mwzeval.report.sheet import Cell, Document, Sheet, sheet
-from mwzeval.scores.score import Interval
+from mwzeval.report.sheet import Document
+from mwzeval.statistics import CONFIDENCE
 
-LABELS = {
-    "inform": "Inform",
-    "success": "Success",
-    "bleu": "BLEU",
-    "combined": "Combined",
-    "avg_lengths": "Words",
-    "cond_entropy": "Cond. ent.",
-    "num_unigrams": "Unigrams",
-    "num_trigrams": "Trigrams",
-}
-"""Figure → heading of its column."""
-
-PLACES = {"inform": 1, "success": 1, "combined": 1, "num_unigrams": 0, "num_trigrams": 0}
-SIMILAR = "≈"
-OURS = "» "
-NOTED = "†"
+COLUMNS = (
+    Column("inform", "Inform", 1),
+    Column("success", "Success", 1),
+    Column("bleu", "BLEU", 2, as_published=True),
+    Column("combined", "Combined", 1),
+    Column("avg_lengths", "Words", 2, with_interval=False),
+    Column("cond_entropy", "Cond. ent.", 2, with_interval=False),
+    Column("num_unigrams", "Unigrams", 0, with_interval=False),
+    Column("num_trigrams", "Trigrams", 0, with_interval=False),
+)
 
 
-def leaderboard_document(
-    board: Leaderboard,
-    standings: Sequence[Standing],
-    system: Candidate | None,
-    cautions: Sequence[str] = (),
-) -> Document:
-    """Return each table with the system in its place, the published figures as published."""
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """Published tables by name, each sorted by the combined score, the best first.
+
+    `conditions` are keys of signatures and the values that they had; `states` says of each table
+    whether its systems predict states or take gold ones.
+    """
+
+    source: str
+    conditions: Mapping[str, str]
+    states: Mapping[str, str]
+    reference_corpus: Row
+    tables: Mapping[str, Board]
+
+    @property
+    def units(self) -> int:
+        """How many dialogues the figures are of."""
+        return int(self.conditions["n"])
+
+    def table_name(self, asked: str) -> str:
+        """Return the name of a table; hyphens are fine too. Raises `UsageError`."""
+        name = asked.replace("-", "_")
+        if name not in self.tables:
+            hint, known = did_you_mean(name, self.tables), ", ".join(self.tables)
+            raise UsageError(f'unknown table "{shorten(asked)}"{hint} (known: {known})')
+        return name
+
+
+def read_leaderboard(path: Path | None = None) -> Leaderboard:
+    """Return the published tables of a file, by default the embedded ones.
+
+    Combined scores are computed, whatever it has. Raises `DataError` when it cannot be read or is
+    not such a file.
+    """
+    return read_published(path or embedded("boards", "multiwoz.json"), _leaderboard)
+
+
+def _leaderboard(plain: Any) -> Leaderboard:
+    figures = {name: Figure(value) for name, value in plain["reference_corpus"].items()}
+    reference = Row("reference corpus", figures, "reference")
+    tables = {}
+    for name, states in plain["states"].items():
+        rows = sorted(map(_row, plain[name]), key=_combined, reverse=True)
+        title = f"{name.replace('_', ' ')} (states: {states})"
+        tables[name] = Board(title, {"table": name}, COLUMNS, (*rows, reference), "combined")
+    return Leaderboard(plain["source"], plain["conditions"], plain["states"], reference, tables)
+
+
+def _row(plain: Mapping[str, Any]) -> Row:
+    figures = {name: plain[name] for name in (*RATES, "bleu", *RICHNESS) if name in plain}
+    figures["combined"] = float(combined(*(figures[name] for name in (*RATES, "bleu"))))
+    return Row(
+        plain["system"],
+        {name: Figure(value) for name, value in figures.items()},
+        source=plain.get("paper"),
+        note=plain.get("note"),
+    )
+
+
+def _combined(row: Row) -> float:
+    return row.figures["combined"].value
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Tables to be shown, one's own system in those where it has a place, and what to mind."""
+
+    tables: Mapping[str, Board]
+    own: Row | None = None
+    cautions: tuple[str, ...] = ()
+
+
+def standings(
+    board: Leaderboard, entry: Entry | None = None, table: str | None = None
+) -> Standings:
+    """Return the tables (or one), with the system in those whose systems have states as it has.
+
+    In a table that was asked for by name it has a place in any case. Raises `UsageError` when the
+    system cannot be compared.
+    """
+    tables = board.tables if table is None else {table: board.tables[table]}
+    if entry is None:
+        return Standings(tables)
+    own, choices = own_row(entry, board.conditions)
+    states = {
+        name: board.states[name]
+        for name in tables
+        if table is not None or choices.get("state") == board.states[name]
+    }
+    placed = {
+        name: with_similar(each, own, board.units).with_own(own) if name in states else each
+        for name, each in tables.items()
+    }
+    return Standings(placed, own, tuple(cautions(own, choices, board.conditions, states)))
+
+
+def published_document(entry: Entry | None, table: str | None = None) -> Document:
+    """Return the tables, or one of them, the published figures as published.
+
+    Those from which the system does not differ significantly are marked. Raises `UsageError` for
+    an unknown table, or a system that was scored under other conditions.
+    """
+    board = read_leaderboard()
+    shown = standings(board, entry, None if table is None else board.table_name(table))
+    boards = tuple(shown.tables.values())
     return Document(
         heading=(_conditions(board),),
-        sheets=tuple(_sheet(standing, board, system) for standing in standings),
-        notes=(*_notes(board, system, cautions), *_notes_of_systems(standings)),
-        records=tuple(record for standing in standings for record in _records(standing, system)),
+        sheets=tuple(each.sheet() for each in boards),
+        notes=(*_notes(board, shown), *notes_of(boards)),
+        records=tuple(record for each in boards for record in _records(each, shown.own)),
         plain={
             "schema": SCHEMA,
             "source": board.source,
             "conditions": dict(board.conditions),
-            "cautions": list(cautions),
-            "reference_corpus": dict(board.reference_corpus.figures),
-            "tables": {standing.table: list(_rows(standing, system)) for standing in standings},
+            "cautions": list(shown.cautions),
+            "reference_corpus": {n: f.value for n, f in board.reference_corpus.figures.items()},
+            "tables": {name: list(_plain_rows(each)) for name, each in shown.tables.items()},
         },
     )
 
@@ -77,138 +178,40 @@ def _conditions(board: Leaderboard) -> str:
     )
 
 
-def _notes(board: Leaderboard, system: Candidate | None, cautions: Sequence[str]) -> Iterator[str]:
+def _notes(board: Leaderboard, shown: Standings) -> Iterator[str]:
     yield f"source: {board.source}"
     yield (
         "Combined is computed: (Inform + Success) / 2 + BLEU. Published figures are taken to be of "
         f"rules {board.conditions['rules']}; those added later may not be, the source does not say."
     )
-    if system is not None:
+    if shown.own is not None:
         yield (
-            f"{OURS}{system.name}. {SIMILAR} behind a figure: not significantly different from it "
-            f"({100 * confidence_of(system):g} %, both sampling errors; unpaired, hence "
-            f"conservative); {SIMILAR} behind a name: in none of the four figures."
+            f"{OURS}{shown.own.system}. {SIMILAR} behind a figure: not significantly different "
+            f"from it ({100 * (shown.own.confidence or CONFIDENCE):g} %, both sampling errors; "
+            f"unpaired, hence conservative); {SIMILAR} behind a name: in none of the four figures."
         )
-    yield from cautions
+    yield from shown.cautions
 
 
-def _notes_of_systems(standings: Sequence[Standing]) -> Iterator[str]:
-    """Yield what is known to be wrong with published figures, under the mark of the system."""
-    for standing in standings:
-        for neighbour in standing.neighbours:
-            if neighbour.published.note:
-                yield f"{NOTED} {neighbour.published.system}: {neighbour.published.note}"
-
-
-def _sheet(standing: Standing, board: Leaderboard, system: Candidate | None) -> Sheet:
-    columns = (*COMPARED, *RICHNESS)
-    rows: list[list[Cell | str]] = []
-    for place, neighbour in enumerate(standing.neighbours):
-        if place == standing.above and system is not None:
-            rows += _own_rows(system, columns)
-        published = neighbour.published
-        name = published.system + (f" {NOTED}" if published.note else "")
-        cells = [
-            Cell(_shown(neighbour.published, column), mark=_mark(column in neighbour.similar))
-            for column in columns
-        ]
-        rows.append([Cell(name, mark=_mark(neighbour.indistinguishable, before=" ")), *cells])
-    if standing.above == len(standing.neighbours) and system is not None:
-        rows += _own_rows(system, columns)
-    gold = board.reference_corpus
-    rows.append([gold.system, *(_shown(gold, column) for column in columns)])
-    title = f"{standing.table.replace('_', ' ')} (states: {board.states[standing.table]})"
-    return sheet(title, ["", *(LABELS[column] for column in columns)], rows)
-
-
-def _mark(similar: bool, before: str = "") -> str:
-    return f"{before}{SIMILAR}" if similar else ""
-
-
-def _own_rows(system: Candidate, columns: Sequence[str]) -> Iterator[list[Cell | str]]:
-    figures = [system.figures.get(column) for column in columns]
-    shown = [
-        Cell(rounded(figure.value, PLACES.get(column, 2)) if figure else "", best=True)
-        for column, figure in zip(columns, figures, strict=True)
-    ]
-    yield [Cell(OURS + system.name, best=True), *shown]
-    ends = [
-        _ends(figure.interval, PLACES.get(column, 2)) if figure and column in COMPARED else ""
-        for column, figure in zip(columns, figures, strict=True)
-    ]
-    yield [f"  {100 * confidence_of(system):g} % interval", *ends]
-
-
-def _ends(interval: Interval | None, places: int) -> str:
-    return f"{interval.low:.{places}f}–{interval.high:.{places}f}" if interval else ""
-
-
-def _shown(published: Published, column: str) -> str:
-    """Return a figure as it was published."""
-    value = published.figures.get(column)
-    if value is None:
-        return ""
-    if column == "bleu":
-        return str(value)
-    return rounded(value, PLACES.get(column, 2))
-
-
-def _rows(standing: Standing, system: Candidate | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the systems of a table in its order."""
-    rows: list[dict[str, Any]] = [
-        {
-            "system": neighbour.published.system,
-            "published": True,
-            "paper": neighbour.published.paper,
-            "note": neighbour.published.note,
-            "figures": {
-                name: {"value": value, "low": None, "high": None}
-                for name, value in neighbour.published.figures.items()
-            },
-            "similar": [name for name in COMPARED if name in neighbour.similar],
-            "indistinguishable": neighbour.indistinguishable,
-        }
-        for neighbour in standing.neighbours
-    ]
-    if system is not None and standing.above is not None:
-        own = {
-            "system": system.name,
-            "published": False,
-            "figures": {
-                name: {
-                    "value": figure.value,
-                    "low": figure.interval.low if figure.interval else None,
-                    "high": figure.interval.high if figure.interval else None,
-                }
-                for name, figure in system.figures.items()
-            },
-        }
-        rows.insert(standing.above, own)
-    yield from rows
-
-
-def _records(standing: Standing, system: Candidate | None) -> Iterator[Mapping[str, Any]]:
-    for row in _rows(standing, system):
-        for name, figure in row["figures"].items():
+def _plain_rows(board: Board) -> Iterator[Mapping[str, Any]]:
+    """Yield the systems of a table in its order, for JSON."""
+    for row in board.rows:
+        figures = {name: figure.plain() for name, figure in row.figures.items()}
+        if row.kind == "own":
+            yield {"system": row.system, "published": False, "figures": figures}
+        elif row.kind == "published":
             yield {
-                "table": standing.table,
-                "system": row["system"],
-                "published": row["published"],
-                "figure": name,
-                **figure,
-                "similar": name in row["similar"] if "similar" in row and system else None,
+                "system": row.system,
+                "published": True,
+                "paper": row.source,
+                "note": row.note,
+                "figures": figures,
+                "similar": [name for name in COMPARED if name in row.similar],
+                "indistinguishable": row.indistinguishable,
             }
 
 
-def published_document(entry: Entry | None, table: str | None = None) -> Document:
-    """Return the tables, or one of them.
-
-    Published figures from which the system does not differ significantly are marked. Raises
-    `UsageError` for an unknown table, or a system that was scored under other conditions.
-    """
-    board = read_leaderboard(embedded("leaderboard.json"))
-    named = None if table is None else board.table_name(table)
-    system = None if entry is None else candidate(entry.name, entry.records, board)
-    shown = standings(board, system, named)
-    noted = cautions(board, system, shown) if system else ()
-    return leaderboard_document(board, shown, system, noted)
+def _records(board: Board, own: Row | None) -> Iterator[Mapping[str, Any]]:
+    for row, name, figure in board.figures():
+        similar = name in row.similar if row.kind == "published" and own else None
+        yield {**board.record(row, name, figure), "similar": similar}

@@ -1,22 +1,21 @@
 """The figures of the paper, and its tables with one's own results among them.
 
 Source: Casanueva et al. (2017), Tables 4, 6, 7 (after 4,000, 1,000 and 10,000 training dialogues)
-and 8 (other environments); data/pydial/published_results.json.
+and 8 (other environments).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from mwzeval.errors import UsageError
-from mwzeval.files.json_files import read_json
 from mwzeval.files.resources import embedded
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
-from mwzeval.report.boards import Entry
-from mwzeval.report.sheet import Cell, Document, Sheet, sheet
+from mwzeval.report.boards import Board, Column, Entry, Figure, Row, read_published
+from mwzeval.report.sheet import Document
 from mwzeval.scores.score import WHOLE
 
 
@@ -35,11 +34,20 @@ class PublishedResults:
         pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
         return None if pair is None else pair[of == "reward"]
 
+    def mean(self, tasks: Sequence[str], policy: str, dialogues: int, of: str) -> float | None:
+        """Return the mean of the figures of tasks, None unless the paper has them all."""
+        found = [self.figure(task, policy, dialogues, of) for task in tasks]
+        known = [value for value in found if value is not None]
+        return sum(known) / len(known) if len(known) == len(tasks) else None
+
 
 @cache
 def published_results() -> PublishedResults:
     """Return the figures of the paper."""
-    plain: Any = read_json(embedded("pydial", "published_results.json"))
+    return read_published(embedded("boards", "pydial.json"), _results)
+
+
+def _results(plain: Any) -> PublishedResults:
     after = {
         int(dialogues): {
             task: {policy: (float(s), float(r)) for policy, (s, r) in row.items()}
@@ -66,81 +74,62 @@ def published_document(task: str | None, entry: Entry | None) -> Document:
 
     Raises `UsageError` for embedded domains, of which nothing is published.
     """
-    own = _own(entry)
-    system = entry.name if entry else ""
-    asked = [task] if task is not None else [name for name in own if name != MEAN]
+    own = _own(entry) if entry else {}
+    scored = {name for row in own.values() for name in row.figures if name != MEAN}
+    asked = {task} if task is not None else scored
     tasks = [name for name in PUBLISHED_TASKS if name in asked or not asked]
-    if not tasks or any(name not in tasks for name in asked):
+    if not tasks or not asked.issubset(tasks):
         raise UsageError("nothing is published about the embedded domains: leave Demo tasks out")
-    records = [
-        record
+    boards = [
+        _board(tasks, dialogues, figure, own.get(figure))
         for dialogues in TABLES
         for figure in FIGURES
-        for record in _records(tasks, own, dialogues, figure, system)
     ]
-    sheets = [_sheet(records, at, figure) for at in TABLES for figure in FIGURES]
-    return Document(
-        ("PyDial benchmark",), tuple(sheets), (NOTE,), tuple(records), {"rows": records}
+    records = tuple(
+        {
+            "task": name,
+            "policy": row.system,
+            **board.keys,
+            **figure.plain(),
+            "published": row.kind == "published",
+        }
+        for board in boards
+        for row, name, figure in board.figures()
     )
+    sheets = tuple(board.sheet() for board in boards)
+    return Document(("PyDial benchmark",), sheets, (NOTE,), records, {"rows": records})
 
 
-def _own(entry: Entry | None) -> dict[str, dict[str, float]]:
-    """Return one's own figures by row and figure."""
-    own: dict[str, dict[str, float]] = {}
-    if entry is None:
-        return own
-    scopes = {record["scope"] for record in entry.records}
-    for record in entry.records:
-        if record["score"] in FIGURES:
-            row = MEAN if record["scope"] == WHOLE else record["scope"]
-            if scopes == {WHOLE}:
-                row = str(entry.meta["tasks"])
-            own.setdefault(row, {})[record["score"]] = record["value"]
-    return own
-
-
-def _records(
-    tasks: Sequence[str],
-    own: dict[str, dict[str, float]],
-    dialogues: int,
-    figure: str,
-    system: str,
-) -> Iterator[dict[str, Any]]:
+def _board(tasks: Sequence[str], dialogues: int, figure: str, own: Row | None) -> Board:
+    """Return a table of the paper: a line for each task and for their mean, if they are several."""
+    lines = {task: [task] for task in tasks} | ({MEAN: list(tasks)} if len(tasks) > 1 else {})
     results = published_results()
-    for row in (*tasks, *([MEAN] if len(tasks) > 1 else [])):
-        of_row = tasks if row == MEAN else [row]
-        for policy in POLICIES:
-            values = [results.figure(task, policy, dialogues, figure) for task in of_row]
-            known = [value for value in values if value is not None]
-            value = sum(known) / len(known) if len(known) == len(of_row) else None
-            yield _record(row, policy, dialogues, figure, value)
-        if own:
-            yield _record(row, system, dialogues, figure, own.get(row, {}).get(figure))
-
-
-def _record(
-    row: str, policy: str, dialogues: int, figure: str, value: float | None
-) -> dict[str, Any]:
-    return {
-        "task": row,
-        "policy": policy,
-        "dialogues": dialogues,
-        "figure": figure,
-        "value": value,
-    }
-
-
-def _sheet(records: Sequence[dict[str, Any]], dialogues: int, figure: str) -> Sheet:
-    mine = [r for r in records if (r["dialogues"], r["figure"]) == (dialogues, figure)]
-    policies = tuple(dict.fromkeys(record["policy"] for record in mine))
     rows = []
-    for task in dict.fromkeys(record["task"] for record in mine):
-        values = {r["policy"]: r["value"] for r in mine if r["task"] == task}
-        best = max((v for v in values.values() if v is not None), default=None)
-        cells = [
-            Cell("–") if values[p] is None else Cell(f"{values[p]:.1f}", best=values[p] == best)
-            for p in policies
-        ]
-        rows.append([Cell(str(task)), *cells])
-    title = f"{FIGURES[figure]} after {dialogues} training dialogues (Table {TABLES[dialogues]})"
-    return sheet(title, ["Task", *policies], rows)
+    for policy in POLICIES:
+        means = {name: results.mean(of, policy, dialogues, figure) for name, of in lines.items()}
+        known = {name: Figure(value) for name, value in means.items() if value is not None}
+        rows.append(Row(policy, known))
+    board = Board(
+        title=f"{FIGURES[figure]} after {dialogues} training dialogues (Table {TABLES[dialogues]})",
+        keys={"dialogues": dialogues, "figure": figure},
+        columns=[Column(name, name, 1) for name in lines],
+        rows=tuple(rows),
+        heading="Task",
+        transposed=True,
+    )
+    return board.with_own(own) if own else board
+
+
+def _own(entry: Entry) -> dict[str, Row]:
+    """Return the rows of one's own by figure, each with its tasks and their mean."""
+    rows = {figure: Row(entry.name, {}, "own") for figure in FIGURES}
+    only_whole = {score.scope for score in entry.scores} == {WHOLE}
+    for score in entry.scores:
+        if score.name in FIGURES:
+            row = rows[score.name]
+            name = score.scope
+            if name == WHOLE:
+                name = str(entry.meta["tasks"]) if only_whole else MEAN
+            figures = {**row.figures, name: Figure(score.value, score.interval)}
+            rows[score.name] = Row(row.system, figures, "own")
+    return rows

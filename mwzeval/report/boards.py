@@ -1,35 +1,237 @@
-"""A system of one's own for a board of published results."""
+"""Boards of published results, and a system of one's own among them.
+
+A board has a row for each system and a column for each figure. A benchmark brings the file of its
+published figures, its columns, and what may not be compared; how a system is placed, how a board
+is shown and what its long form is are the same for all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
-from mwzeval.errors import UsageError
-from mwzeval.report.json import score_record
-from mwzeval.scores.score import Report
+from mwzeval.errors import DataError, UsageError
+from mwzeval.report.sheet import Cell, Sheet, sheet
+from mwzeval.scores.score import WHOLE, Interval, Report, Score, Signature
 
 LARGEST = 1e9
 """No score of any benchmark is larger."""
 
+OURS = "» "
+SIMILAR = "≈"
+NOTED = "†"
+
+Kind = Literal["published", "own", "reference"]
+"""A reference is no system: gold data, or what chance gives. It has no records."""
+
+Parsed = TypeVar("Parsed")
+
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A system to be shown among published ones.
+class Column:
+    """A figure that systems may have: its name in files and records, and its heading.
 
-    `records` are its scores in long form, as reports have them under `meta.scores`; `meta` says
-    what was scored and how.
+    `places` are the decimals shown; `as_published` leaves published ones those that they have.
     """
 
     name: str
-    records: Sequence[Mapping[str, Any]]
+    label: str
+    places: int
+    as_published: bool = False
+    with_interval: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A score of a system and its interval, None where it is not known."""
+
+    value: float
+    interval: Interval | None = None
+
+    def plain(self) -> dict[str, float | None]:
+        """Return value and ends, None for those that are not known."""
+        low, high = (self.interval.low, self.interval.high) if self.interval else (None, None)
+        return {"value": self.value, "low": low, "high": high}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One system of a board, with those figures that are known of it, by name.
+
+    `source` says where they were read, `note` what is known to be wrong with them; `similar` names
+    those from which one's own do not differ significantly, `indistinguishable` if no compared one
+    does.
+    """
+
+    system: str
+    figures: Mapping[str, Figure]
+    kind: Kind = "published"
+    source: str | None = None
+    note: str | None = None
+    similar: frozenset[str] = frozenset()
+    indistinguishable: bool = False
+
+    @property
+    def confidence(self) -> float | None:
+        """The confidence of the intervals; None without any."""
+        intervals = (figure.interval for figure in self.figures.values())
+        return next((interval.confidence for interval in intervals if interval), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Systems in their order: by the figure `ranked_by`, the best first, or as they were given.
+
+    `keys` say in records which board it is. `heading` stands above the names; `transposed` boards
+    have a column for each system; `with_sources` adds a column of where figures were read.
+    """
+
+    title: str
+    keys: Mapping[str, Any]
+    columns: Sequence[Column]
+    rows: tuple[Row, ...]
+    ranked_by: str | None = None
+    heading: str = ""
+    transposed: bool = False
+    with_sources: bool = False
+
+    @property
+    def own(self) -> Row | None:
+        """The row of one's own system, if it is here."""
+        return next((row for row in self.rows if row.kind == "own"), None)
+
+    def with_own(self, own: Row) -> Board:
+        """Return the board with a system of one's own below the last that is as good.
+
+        Where nothing is ranked it stands at the end.
+        """
+        place = len(self.rows)
+        if self.ranked_by is not None:
+            value = own.figures[self.ranked_by].value
+            ranked = [row.figures.get(self.ranked_by) for row in self.rows]
+            as_good = [at for at, figure in enumerate(ranked) if figure and figure.value >= value]
+            place = as_good[-1] + 1 if as_good else 0
+        return replace(self, rows=(*self.rows[:place], own, *self.rows[place:]))
+
+    def figures(self) -> Iterator[tuple[Row, str, Figure]]:
+        """Yield the figures of systems with their names, line by line as they are shown."""
+        rows = [row for row in self.rows if row.kind != "reference"]
+        if self.transposed:
+            for column in self.columns:
+                for row in rows:
+                    if column.name in row.figures:
+                        yield row, column.name, row.figures[column.name]
+        else:
+            for row in rows:
+                for name, figure in row.figures.items():
+                    yield row, name, figure
+
+    def record(self, row: Row, name: str, figure: Figure) -> dict[str, Any]:
+        """Return a figure in long form, unrounded."""
+        return {
+            **self.keys,
+            "system": row.system,
+            "published": row.kind == "published",
+            "figure": name,
+            **figure.plain(),
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table; where nothing is ranked, the best figures stand out, else one's own."""
+        labels = [*(column.label for column in self.columns), *self._if_sources("source")]
+        lines = [[Cell(self.heading), *map(Cell, labels)]]
+        for row in self.rows:
+            lines += self._lines(row)
+        header, *rows = zip(*lines, strict=True) if self.transposed else lines
+        return sheet(self.title, [cell.text.strip() for cell in header], rows)
+
+    def _if_sources(self, text: str) -> list[str]:
+        return [text] if self.with_sources else []
+
+    def _lines(self, row: Row) -> Iterator[list[Cell]]:
+        """Yield the cells of a system, and those of its intervals if it has any to be shown."""
+        is_own = row.kind == "own" and self.ranked_by is not None
+        name = (OURS if row.kind == "own" else "") + row.system + (f" {NOTED}" if row.note else "")
+        mark = f" {SIMILAR}" if row.indistinguishable else ""
+        figures = [
+            Cell(
+                _shown(row, column),
+                best=is_own or self._is_best(row, column.name),
+                mark=SIMILAR if column.name in row.similar else "",
+            )
+            for column in self.columns
+        ]
+        source = map(Cell, self._if_sources(row.source or ""))
+        yield [Cell(name, best=is_own, mark=mark), *figures, *source]
+        if any(ends := self._ends(row)):
+            level = f"  {100 * (row.confidence or 0):g} % interval"
+            yield [Cell(text) for text in (level, *ends, *self._if_sources(""))]
+
+    def _is_best(self, row: Row, name: str) -> bool:
+        if self.ranked_by is not None or name not in row.figures:
+            return False
+        values = [each.figures[name].value for each in self.rows if name in each.figures]
+        return row.figures[name].value == max(values)
+
+    def _ends(self, row: Row) -> list[str]:
+        intervals = [
+            (column.places, row.figures[column.name].interval)
+            if column.with_interval and column.name in row.figures
+            else (0, None)
+            for column in self.columns
+        ]
+        return [f"{i.low:.{places}f}–{i.high:.{places}f}" if i else "" for places, i in intervals]
+
+
+def _shown(row: Row, column: Column) -> str:
+    figure = row.figures.get(column.name)
+    if figure is None:
+        return ""
+    if column.as_published and row.kind != "own":
+        return str(figure.value)
+    return rounded(figure.value, column.places)
+
+
+def rounded(value: float, places: int = 1) -> str:
+    """Return the number with so many decimals, halves away from 0, as published tables have it."""
+    return str(Decimal(str(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+
+
+def notes_of(boards: Sequence[Board]) -> Iterator[str]:
+    """Yield what is known to be wrong with published figures, under the mark of the system."""
+    for board in boards:
+        for row in board.rows:
+            if row.note:
+                yield f"{NOTED} {row.system}: {row.note}"
+
+
+def read_published(path: Path, parse: Callable[[Any], Parsed]) -> Parsed:
+    """Return what `parse` makes of the JSON value of a file of published results.
+
+    Raises `DataError` when it cannot be read or has another shape.
+    """
+    try:
+        return parse(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DataError(f"{path} (the published results) cannot be read: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system of one's own that is to stand among published ones; `meta` is its report's."""
+
+    name: str
+    scores: tuple[Score, ...]
     meta: Mapping[str, Any]
 
     @classmethod
     def of(cls, name: str, report: Report) -> Entry:
         """Return a system that was scored now."""
-        return cls(name, tuple(map(score_record, report.scores)), report.meta)
+        return cls(name, report.scores, report.meta)
 
     @classmethod
     def reported(cls, name: str, plain: Any) -> Entry:
@@ -44,19 +246,51 @@ class Entry:
                 f"{name}: not a report of `mwzeval evaluate`, whose meta.scores have each score "
                 "with its signature"
             )
-        for record in records:
-            for key in ("value", "n", "low", "high"):
-                if not _is_possible(record.get(key), may_lack=key in ("low", "high")):
-                    raise UsageError(
-                        f"{name}: not a report of `mwzeval evaluate`: {key} of {record['score']} "
-                        "is no number that a score can have"
-                    )
-        return cls(name, tuple(records), meta or {})
+        return cls(name, tuple(_score(name, record) for record in records), meta or {})
+
+    def row(self, figures: Mapping[str, str], scope: str = WHOLE) -> Row:
+        """Return the system's row: `figures` maps names of figures to names of scores."""
+        found = {score.name: score for score in self.scores if score.scope == scope}
+        known = {
+            figure: Figure(found[name].value, found[name].interval)
+            for figure, name in figures.items()
+            if name in found
+        }
+        return Row(self.name, known, "own")
+
+
+def not_a_report(name: str, reason: str) -> UsageError:
+    """Return the error for a report that `mwzeval evaluate` cannot have written."""
+    return UsageError(f"{name}: not a report of `mwzeval evaluate`: {reason}")
 
 
 def _is_record(record: Any) -> bool:
     keys = ("score", "scope", "signature")
     return isinstance(record, Mapping) and all(isinstance(record.get(key), str) for key in keys)
+
+
+def _score(system: str, record: Mapping[str, Any]) -> Score:
+    name: str = record["score"]
+    for key in ("value", "n", "low", "high"):
+        if not _is_possible(record.get(key), may_lack=key in ("low", "high")):
+            raise not_a_report(system, f"{key} of {name} is no number that a score can have")
+    try:
+        signature = Signature.parse(record["signature"])
+        interval = _interval(record, signature)
+    except (LookupError, ValueError):
+        raise not_a_report(system, f"the signature of {name} is none") from None
+    value, n = float(record["value"]), int(record["n"])
+    return Score(name, name, value, n, signature, scope=record["scope"], interval=interval)
+
+
+def _interval(record: Mapping[str, Any], signature: Signature) -> Interval | None:
+    low, high = record.get("low"), record.get("high")
+    if low is None or high is None:
+        return None
+    level, _, method = dict(signature.choices)["ci"].partition("%-")
+    if not 1 <= float(level) <= 99.9999:
+        raise ValueError(level)
+    return Interval(float(low), float(high), float(level) / 100, method)
 
 
 def _is_possible(value: Any, *, may_lack: bool) -> bool:

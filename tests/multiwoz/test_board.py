@@ -13,17 +13,9 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import DataError, UsageError
-from mwzeval.files.resources import embedded
-from mwzeval.multiwoz.leaderboard import (
-    COMPARED,
-    Leaderboard,
-    candidate,
-    cautions,
-    combined,
-    read_leaderboard,
-    rounded,
-    standings,
-)
+from mwzeval.multiwoz.board import Leaderboard, read_leaderboard, standings
+from mwzeval.multiwoz.board_entry import COMPARED, combined
+from mwzeval.report.boards import Board, Entry, Row, rounded
 from tests.places import ROOT, read_json, shared
 
 TABLES = ("end_to_end", "policy_optimization")
@@ -38,7 +30,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def board() -> Leaderboard:
-    return read_leaderboard(embedded("leaderboard.json"))
+    return read_leaderboard()
 
 
 def records(
@@ -77,9 +69,21 @@ def records(
     ]
 
 
+def entry(scores: Any, name: str = "mine") -> Entry:
+    return Entry.reported(name, {"meta": {"scores": scores}})
+
+
+def published(board: Board) -> list[Row]:
+    return [row for row in board.rows if row.kind == "published"]
+
+
+def above(board: Board) -> int:
+    return [row.kind for row in board.rows].index("own")
+
+
 def test_the_figures_are_those_published_and_combined_is_not_copied() -> None:
     published = read_json(shared("data", "multiwoz", "leaderboard.json"))
-    ours = read_json(ROOT / "data" / "leaderboard.json")
+    ours = read_json(ROOT / "data" / "boards" / "multiwoz.json")
     assert ours["source"]
     assert ours["reference_corpus"] == published["reference_corpus"]
     for table in TABLES:
@@ -101,11 +105,14 @@ def test_figures_that_cannot_be_had_are_marked_in_every_format(
 
 
 def test_combined_scores_are_computed_and_rows_sorted_by_them(board: Leaderboard) -> None:
-    found = {row.system: row.figures["combined"] for row in board.tables["end_to_end"]}
+    end_to_end = board.tables["end_to_end"].rows[:-1]
+    found = {row.system: row.figures["combined"].value for row in end_to_end}
     assert rounded(found["DAMD"]) == "69.2"
     assert rounded(found["GALAXY"]) == "100.2"
     for table in board.tables.values():
-        scores = [row.figures["combined"] for row in table]
+        *rows, reference = table.rows
+        assert reference is board.reference_corpus
+        scores = [row.figures["combined"].value for row in rows]
         assert scores == sorted(scores, reverse=True)
 
 
@@ -127,69 +134,69 @@ def test_combined_is_exact_and_rounds_halves_up(
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"source": 1}', '{"states": {"a": "gold"}}'])
 def test_a_damaged_file_of_tables_is_an_error(elsewhere: Path, text: str) -> None:
     (elsewhere / "tables.json").write_text(text)
-    with pytest.raises(DataError, match="published tables"):
+    with pytest.raises(DataError, match="published results"):
         read_leaderboard(elsewhere / "tables.json")
 
 
 @pytest.mark.parametrize(
-    ("figures", "above"), [((100, 100, 30), 0), ((85.9, 76.5, 19.1), 5), ((1, 1, 1), 17)]
+    ("figures", "better"), [((100, 100, 30), 0), ((85.9, 76.5, 19.1), 5), ((1, 1, 1), 17)]
 )
 def test_a_system_stands_where_its_combined_score_puts_it(
-    board: Leaderboard, figures: tuple[float, float, float], above: int
+    board: Leaderboard, figures: tuple[float, float, float], better: int
 ) -> None:
-    system = candidate("mine", records(*figures), board)
-    end_to_end, policy = standings(board, system)
-    assert (end_to_end.above, policy.above) == (above, None)
+    tables = standings(board, entry(records(*figures))).tables
+    assert above(tables["end_to_end"]) == better
+    assert tables["policy_optimization"].own is None
 
 
 def test_a_system_with_gold_states_stands_among_those(board: Leaderboard) -> None:
-    system = candidate("mine", records(state="gold"), board)
-    assert [standing.above is None for standing in standings(board, system)] == [True, False]
+    system = entry(records(state="gold"))
+    shown = standings(board, system)
+    assert [table.own is None for table in shown.tables.values()] == [True, False]
+    assert not shown.cautions
     forced = standings(board, system, "end_to_end")
-    assert [standing.table for standing in forced] == ["end_to_end"]
-    assert forced[0].above is not None
-    assert any("states are gold" in line for line in cautions(board, system, forced))
-    assert not cautions(board, system, standings(board, system))
+    assert list(forced.tables) == ["end_to_end"]
+    assert forced.tables["end_to_end"].own is not None
+    assert any("states are gold" in line for line in forced.cautions)
 
 
 def test_similar_is_what_an_interval_of_the_difference_does_not_exclude(
     board: Leaderboard,
 ) -> None:
     width = 1.0
-    system = candidate("mine", records(85.0, 75.0, 19.0, width=width), board)
-    (standing,) = standings(board, system, "end_to_end")
-    for neighbour in standing.neighbours:
+    system = entry(records(85.0, 75.0, 19.0, width=width))
+    shown = standings(board, system, "end_to_end")
+    assert shown.own is not None
+    for row in published(shown.tables["end_to_end"]):
         for name in COMPARED:
-            theirs = neighbour.published.figures[name]
-            apart = abs(system.figures[name].value - theirs)
+            theirs = row.figures[name].value
+            apart = abs(shown.own.figures[name].value - theirs)
             other = width
             if name in ("inform", "success"):  # the normal approximation of Wilson's interval
                 other = 1.96 * 100 * math.sqrt(theirs / 100 * (1 - theirs / 100) / 1000)
             reach = math.hypot(width, other)
             if abs(apart - reach) > 0.1:
-                assert (name in neighbour.similar) is (apart < reach), (neighbour, name)
-        assert neighbour.indistinguishable is (neighbour.similar == set(COMPARED))
+                assert (name in row.similar) is (apart < reach), (row, name)
+        assert row.indistinguishable is (row.similar == set(COMPARED))
 
 
 def test_the_published_system_itself_is_indistinguishable(board: Leaderboard) -> None:
-    system = candidate("again", records(83.4, 70.3, 17.6), board)
-    (standing,) = standings(board, system, "end_to_end")
-    (same,) = (n for n in standing.neighbours if n.published.system == "UBAR")
+    shown = standings(board, entry(records(83.4, 70.3, 17.6)), "end_to_end")
+    (same,) = (row for row in published(shown.tables["end_to_end"]) if row.system == "UBAR")
     assert same.indistinguishable
 
 
 def test_without_intervals_rates_get_one_and_nothing_else_is_called_similar(
     board: Leaderboard,
 ) -> None:
-    system = candidate("mine", records(85.0, 75.0, 19.0, width=None), board)
-    interval = system.figures["inform"].interval
+    shown = standings(board, entry(records(85.0, 75.0, 19.0, width=None)))
+    assert shown.own is not None
+    interval = shown.own.figures["inform"].interval
     assert interval is not None
     assert (round(interval.low, 1), round(interval.high, 1)) == (82.7, 87.1)
-    shown = standings(board, system)
-    assert all(n.similar <= {"inform", "success"} for n in shown[0].neighbours)
-    assert any(
-        "no interval is known of bleu, combined" in c for c in cautions(board, system, shown)
-    )
+    rows = published(shown.tables["end_to_end"])
+    assert all(row.similar <= {"inform", "success"} for row in rows)
+    assert any("no interval is known of bleu, combined" in line for line in shown.cautions)
 
 
 @pytest.mark.parametrize(
@@ -204,21 +211,13 @@ def test_without_intervals_rates_get_one_and_nothing_else_is_called_similar(
 def test_what_was_scored_otherwise_is_refused(board: Leaderboard, choices: dict[str, str]) -> None:
     (key,) = choices
     with pytest.raises(UsageError, match=f"{key} is .*, there "):
-        candidate("mine", records(**choices), board)  # type: ignore[arg-type]
+        standings(board, entry(records(**choices)))  # type: ignore[arg-type]
 
 
 def test_missing_dialogues_or_turns_are_cautioned(board: Leaderboard) -> None:
-    system = candidate("mine", records(n=999, turns="7371"), board)
-    assert len(cautions(board, system, ())) == 2
-    assert "dialogues scored are 999" in cautions(board, system, ())[0]
-
-
-@pytest.mark.parametrize(
-    "scores", [None, 5, "x", [1], [{}], [{"score": "inform", "scope": "total"}], {"a": 1}]
-)
-def test_what_is_no_list_of_scores_is_refused(board: Leaderboard, scores: Any) -> None:
-    with pytest.raises(UsageError, match="mine: not a report"):
-        candidate("mine", scores, board)
+    cautions = standings(board, entry(records(n=999, turns="7371"))).cautions
+    assert len(cautions) == 2
+    assert "dialogues scored are 999" in cautions[0]
 
 
 @pytest.mark.parametrize("key", ["value", "low", "high", "n"])
@@ -241,7 +240,7 @@ def test_what_no_score_can_be_is_refused_by_its_name(
 def test_scores_that_are_missing_are_named(board: Leaderboard) -> None:
     for scores, message in (([], "inform, success, bleu, combined"), (records()[:2], "bleu, comb")):
         with pytest.raises(UsageError, match=message):
-            candidate("mine", scores, board)
+            standings(board, entry(scores))
 
 
 def test_the_tables_are_printed_without_any_data(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,199 @@
+"""Boards of published results: places, marks, both ways of lying, and reports of one's own."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.errors import DataError, UsageError
+from mwzeval.report.boards import (
+    Board,
+    Column,
+    Entry,
+    Figure,
+    Row,
+    notes_of,
+    read_published,
+    rounded,
+)
+from mwzeval.scores.score import Interval
+
+COLUMNS = (Column("a", "A", 1), Column("b", "B", 2, as_published=True))
+
+
+def row(system: str, a: float | None, b: float | None = None, **more: Any) -> Row:
+    figures = {name: Figure(value) for name, value in (("a", a), ("b", b)) if value is not None}
+    return Row(system, figures, **more)
+
+
+def own(a: float, reach: float | None = None) -> Row:
+    interval = None if reach is None else Interval(a - reach, a + reach, 0.9, "bootstrap")
+    return Row("mine", {"a": Figure(a, interval)}, "own")
+
+
+RANKED = Board(
+    "title",
+    {"table": "t"},
+    COLUMNS,
+    (
+        row("x", 9, 1.234, note="odd"),
+        row("y", 5, 2.0),
+        row("of unknown a", None, 3.0),
+        row("chance", 1, kind="reference"),
+    ),
+    ranked_by="a",
+)
+
+
+def texts(board: Board) -> list[list[str]]:
+    return [[cell.text + cell.mark for cell in line] for line in board.sheet().rows]
+
+
+@pytest.mark.parametrize(
+    ("value", "place"), [(9.5, 0), (9, 1), (7, 1), (5, 2), (3, 2), (1, 4), (0.5, 4)]
+)
+def test_a_system_stands_below_the_last_that_is_as_good(value: float, place: int) -> None:
+    assert RANKED.own is None
+    board = RANKED.with_own(own(value))
+    assert board.rows[place] is board.own
+    assert [each for each in board.rows if each is not board.own] == list(RANKED.rows)
+
+
+def test_figures_are_shown_as_published_and_what_is_known_to_be_wrong_is_noted() -> None:
+    assert texts(RANKED) == [
+        ["x †", "9.0", "1.234"],
+        ["y", "5.0", "2.0"],
+        ["of unknown a", "", "3.0"],
+        ["chance", "1.0", ""],
+    ]
+    assert list(notes_of([RANKED])) == ["† x: odd"]
+
+
+def test_ones_own_stands_out_with_its_interval_below() -> None:
+    board = RANKED.with_own(own(7, reach=0.5))
+    cells = board.sheet().rows[1]
+    assert [cell.text for cell in cells] == ["» mine", "7.0", ""]
+    assert all(cell.best for cell in cells)
+    assert texts(board)[2] == ["  90 % interval", "6.5–7.5", ""]
+    assert len(board.sheet().rows) == 6
+    assert len(RANKED.with_own(own(7)).sheet().rows) == 5
+
+
+def test_similar_figures_and_systems_are_marked() -> None:
+    marked = row("x", 9, 1.5, similar=frozenset({"b"}), indistinguishable=True)
+    assert texts(Board("", {}, COLUMNS, (marked,))) == [["x ≈", "9.0", "1.5≈"]]
+
+
+def test_sources_have_a_column_if_they_are_wanted() -> None:
+    rows = (row("x", 9, source="site"), row("y", 5))
+    board = Board("", {}, COLUMNS, rows, ranked_by="a", with_sources=True)
+    sheet = board.with_own(own(7, reach=1)).sheet()
+    assert sheet.header == ("", "A", "B", "source")
+    assert [line[-1].text for line in sheet.rows] == ["site", "", "", ""]
+
+
+def test_systems_side_by_side_have_the_best_of_each_line_marked() -> None:
+    board = Board(
+        "title", {}, COLUMNS, (row("x", 9, 1.0), row("y", 5, 2.0)), heading="Of", transposed=True
+    ).with_own(own(9, reach=1))
+    sheet = board.sheet()
+    assert sheet.header == ("Of", "x", "y", "» mine", "90 % interval")
+    assert [[cell.text for cell in line] for line in sheet.rows] == [
+        ["A", "9.0", "5.0", "9.0", "8.0–10.0"],
+        ["B", "1.0", "2.0", "", ""],
+    ]
+    assert [[cell.best for cell in line[1:4]] for line in sheet.rows] == [
+        [True, False, True],
+        [False, True, False],
+    ]
+    assert [(each.system, name) for each, name, _ in board.figures()] == [
+        *(("x", "a"), ("y", "a"), ("mine", "a"), ("x", "b"), ("y", "b"))
+    ]
+
+
+def test_records_have_every_figure_of_systems_in_their_order() -> None:
+    board = RANKED.with_own(own(7, reach=0.5))
+    records = [board.record(*figure) for figure in board.figures()]
+    assert [(r["system"], r["figure"], r["value"], r["low"]) for r in records] == [
+        ("x", "a", 9, None),
+        ("x", "b", 1.234, None),
+        ("mine", "a", 7, 6.5),
+        ("y", "a", 5, None),
+        ("y", "b", 2.0, None),
+        ("of unknown a", "b", 3.0, None),
+    ]
+    assert [r["published"] for r in records] == [True, True, False, True, True, True]
+    assert all(r["table"] == "t" for r in records)
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "shown"), [(69.15, 1, "69.2"), (-0.25, 1, "-0.3"), (1407, 0, "1407")]
+)
+def test_halves_are_rounded_away_from_zero(value: float, places: int, shown: str) -> None:
+    assert rounded(value, places) == shown
+
+
+@pytest.mark.parametrize("text", ["", "[", "{}", "5"])
+def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "board.json"
+    file.write_text(text)
+    with pytest.raises(DataError, match=r"board.json \(the published results\) cannot be read"):
+        read_published(file, lambda plain: plain["tables"])
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    signature = "x|n:1|ci:90%-bootstrap"
+    return {
+        **{"score": "acc", "scope": "total", "value": 5.0, "low": 4, "high": 6.5, "n": 3},
+        "signature": signature,
+        **fields,
+    }
+
+
+def reported(*records: Any) -> Entry:
+    return Entry.reported("mine", {"meta": {"scores": list(records), "fold": "test"}})
+
+
+def test_a_report_of_ones_own_is_read_back() -> None:
+    entry = reported(record(), record(scope="hotel", value=1, low=None, signature="x"))
+    assert entry.row({"a": "acc", "b": "other"}).figures == {
+        "a": Figure(5.0, Interval(4.0, 6.5, 0.9, "bootstrap"))
+    }
+    assert entry.row({"a": "acc"}, scope="hotel").figures == {"a": Figure(1.0)}
+    assert entry.row({}).confidence is None
+    assert entry.row({"a": "acc"}).confidence == 0.9
+    assert entry.meta["fold"] == "test"
+
+
+@pytest.mark.parametrize(
+    "scores", [None, 5, "x", [1], [{}], [{"score": "inform", "scope": "total"}], {"a": 1}]
+)
+def test_what_is_no_list_of_scores_is_refused(scores: Any) -> None:
+    with pytest.raises(UsageError, match=r"mine: not a report of `mwzeval evaluate`, whose"):
+        Entry.reported("mine", {"meta": {"scores": scores}})
+    with pytest.raises(UsageError, match="mine: not a report"):
+        Entry.reported("mine", scores)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({key: "5"} for key in ("value", "n", "low", "high")),
+        *({key: math.nan} for key in ("value", "n", "low", "high")),
+        {"value": None},
+        {"value": True},
+        {"value": []},
+        {"value": 1e10},
+        {"value": 10**400},
+        {"signature": "x|no colon"},
+        {"signature": "x|n:1"},
+        {"signature": "x|ci:many%-bootstrap"},
+        {"signature": "x|ci:0%-bootstrap"},
+    ],
+)
+def test_what_no_score_can_be_is_refused_by_its_name(fields: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"mine: not a report of .*: .*\bacc\b"):
+        reported(record(**fields))
