@@ -89,7 +89,7 @@ CHEAP_TESTS = (
     "golden/test_recorded_scores.py",
     "files/test_derived.py",
     "crosswoz/test_rule_tracker.py",
-    "dstc7/test_worked_examples.py",
+    "dstc7/scoring/test_worked_examples.py",
     "pydial/test_user.py",
 )
 
