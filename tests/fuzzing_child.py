@@ -39,6 +39,7 @@ def in_child(call: list[str], heard: Path) -> None:
     for number, name in ((1, heard.with_suffix(".out")), (2, heard)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  (the old one has been read)
     resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     signal.alarm(3 * SECONDS)  # for what waits: more, as others use the machine too
