@@ -23,7 +23,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 import zstandard
 
-from mwzeval.pydial.runs.job import Job, do
+from mwzeval.pydial.runs.job import Job, run_job
 from tests import fuzzing_child
 from tests.mutations import MUTATIONS, SPECIAL, special
 from tests.places import ROOT
@@ -116,7 +116,7 @@ def as_learned(name: str) -> Callable[[bytes], bytes]:
     def learn(raw: bytes) -> bytes:
         job = Job("Demo-CR-1", "gp-sarsa", 0, (2,), tests=1)
         with TemporaryDirectory() as folder:
-            return (do(job, folder).folder(folder) / name).read_bytes()
+            return (run_job(job, folder).folder(folder) / name).read_bytes()
 
     return learn
 

@@ -15,7 +15,7 @@ from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
 from mwzeval.pydial.board import published_document
 from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
 from mwzeval.pydial.runs.episode_files import Texts, check_records, read_texts
-from mwzeval.pydial.runs.run_folder import Chosen
+from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import (
     REASON_CODES,
     ScoredEpisodes,
@@ -69,7 +69,7 @@ class PyDial:
     def scorer(self, arguments: Namespace) -> EpisodesScorer:
         """Return what scores episodes."""
         return EpisodesScorer(
-            _chosen(arguments.benchmark, arguments),
+            _selection(arguments.benchmark, arguments),
             getattr(arguments, "strict", False),
             arguments.independent,
         )
@@ -101,7 +101,7 @@ class PyDial:
 class EpisodesScorer:
     """Scores files of episodes, and folders of runs."""
 
-    chosen: Chosen
+    chosen: Selection
     strict: bool
     independent: bool
 
@@ -135,8 +135,8 @@ def _task(name: str) -> str | None:
     return name.removeprefix(NAME).removeprefix("-") or None
 
 
-def _chosen(name: str, arguments: Namespace) -> Chosen:
-    return Chosen(arguments.policy, arguments.dialogues, _task(name))
+def _selection(name: str, arguments: Namespace) -> Selection:
+    return Selection(arguments.policy, arguments.dialogues, _task(name))
 
 
 BENCHMARK = PyDial()

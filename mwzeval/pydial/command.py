@@ -72,7 +72,7 @@ def _play(arguments: argparse.Namespace) -> int:
     from mwzeval.errors import UsageError
     from mwzeval.pydial.dialogue.domain_files import load_domain
     from mwzeval.pydial.runs.episode_files import added_to, episodes_in
-    from mwzeval.pydial.runs.play import play_with_person, seated
+    from mwzeval.pydial.runs.play import adapter_for, play_with_human
     from mwzeval.pydial.tasks import task_named
 
     task = task_named(arguments.task)
@@ -82,10 +82,12 @@ def _play(arguments: argparse.Namespace) -> int:
     before = () if arguments.output is None else episodes_in(arguments.output)
     index = sum((each.task, each.seed) == (task.name, seed) for each in before)
     domain = load_domain(task.domain, arguments.data, offline=arguments.offline)
-    system = seated(arguments.policy, domain, task, legacy=arguments.legacy, confusion_seed=seed)
+    system = adapter_for(
+        arguments.policy, domain, task, legacy=arguments.legacy, confusion_seed=seed
+    )
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="backslashreplace")  # what cannot be read is a slip, too
-    played = play_with_person(
+    played = play_with_human(
         system, seed, sys.stdin, sys.stdout, index=index, beliefs=arguments.beliefs
     )
     if played is not None and arguments.output is not None:

@@ -18,7 +18,7 @@ from mwzeval.pydial.benchmark import BENCHMARK
 from mwzeval.pydial.board import published_document, published_results
 from mwzeval.pydial.runs.results import read_results
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.runs.run_folder import Chosen
+from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import REASON_CODES, evaluate, validate
 
 TASKS = ["Demo-CR-3", "Demo-CR-6"]
@@ -61,7 +61,7 @@ def test_it_is_found_by_each_of_its_names() -> None:
 def test_scores_of_a_run_are_those_of_its_tables(runs: Path) -> None:
     results = read_results(runs)
     for policy, dialogues in (("handcrafted", 0), ("gp-sarsa", 10), ("gp-sarsa", 5)):
-        report = evaluate(str(runs), Chosen(policy, dialogues or None)).report()
+        report = evaluate(str(runs), Selection(policy, dialogues or None)).report()
         for task in TASKS:
             tested = results.tests[task, policy, dialogues]
             for name, figures in (("success", tested.success), ("reward", tested.reward)):
@@ -73,8 +73,8 @@ def test_scores_of_a_run_are_those_of_its_tables(runs: Path) -> None:
 
 
 def test_intervals_resample_seeds_unless_told_otherwise(runs: Path) -> None:
-    together = evaluate(str(runs), Chosen("handcrafted"))
-    apart = evaluate(str(runs), Chosen("handcrafted"), independent=True)
+    together = evaluate(str(runs), Selection("handcrafted"))
+    apart = evaluate(str(runs), Selection("handcrafted"), independent=True)
     assert {m.block for m in together.scored_table.measures} == {40}
     assert {m.block for m in apart.scored_table.measures} == {1}
     assert [w.kind for w in together.warnings] == ["few-seeds"]
@@ -273,13 +273,13 @@ def test_the_benchmark_may_name_the_task(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        (Chosen(), "name one with --policy"),
-        (Chosen("handcraftd"), 'did you mean "handcrafted"'),
-        (Chosen("gp-sarsa", 7), r"no test after 7 dialogues \(5, 10\)"),
-        (Chosen("gp-sarsa", task="CR-1"), r"has no tests of CR-1 \(but of "),
+        (Selection(), "name one with --policy"),
+        (Selection("handcraftd"), 'did you mean "handcrafted"'),
+        (Selection("gp-sarsa", 7), r"no test after 7 dialogues \(5, 10\)"),
+        (Selection("gp-sarsa", task="CR-1"), r"has no tests of CR-1 \(but of "),
     ],
 )
-def test_a_folder_needs_one_policy(runs: Path, chosen: Chosen, message: str) -> None:
+def test_a_folder_needs_one_policy(runs: Path, chosen: Selection, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         evaluate(str(runs), chosen)
 

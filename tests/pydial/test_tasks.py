@@ -6,7 +6,7 @@ import pytest
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.error_model import ERROR_SETS
-from mwzeval.pydial.dialogue.rng import Draws, draws_from
+from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.dialogue.user_parameters import USER_MODELS, user_model
 from mwzeval.pydial.tasks import PUBLISHED_DOMAINS, PUBLISHED_TASKS, TASKS, task_named
 from tests.places import read_json, shared
@@ -63,8 +63,8 @@ def test_ranges_of_user_parameters_are_the_benchmarks(name: str) -> None:
 
 @pytest.mark.parametrize("name", USER_MODELS)
 def test_user_parameters_fill_their_ranges(name: str) -> None:
-    model, draws = user_model(name), Draws(1)
-    drawn = [model.draw(draws) for _ in range(2000)]
+    model, rng = user_model(name), Rng(1)
+    drawn = [model.draw(rng) for _ in range(2000)]
     for field, (low, high) in USER_MODELS[name].items():
         values = [getattr(parameters, field) for parameters in drawn]
         width = high - low
@@ -84,7 +84,7 @@ def test_draws_of_a_dialogue_can_be_kept_and_come_from_its_generator() -> None:
 
     import numpy as np
 
-    first, second = (draws_from(np.random.default_rng(3)) for _ in range(2))
+    first, second = (rng_from(np.random.default_rng(3)) for _ in range(2))
     again = pickle.loads(pickle.dumps(first))
     numbers = [first.random() for _ in range(5)]
     assert numbers == [second.random() for _ in range(5)] == [again.random() for _ in range(5)]

@@ -42,7 +42,7 @@ class SlotBelief:
         self.best = self.second = NOTHING
         self.accepted: str | None = None
 
-    def hear(self, scores: Mapping[str, float]) -> None:
+    def update(self, scores: Mapping[str, float]) -> None:
         """Take in the scores of the values that hypotheses gave; they sum up to 1 at most."""
         values = self.values
         total = sum(scores.values())

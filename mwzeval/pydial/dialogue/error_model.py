@@ -16,7 +16,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.dialogue.acts import NULL, Act, Item
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import TYPE
-from mwzeval.pydial.dialogue.rng import Chance, Draws
+from mwzeval.pydial.dialogue.rng import RandomSource, Rng
 from mwzeval.pydial.tasks import Task
 
 USER_ACTS = (
@@ -49,9 +49,9 @@ class Neighbours:
         total = self._sums[-1]
         return tuple((b - a) / total for a, b in zip((0.0, *self._sums), self._sums, strict=False))
 
-    def draw(self, chance: Chance) -> str:
+    def draw(self, rng: RandomSource) -> str:
         """Return one of the words."""
-        return self.words[bisect_right(self._sums, chance.random() * self._sums[-1])]
+        return self.words[bisect_right(self._sums, rng.random() * self._sums[-1])]
 
     def without(self, word: str) -> Neighbours:
         """Return the same but for one word, which nothing is taken for."""
@@ -59,7 +59,7 @@ class Neighbours:
         return Neighbours([w for w, _ in kept], [p for _, p in kept])
 
 
-def neighbours(words: Sequence[str], draws: Draws) -> dict[str, Neighbours]:
+def neighbours(words: Sequence[str], rng: Rng) -> dict[str, Neighbours]:
     """Return for each word those nearest by Levenshtein distance, ties broken by chance, once.
 
     Weights are the inverse distances, scaled to sum 1, plus a constant. A word that has no other
@@ -68,7 +68,7 @@ def neighbours(words: Sequence[str], draws: Draws) -> dict[str, Neighbours]:
     from Levenshtein import distance
 
     shuffled = list(words)
-    draws.shuffle(shuffled)
+    rng.shuffle(shuffled)
     table = {}
     for word in words:
         distances = [(distance(word, other), other) for other in shuffled if other != word]
@@ -83,34 +83,34 @@ def neighbours(words: Sequence[str], draws: Draws) -> dict[str, Neighbours]:
 class Confusion:
     """Mishears acts of a domain."""
 
-    def __init__(self, domain: Domain, draws: Draws, *, legacy: bool = False) -> None:
-        """Build the tables; `draws` decides ties. `legacy`: acts that ask count as giving."""
+    def __init__(self, domain: Domain, rng: Rng, *, legacy: bool = False) -> None:
+        """Build the tables; `rng` decides ties. `legacy`: acts that ask count as giving."""
         ontology = domain.ontology
         self._legacy = legacy
         self._requestable = ontology.requestable
         self._values: Mapping[str, tuple[str, ...]] = ontology.values_and_dontcare
-        self._acts = neighbours(USER_ACTS, draws)
+        self._acts = neighbours(USER_ACTS, rng)
         # Nothing is taken for the name of an entity, but the name is taken for something else.
-        slots = neighbours(ontology.requestable, draws)
+        slots = neighbours(ontology.requestable, rng)
         named = {slot: near.without(NAME) for slot, near in slots.items()}
         self._slots = {slot: near for slot, near in named.items() if near.words}
         self._values_taken_for = {
-            slot: neighbours(self._values[slot], draws)
+            slot: neighbours(self._values[slot], rng)
             for slot in dict.fromkeys((*ontology.constraint_slots, NAME))
         }
 
-    def mishear(self, act: Act, chance: Chance) -> Act:
+    def mishear(self, act: Act, rng: RandomSource) -> Act:
         """Return another act than this; the same if none is found (nobody mishears a goodbye)."""
         deepest = self._deepest(act)
         for _ in range(TRIES):
             # What an act has too little for becomes a confusion of what it has.
-            what = min(chance.which(PROBABILITY_OF_ACT, PROBABILITY_OF_SLOT), deepest)
+            what = min(rng.which(PROBABILITY_OF_ACT, PROBABILITY_OF_SLOT), deepest)
             if what == ACT:
-                other = self._other_act(act, chance)
+                other = self._other_act(act, rng)
             elif what == SLOT:
-                other = self._other_slots(act, chance)
+                other = self._other_slots(act, rng)
             else:
-                other = self._other_value(act, chance)
+                other = self._other_value(act, rng)
             if other.name != NEVER_MISHEARD and not other.says_the_same(act):
                 return other
         return act
@@ -120,48 +120,48 @@ class Confusion:
             return ACT
         return VALUE if self._legacy or act.items[0].value is not None else SLOT
 
-    def _other_act(self, act: Act, chance: Chance) -> Act:
+    def _other_act(self, act: Act, rng: RandomSource) -> Act:
         near = self._acts.get(act.name)
-        name = near.draw(chance) if near is not None else act.name
+        name = near.draw(rng) if near is not None else act.name
         if name in GIVES_A_VALUE:
-            slot = chance.choose(self._requestable)
-            return Act(name, (self._any_value(slot, chance),))
+            slot = rng.choose(self._requestable)
+            return Act(name, (self._any_value(slot, rng),))
         if name in ASKS_FOR_A_SLOT:
-            return Act(name, (Item(chance.choose(self._requestable)),))
+            return Act(name, (Item(rng.choose(self._requestable)),))
         return Act(name)
 
-    def _other_slots(self, act: Act, chance: Chance) -> Act:
+    def _other_slots(self, act: Act, rng: RandomSource) -> Act:
         items = list(act.items)
         for index, item in enumerate(items):
             if item.slot in UNTOUCHED_SLOTS:
                 break
             near = self._slots.get(item.slot)
             if near is not None:
-                slot = near.draw(chance)
-                items[index] = Item(slot) if item.value is None else self._any_value(slot, chance)
+                slot = near.draw(rng)
+                items[index] = Item(slot) if item.value is None else self._any_value(slot, rng)
         return Act(act.name, tuple(items))
 
-    def _other_value(self, act: Act, chance: Chance) -> Act:
-        index = int(chance.random() * len(act.items))
+    def _other_value(self, act: Act, rng: RandomSource) -> Act:
+        index = int(rng.random() * len(act.items))
         item = act.items[index]
         if not item.slot or item.slot == TYPE or item.value is None:
             return act
         near = self._values_taken_for.get(item.slot, {}).get(item.value)
         if near is not None:
-            value = near.draw(chance)
+            value = near.draw(rng)
         else:
             others = [v for v in self._values.get(item.slot, ()) if v != item.value]
             if not others:
                 return act
-            value = chance.choose(others)
+            value = rng.choose(others)
         items = list(act.items)
         items[index] = Item(item.slot, value, item.negated)
         return Act(act.name, tuple(items))
 
-    def _any_value(self, slot: str, chance: Chance) -> Item:
+    def _any_value(self, slot: str, rng: RandomSource) -> Item:
         """Return the slot with any value, without one if its values are not listed."""
         values = self._values.get(slot)
-        return Item(slot, chance.choose(values) if values else None)
+        return Item(slot, rng.choose(values) if values else None)
 
 
 Hypotheses = list[tuple[Act, float]]
@@ -221,8 +221,8 @@ class _Weighted:
     def __init__(self, weights: Sequence[float]) -> None:
         self._sums = tuple(accumulate(weights))
 
-    def draw(self, draws: Draws) -> int:
-        return bisect_right(self._sums, draws.random() * self._sums[-1])
+    def draw(self, rng: Rng) -> int:
+        return bisect_right(self._sums, rng.random() * self._sums[-1])
 
 
 class _Confidences:
@@ -239,9 +239,9 @@ class _Confidences:
             (m, max(d, LEAST_DEVIATION_OF_REST)) for m, d in zip(means, deviations, strict=True)
         )
 
-    def draw(self, ranks: int, draws: Draws) -> tuple[list[float], float]:
+    def draw(self, ranks: int, rng: Rng) -> tuple[list[float], float]:
         """Return a confidence for each rank, and the sum of those beyond."""
-        normal = draws.gauss
+        normal = rng.gauss
         scores = [_clipped(normal(mean, sd)) for mean, sd in self._scores[:ranks]]
         rest = 0.0
         for mean, deviation in self._rest[ranks:]:
@@ -256,14 +256,14 @@ def _clipped(score: float) -> float:
 
 
 class ErrorModel:
-    """The channel of a task; what sounds alike is decided once, by `confusion_draws`.
+    """The channel of a task; what sounds alike is decided once, by `confusion_rng`.
 
     `legacy` reproduces two quirks of the original: a list without the true act gets the confidences
     of a correct one, and acts that ask are confused like acts that give values.
     """
 
     def __init__(
-        self, domain: Domain, task: Task, confusion_draws: Draws, *, legacy: bool = False
+        self, domain: Domain, task: Task, confusion_rng: Rng, *, legacy: bool = False
     ) -> None:
         """Prepare the channel of a task. Raises `UsageError` for an unknown set of parameters."""
         error_set = task.error_set
@@ -276,24 +276,24 @@ class ErrorModel:
             hint = did_you_mean(error_set, ERROR_SETS)
             raise UsageError(f'unknown error set "{shorten(error_set)}"{hint}')
         figures = ERROR_SETS[error_set]
-        self._confusion = Confusion(domain, confusion_draws, legacy=legacy)
+        self._confusion = Confusion(domain, confusion_rng, legacy=legacy)
         self._correct_lengths = _Weighted(figures.correct_lengths[: task.max_hypotheses])
         self._incorrect_lengths = _Weighted(figures.incorrect_lengths[: task.max_hypotheses])
         self._positions = _Weighted(figures.incorrect_positions)
         self._correct = _Confidences(figures.correct_means, figures.correct_variances)
         self._incorrect = _Confidences(figures.incorrect_means, figures.incorrect_variances)
 
-    def nbest(self, true_act: Act, draws: Draws) -> Hypotheses:
+    def nbest(self, true_act: Act, rng: Rng) -> Hypotheses:
         """Return acts and confidences, which sum to 1, by rank (confidences need not descend).
 
         `null()` stands for everything that is not in the list.
         """
         if self._perfect:
             return [(true_act, 1.0)]
-        acts, position = self._acts(true_act, draws)
+        acts, position = self._acts(true_act, rng)
         looks_correct = position == 0 or (self._legacy and position is None)
         confidences = self._correct if looks_correct else self._incorrect
-        scores, rest = confidences.draw(len(acts), draws)
+        scores, rest = confidences.draw(len(acts), rng)
         total = sum(scores) + rest
         if NULL in acts:
             scores[acts.index(NULL)] += rest
@@ -302,14 +302,14 @@ class ErrorModel:
             scores.append(rest)
         return [(act, score / total) for act, score in zip(acts, scores, strict=True)]
 
-    def _acts(self, true_act: Act, draws: Draws) -> tuple[list[Act], int | None]:
+    def _acts(self, true_act: Act, rng: Rng) -> tuple[list[Act], int | None]:
         """Return the list of acts and where the true one is in it, None if it is absent."""
         position: int | None = 0
-        if draws.random() >= self._rate:
-            length = self._correct_lengths.draw(draws) + 1
+        if rng.random() >= self._rate:
+            length = self._correct_lengths.draw(rng) + 1
         else:
-            length = self._incorrect_lengths.draw(draws) + 1
-            drawn = self._positions.draw(draws)
+            length = self._incorrect_lengths.draw(rng) + 1
+            drawn = self._positions.draw(rng)
             position = drawn if drawn < length else None
         acts: list[Act] = []
         for rank in range(length):
@@ -317,7 +317,7 @@ class ErrorModel:
                 acts.append(true_act)
                 continue
             for _ in range(REDRAWS):
-                other = self._confusion.mishear(true_act, draws)
+                other = self._confusion.mishear(true_act, rng)
                 if other == true_act or any(other.says_the_same(act) for act in acts):
                     continue
                 acts.append(other)

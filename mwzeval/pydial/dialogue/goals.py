@@ -13,7 +13,7 @@ from typing import TypeVar
 from mwzeval.errors import DataError
 from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, Act, Item
 from mwzeval.pydial.dialogue.domain import NAME, Domain, EntityTable
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 
 _Member = TypeVar("_Member")
 CONSTRAINTS = 3
@@ -135,13 +135,13 @@ class GoalGenerator:
         self._orders = tuple(permutations(slots, min(CONSTRAINTS, len(slots))))
         self._requestable = ontology.only_requestable
 
-    def draw(self, chance: Chance) -> Goal:
+    def draw(self, rng: RandomSource) -> Goal:
         """Return a goal: three constraints, the request for the name and up to two more.
 
         Slots and values ("dontcare" is one of them) are drawn until two or three entities match,
         which prefers slots with few values. Raises `DataError` if a domain has no such goals.
         """
-        choose, orders, everything = chance.choose, self._orders, self._everything
+        choose, orders, everything = rng.choose, self._orders, self._everything
         for _ in range(TRIES):
             rows = everything
             constraints = []
@@ -154,27 +154,27 @@ class GoalGenerator:
                 constraints.append(Item(slot, value))
             else:
                 if FEWEST_MATCHES <= rows.bit_count() <= MOST_MATCHES:
-                    return self._goal(chance, constraints)
+                    return self._goal(rng, constraints)
         raise DataError(
             f"{self._name}: no goal found in {TRIES:,} draws that {FEWEST_MATCHES} or "
             f"{MOST_MATCHES} entities satisfy; a domain needs more entities that share values"
         )
 
-    def _goal(self, chance: Chance, constraints: list[Item]) -> Goal:
+    def _goal(self, rng: RandomSource, constraints: list[Item]) -> Goal:
         # `name` may be drawn again, and then adds nothing.
-        further = _some(chance, self._requestable, chance.choose(range(FURTHER_REQUESTS + 1)))
+        further = _some(rng, self._requestable, rng.choose(range(FURTHER_REQUESTS + 1)))
         goal = Goal(constraints, dict.fromkeys((NAME, *further)))
         for slot, value, _ in constraints:
             goal.use(slot, str(value))
         return goal
 
 
-def _some(chance: Chance, members: tuple[_Member, ...], count: int) -> list[_Member]:
+def _some(rng: RandomSource, members: tuple[_Member, ...], count: int) -> list[_Member]:
     """Return so many different members in random order, or all if there are less."""
     rest = list(members)
     some = []
     for _ in range(min(count, len(rest))):
-        at = int(chance.random() * len(rest))
+        at = int(rng.random() * len(rest))
         some.append(rest[at])
         rest[at] = rest[-1]
         rest.pop()

@@ -31,7 +31,7 @@ def agrees(user: UserState, act: Act, *, asked: bool = False) -> bool:
     `asked` tells that the system asked whether this is so; otherwise the user may check a
     constraint of its own that was not mentioned, and listens no further.
     """
-    goal, chance, parameters = user.goal, user.chance, user.parameters
+    goal, rng, parameters = user.goal, user.rng, user.parameters
     ontology = user.domain.ontology
     nothing_matches = any(i.slot == NAME and i.value == NONE and not i.negated for i in act.items)
     answers = any(i.slot in ontology.answer_slots for i in act.items)
@@ -69,8 +69,8 @@ def agrees(user: UserState, act: Act, *, asked: bool = False) -> bool:
             _correct(user, item, unsaid)
             return False
         if unsaid and not checks_own and not asked:
-            if chance.happens(parameters.confirm_random_constraint):
-                user.agenda.push(Act("confirm", (chance.choose(unsaid),)))
+            if rng.happens(parameters.confirm_random_constraint):
+                user.agenda.push(Act("confirm", (rng.choose(unsaid),)))
                 checks_own = True
         elif nothing_matches:
             goal.told_nothing_matches = True
@@ -90,14 +90,14 @@ def _satisfied(constraints: Sequence[Item], items: Sequence[Item]) -> bool:
 
 def _correct(user: UserState, item: Item, unsaid: Sequence[Item]) -> None:
     """Push the correction of an item, or goodbye when patience is at its end."""
-    chance, parameters, agenda = user.chance, user.parameters, user.agenda
-    if chance.happens((1 - user.patience / user.max_patience) ** 2):
+    rng, parameters, agenda = user.rng, user.parameters, user.agenda
+    if rng.happens((1 - user.patience / user.max_patience) ** 2):
         agenda.leave()
         return
     if item.slot == TYPE:
         correction = Act("inform", (Item(TYPE, user.domain.ontology.entity_type),))
-    elif unsaid and chance.happens(parameters.overrule_correction):
-        correction = Act("confirm", (chance.choose(unsaid),))
+    elif unsaid and rng.happens(parameters.overrule_correction):
+        correction = Act("confirm", (rng.choose(unsaid),))
     else:
         correction = _correction(user, item)
     agenda.push(correction)
@@ -110,7 +110,7 @@ def _correction(user: UserState, item: Item) -> Act:
     if unwanted is not None:
         return Act("inform", (Item(slot, unwanted, negated=True),))
     right = Item(slot, user.goal.wanted(slot) or DONTCARE)
-    way = user.chance.which(user.parameters.correcting_act_1, user.parameters.correcting_act_2)
+    way = user.rng.which(user.parameters.correcting_act_1, user.parameters.correcting_act_2)
     if way == 0:
         return Act("negate", (right,))
     if way == 1:
@@ -120,7 +120,7 @@ def _correction(user: UserState, item: Item) -> Act:
 
 def hear_inform(user: UserState, act: Act) -> None:
     """Push the reaction to `inform(name="x",…)`, `inform(name=none,…)` and the like."""
-    goal, agenda, parameters, chance = user.goal, user.agenda, user.parameters, user.chance
+    goal, agenda, parameters, rng = user.goal, user.agenda, user.parameters, user.rng
     offered, excluded, nothing_matches, must_relax = _names(act)
     if offered is not None and goal.recommended is not None and offered != goal.recommended:
         goal.forget_answers()
@@ -131,7 +131,7 @@ def hear_inform(user: UserState, act: Act) -> None:
         reaction = 2
         if user.first_offer_pending:
             user.first_offer_pending = False
-            reaction = chance.which(
+            reaction = rng.which(
                 parameters.request_alternatives_1, parameters.request_alternatives_2
             )
         if reaction == 0:
@@ -147,7 +147,7 @@ def hear_inform(user: UserState, act: Act) -> None:
         return
     selected = _give_in(user, act, excluded) if excluded and not change else None
     if must_relax:
-        if chance.happens(parameters.bye_or_start_over):
+        if rng.happens(parameters.bye_or_start_over):
             agenda.leave()
         else:
             agenda.push(Act("inform", (Item(TYPE, user.domain.ontology.entity_type),)))
@@ -181,7 +181,7 @@ def _names(act: Act) -> tuple[str | None, list[str], bool, bool]:
 
 def _change_goal(user: UserState, act: Act, offered: str | None, *, nothing_matches: bool) -> None:
     """Relax or change a constraint, one of those mentioned if possible, and ask again."""
-    goal, agenda, parameters, chance = user.goal, user.agenda, user.parameters, user.chance
+    goal, agenda, parameters, rng = user.goal, user.agenda, user.parameters, user.rng
     ontology = user.domain.ontology
     kept = (None, NONE, DONTCARE, ontology.entity_type)
     mentioned = [
@@ -189,16 +189,16 @@ def _change_goal(user: UserState, act: Act, offered: str | None, *, nothing_matc
         for item in act.items
         if item.slot in ontology.constraint_slots and item.value not in kept
     ]
-    slot = chance.choose(mentioned or [item.slot for item in goal.constraints])
+    slot = rng.choose(mentioned or [item.slot for item in goal.constraints])
     goal.forget_names()
     value = DONTCARE
-    if not chance.happens(parameters.constraint_relax) and slot in goal.used:
+    if not rng.happens(parameters.constraint_relax) and slot in goal.used:
         unused = [v for v in ontology.informable.get(slot, ()) if v not in goal.used[slot]]
         if unused:
-            value = chance.choose(unused)
+            value = rng.choose(unused)
     goal.use(slot, value)
     goal.replace(slot, value)
-    if nothing_matches or chance.happens(parameters.tell_about_change):
+    if nothing_matches or rng.happens(parameters.tell_about_change):
         agenda.push(Act("reqalts", (Item(slot, value),)))
         return
     agenda.push(REQALTS)
@@ -223,19 +223,19 @@ def _give_in(user: UserState, act: Act, excluded: list[str]) -> str:
         if item.slot not in mentioned:
             goal.replace(item.slot, DONTCARE)
             user.agenda.drop_told((item.slot,))
-    return user.chance.choose(fitting or excluded)
+    return user.rng.choose(fitting or excluded)
 
 
 def _ask_on(user: UserState, selected: str | None) -> None:
     """Push thanks, or the question for what is still to be told."""
-    goal, agenda, parameters, chance = user.goal, user.agenda, user.parameters, user.chance
-    if chance.happens(parameters.inform_to_confirm):
+    goal, agenda, parameters, rng = user.goal, user.agenda, user.parameters, user.rng
+    if rng.happens(parameters.inform_to_confirm):
         agenda.confirm_instead()
-    thanks = chance.which(parameters.thank_ack_1, parameters.thank_ack_2)
+    thanks = rng.which(parameters.thank_ack_1, parameters.thank_ack_2)
     if thanks < 2:
         agenda.push((THANKYOU, ACK)[thanks])
         return
-    if len(agenda) > 1 and chance.happens(parameters.deal_with_pending):
+    if len(agenda) > 1 and rng.happens(parameters.deal_with_pending):
         return
     unfilled = goal.unfilled()
     if not unfilled:
@@ -243,7 +243,7 @@ def _ask_on(user: UserState, selected: str | None) -> None:
     asked = [Item(NAME, selected)] if selected is not None else []
     asked.append(Item(unfilled[0]))
     for slot in unfilled[1:]:
-        if not chance.happens(parameters.add_slot_to_request):
+        if not rng.happens(parameters.add_slot_to_request):
             break
         asked.append(Item(slot))
     agenda.push(Act("request", tuple(asked)))

@@ -12,7 +12,7 @@ Member = TypeVar("Member")
 Bits = np.random.Generator
 
 
-class Chance(Protocol):
+class RandomSource(Protocol):
     """A source of chance; tests put one in its place that tries every outcome."""
 
     def random(self) -> float:
@@ -32,10 +32,10 @@ class Chance(Protocol):
         ...
 
 
-class Draws(Random):
+class Rng(Random):
     """Python's generator with the few draws that simulators make; the same seed, the same draws.
 
-    Not NumPy's: single draws are what is needed, and NumPy's cost ten times as much. `draws_from`
+    Not NumPy's: single draws are what is needed, and NumPy's cost ten times as much. `rng_from`
     makes one for a dialogue from a NumPy generator.
     """
 
@@ -58,12 +58,12 @@ class Draws(Random):
         return _restored, (self.getstate(),)
 
 
-def _restored(state: tuple[Any, ...]) -> Draws:
-    draws = Draws()
-    draws.setstate(state)
-    return draws
+def _restored(state: tuple[Any, ...]) -> Rng:
+    rng = Rng()
+    rng.setstate(state)
+    return rng
 
 
-def draws_from(generator: Bits) -> Draws:
+def rng_from(generator: Bits) -> Rng:
     """Return the source of one dialogue, seeded from a NumPy generator (which moves on)."""
-    return Draws(int(generator.integers(2**63)))
+    return Rng(int(generator.integers(2**63)))

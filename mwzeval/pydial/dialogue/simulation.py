@@ -13,7 +13,7 @@ from mwzeval.pydial.dialogue.acts import BYE, HELLO, NULL, Act
 from mwzeval.pydial.dialogue.belief import SPOKEN_BYE, Belief
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.error_model import ErrorModel
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.tracker import Hypotheses, Tracker
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.tasks import Task
@@ -50,8 +50,8 @@ class Simulation:
         self.legacy = legacy
         self.tracker = Tracker(domain, legacy=legacy)
         self.users = UserSimulator(domain, task.user_model, legacy=legacy)
-        self.channel = ErrorModel(domain, task, Draws(confusion_seed), legacy=legacy)
-        self.draws = Draws(0)
+        self.channel = ErrorModel(domain, task, Rng(confusion_seed), legacy=legacy)
+        self.rng = Rng(0)
         self.exchange = 0
         self.ended = True
         self.user: User | None = None
@@ -62,7 +62,7 @@ class Simulation:
         """Return a simulation of other dialogues that shares all that was prepared."""
         other = copy(self)
         other.tracker = self.tracker.sibling()
-        other.draws = Draws(0)
+        other.rng = Rng(0)
         other.exchange, other.ended, other.user = 0, True, None
         return other
 
@@ -75,11 +75,11 @@ class Simulation:
         """Begin a new run: nothing is remembered of the dialogues before."""
         self.tracker.offered_before = False
 
-    def begin(self, draws: Draws) -> Belief:
+    def begin(self, rng: Rng) -> Belief:
         """Start a dialogue, up to the first act of the user; return what is believed then."""
-        self.draws = draws
+        self.rng = rng
         self.tracker.begin()
-        self.user = self.users.begin(draws)
+        self.user = self.users.begin(rng)
         self.exchange = 0
         self.ended = False
         self._go_on(HELLO)
@@ -120,6 +120,6 @@ class Simulation:
         if self.exchange == self.task.max_exchanges:
             return False
         self.exchange += 1
-        self.heard = self.channel.nbest(self.said, self.draws)
+        self.heard = self.channel.nbest(self.said, self.rng)
         self.tracker.update(act, self.heard)
         return True

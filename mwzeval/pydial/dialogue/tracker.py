@@ -240,7 +240,7 @@ class Tracker:
             said = meaning.discourse_act
             discourse_acts[said] = discourse_acts.get(said, 0.0) + score
         for slot, scores in goals.items():
-            belief.slots[slot].hear(scores)
+            belief.slots[slot].update(scores)
         if goals:
             belief.revision += 1
         self._update_methods(methods)

@@ -22,7 +22,7 @@ from mwzeval.pydial.dialogue.acts import (
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import TYPE, Goal, GoalGenerator, first_agenda
 from mwzeval.pydial.dialogue.offers import UNCHECKED, agrees, hear_inform
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 from mwzeval.pydial.dialogue.user_parameters import (
     LEGACY_PATIENCE,
     PATIENCE,
@@ -55,19 +55,21 @@ class UserSimulator:
         self._goals = GoalGenerator(domain)
         self._patience = LEGACY_PATIENCE if legacy else PATIENCE
 
-    def begin(self, chance: Chance) -> User:
+    def begin(self, rng: RandomSource) -> User:
         """Return a new user with parameters, patience and goal of its own."""
-        parameters = self._model.draw(chance)
-        patience = chance.choose(self._patience)
-        return self.user(self._goals.draw(chance), patience, parameters, chance)
+        parameters = self._model.draw(rng)
+        patience = rng.choose(self._patience)
+        return self.user(self._goals.draw(rng), patience, parameters, rng)
 
-    def user(self, goal: Goal, patience: int, parameters: UserParameters, chance: Chance) -> User:
+    def user(
+        self, goal: Goal, patience: int, parameters: UserParameters, rng: RandomSource
+    ) -> User:
         """Return a user with this goal."""
         return User(
             UserState(
                 domain=self.domain,
                 parameters=parameters,
-                chance=chance,
+                rng=rng,
                 legacy=self.legacy,
                 goal=goal,
                 agenda=first_agenda(goal, self.domain.ontology.entity_type),
@@ -115,24 +117,24 @@ def _reply(user: UserState) -> Act:
 
 def _combined(user: UserState, act: Act) -> Act:
     """Return the act with what is left out or added by chance."""
-    agenda, parameters, chance = user.agenda, user.parameters, user.chance
+    agenda, parameters, rng = user.agenda, user.parameters, user.rng
     name, items = act
     if name == "inform":
         if (
             user.last_heard.name in ("request", "select")
             and items
             and items[0].value == DONTCARE
-            and chance.happens(parameters.no_slot_with_dontcare)
+            and rng.happens(parameters.no_slot_with_dontcare)
         ):
             items = (Item("", DONTCARE), *items[1:])
     elif name == "request" and len(items) == 1:
         recommended = user.goal.recommended
-        if recommended is not None and chance.happens(parameters.add_venue_name_to_request):
+        if recommended is not None and rng.happens(parameters.add_venue_name_to_request):
             items = (*items, Item(NAME, recommended))
     if name in COMBINED:
         added = ("inform", "request") if name == "hello" else ("inform",)
         while agenda.top is not None and agenda.top.name in added:
-            if not chance.happens(parameters.inform_combination):
+            if not rng.happens(parameters.inform_combination):
                 break
             items += agenda.pop().items
     return act if items is act.items else Act(name, items)
@@ -164,7 +166,7 @@ def _normal(user: UserState, act: Act) -> Act:
 
 def _hear(user: UserState, act: Act) -> None:
     """Put the reaction to a system act on the agenda."""
-    agenda, chance = user.agenda, user.chance
+    agenda, rng = user.agenda, user.rng
     before, user.last_heard = user.last_heard, act
     if act.name == before.name == user.last_said.name == "repeat":
         user.patience = 0
@@ -179,16 +181,16 @@ def _hear(user: UserState, act: Act) -> None:
         not agenda
         and act.name != "reqmore"
         and user.goal.completed
-        and chance.happens(LEAVES_WHEN_DONE)
+        and rng.happens(LEAVES_WHEN_DONE)
     ):
         agenda.leave()
         return
     if user.patience > 1 and act.name != "repeat" and act.name not in NOTHING_SAID:
         parameters = user.parameters
-        if parameters.repeat and chance.happens(parameters.repeat):
+        if parameters.repeat and rng.happens(parameters.repeat):
             agenda.push(REPEAT)
             return
-        if parameters.null_response and chance.happens(parameters.null_response):
+        if parameters.null_response and rng.happens(parameters.null_response):
             agenda.push(NULL)
             return
     _RULES.get(act.name, _hear_nothing)(user, act)
@@ -199,7 +201,7 @@ def _hear_nothing(user: UserState, act: Act) -> None:
 
 
 def _hear_hello(user: UserState, act: Act) -> None:
-    if user.chance.happens(user.parameters.greeting):
+    if user.rng.happens(user.parameters.greeting):
         user.agenda.push(HELLO)
 
 
@@ -208,7 +210,7 @@ def _hear_bye(user: UserState, act: Act) -> None:
 
 
 def _hear_reqmore(user: UserState, act: Act) -> None:
-    agenda, goal, chance, parameters = user.agenda, user.goal, user.chance, user.parameters
+    agenda, goal, rng, parameters = user.agenda, user.goal, user.rng, user.parameters
     entity_type = Item(TYPE, user.domain.ontology.entity_type)
     unfilled = goal.unfilled()
     top = agenda.top
@@ -216,18 +218,18 @@ def _hear_reqmore(user: UserState, act: Act) -> None:
         if (
             top.name == "inform"
             and entity_type not in top.items
-            and chance.happens(parameters.comb_affirm_with_agenda_item)
+            and rng.happens(parameters.comb_affirm_with_agenda_item)
         ):
             agenda.push(Act("affirm", agenda.pop().items))
     elif not unfilled:
-        if chance.happens(parameters.no_after_reqmore):
+        if rng.happens(parameters.no_after_reqmore):
             agenda.push(NEGATE)
         elif top is None or top.name not in ("inform", "confirm"):
             agenda.leave()
     elif goal.recommended is not None:
         for slot in unfilled:
             agenda.push(Act("request", (Item(slot),)))
-    elif chance.happens(parameters.yes_after_reqmore):
+    elif rng.happens(parameters.yes_after_reqmore):
         agenda.push(AFFIRM)
     else:
         wanted = (item for item in goal.constraints if item.value != DONTCARE)
@@ -235,7 +237,7 @@ def _hear_reqmore(user: UserState, act: Act) -> None:
 
 
 def _hear_request(user: UserState, act: Act) -> None:
-    agenda, goal, chance, parameters = user.agenda, user.goal, user.chance, user.parameters
+    agenda, goal, rng, parameters = user.agenda, user.goal, user.rng, user.parameters
     if not act.items:
         return
     slot = act.items[0].slot
@@ -251,10 +253,10 @@ def _hear_request(user: UserState, act: Act) -> None:
     elif goal.constrains(slot):
         agenda.push(Act("inform", tuple(item for item in goal.constraints if item.slot == slot)))
     else:
-        way = chance.which(parameters.new_request_response_1, parameters.new_request_response_2)
+        way = rng.which(parameters.new_request_response_1, parameters.new_request_response_2)
         no_preference = Act("inform", (Item("", DONTCARE),))
         if way == 0 and goal.constraints:
-            other = chance.choose(goal.constraints)
+            other = rng.choose(goal.constraints)
             agenda.push(Act("inform", (Item(other.slot, other.value),)))
         elif way == 0:
             goal.replace(slot, DONTCARE)
@@ -283,7 +285,7 @@ def _hear_confirm(user: UserState, act: Act) -> None:
     if (
         top is not None
         and top.name == "inform"
-        and user.chance.happens(user.parameters.affirm_combination)
+        and user.rng.happens(user.parameters.affirm_combination)
     ):
         agenda.push(Act("affirm", agenda.pop().items))
     else:

@@ -13,7 +13,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.dialogue.acts import NULL, Act
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 
 Range = tuple[float, float]
 
@@ -125,9 +125,9 @@ class UserModel:
             (ranges[name][0], ranges[name][1] - ranges[name][0]) for name in UserParameters._fields
         )
 
-    def draw(self, chance: Chance) -> UserParameters:
+    def draw(self, rng: RandomSource) -> UserParameters:
         """Return the parameters of one dialogue, each uniform in its range."""
-        drawn = chance.random
+        drawn = rng.random
         return UserParameters._make(
             [low + drawn() * width if width else low for low, width in self._ranges]
         )
@@ -152,7 +152,7 @@ class UserState:
 
     domain: Domain
     parameters: UserParameters
-    chance: Chance
+    rng: RandomSource
     legacy: bool
     goal: Goal
     agenda: Agenda

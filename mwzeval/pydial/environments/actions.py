@@ -20,7 +20,7 @@ from mwzeval.pydial.dialogue.domain import (
     Pairs,
     effective,
 )
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.features import (
     Slots,
     Summarizer,
@@ -49,7 +49,7 @@ class SystemActs:
         self._legacy = legacy
         self._answers = tuple(s for s in domain.ontology.requestable if s != NAME)
 
-    def offer_first(self, summary: Summary, draws: Draws, *, rather: str = "") -> Act:
+    def offer_first(self, summary: Summary, rng: Rng, *, rather: str = "") -> Act:
         """Return the offer of the first match, or of the match named `rather`; or tell of none.
 
         Where nothing is asked of an entity any may be first.
@@ -59,10 +59,10 @@ class SystemActs:
         if rather:
             named = self._table.having(NAME, rather) & summary.rows
             if named:
-                return self.offer(next(self._table.entities(named)), summary, draws)
-        return self.offer(self._first(summary, summary.rows, draws), summary, draws)
+                return self.offer(next(self._table.entities(named)), summary, rng)
+        return self.offer(self._first(summary, summary.rows, rng), summary, rng)
 
-    def offer_another(self, summary: Summary, excluded: list[str], draws: Draws) -> Act:
+    def offer_another(self, summary: Summary, excluded: list[str], rng: Rng) -> Act:
         """Return the offer of the first match that is not excluded; or tell that there is none."""
         if not summary.rows:
             return self.nothing(summary)
@@ -70,32 +70,32 @@ class SystemActs:
         for name in excluded:
             rows &= ~self._table.having(NAME, name)
         if rows:
-            return self.offer(self._first(summary, rows, draws), summary, draws)
+            return self.offer(self._first(summary, rows, rng), summary, rng)
         names = tuple(
             Item(NAME, entity[NAME], negated=True) for entity in self._table.entities(summary.rows)
         )
         listed = dict(summary.listed)
-        slots = self._some(tuple(listed), draws)
+        slots = self._some(tuple(listed), rng)
         return Act("inform", (NOTHING_FOUND, *names, *(Item(s, listed[s]) for s in slots)))
 
-    def _first(self, summary: Summary, rows: int, draws: Draws) -> Entity:
+    def _first(self, summary: Summary, rows: int, rng: Rng) -> Entity:
         if rows & (rows - 1) and not effective(summary.accepted):
-            return draws.choose(list(self._table.entities(rows)))
+            return rng.choose(list(self._table.entities(rows)))
         return next(self._table.entities(rows))
 
-    def offer(self, entity: Entity, summary: Summary, draws: Draws) -> Act:
+    def offer(self, entity: Entity, summary: Summary, rng: Rng) -> Act:
         """Return the offer of an entity with its values of the accepted slots."""
-        slots = self._some(tuple(slot for slot, _ in summary.listed), draws)
+        slots = self._some(tuple(slot for slot, _ in summary.listed), rng)
         ordered = after_name(slots, NAME) if self._legacy else (NAME, *slots)
         told = (slot for slot in ordered if entity.get(slot, "") not in UNAVAILABLE)
         return Act("inform", tuple(Item(slot, entity[slot]) for slot in told))
 
-    def answer(self, entity: Entity, belief: Belief, draws: Draws) -> Act:
+    def answer(self, entity: Entity, belief: Belief, rng: Rng) -> Act:
         """Return what is asked about an entity; something of it where nothing is asked."""
         asked: Slots = self.summarizer.order(asked_slots(belief))
         if not asked:
-            asked = (draws.choose(self._answers),)
-        told = self._some(tuple(slot for slot in asked if slot != NAME), draws)
+            asked = (rng.choose(self._answers),)
+        told = self._some(tuple(slot for slot in asked if slot != NAME), rng)
         items = (Item(slot, entity.get(slot, NONE)) for slot in told)
         return Act("inform", (Item(NAME, entity[NAME]), *items))
 
@@ -104,10 +104,10 @@ class SystemActs:
         wanted: Pairs = effective(summary.listed)
         return Act("inform", (NOTHING_FOUND, *(Item(slot, value) for slot, value in wanted)))
 
-    def _some(self, slots: Slots, draws: Draws) -> Slots:
+    def _some(self, slots: Slots, rng: Rng) -> Slots:
         if len(slots) <= self._most:
             return slots
-        kept = set(draws.sample(range(len(slots)), self._most))
+        kept = set(rng.sample(range(len(slots)), self._most))
         return tuple(slot for index, slot in enumerate(slots) if index in kept)
 
 
@@ -143,7 +143,7 @@ class SummaryActions:
             )
         return self.names.index(name)
 
-    def act(self, action: int, belief: Belief, draws: Draws) -> Act:
+    def act(self, action: int, belief: Belief, rng: Rng) -> Act:
         """Return the system act that an action stands for, given what is believed.
 
         Asking to confirm a slot that nothing is known of names the first of its values.
@@ -157,11 +157,11 @@ class SummaryActions:
         name = self.names[action]
         summary = self.acts.summarizer(belief)
         if name == INFORM:
-            return self.acts.offer_first(summary, draws, rather=belief.last_offered)
+            return self.acts.offer_first(summary, rng, rather=belief.last_offered)
         if name == ALTERNATIVES:
-            return self.acts.offer_another(summary, belief.offered_since_none, draws)
+            return self.acts.offer_another(summary, belief.offered_since_none, rng)
         if name == BY_NAME:
-            return self._answer(belief, draws)
+            return self._answer(belief, rng)
         return {"bye": BYE, "reqmore": REQMORE, "repeat": REPEAT}.get(name, NULL)
 
     def _likeliest(self, slot: str, belief: Belief) -> list[str]:
@@ -171,14 +171,14 @@ class SummaryActions:
             values += [v for v in self._ontology.values_and_dontcare[slot][:3] if v not in values]
         return values
 
-    def _answer(self, belief: Belief, draws: Draws) -> Act:
+    def _answer(self, belief: Belief, rng: Rng) -> Act:
         name = belief.top_name() or belief.last_offered
         entity = self._table.named(name)
         if entity is None and name:
             return Act("inform", (Item(NAME, NONE), Item(NAME, name)))
         if entity is None:
-            entity = draws.choose(self._table.rows)
-        return self.acts.answer(entity, belief, draws)
+            entity = rng.choose(self._table.rows)
+        return self.acts.answer(entity, belief, rng)
 
 
 Mask = NDArray[np.bool_]

@@ -13,7 +13,7 @@ import numpy as np
 from mwzeval.errors import UsageError, printable, shorten
 from mwzeval.pydial.dialogue.acts import Act, parse_act
 from mwzeval.pydial.dialogue.domain import METHODS, Domain
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
 from mwzeval.pydial.environments.actions import Mask, Masks, SummaryActions
 from mwzeval.pydial.environments.features import KernelVector, NeuralVector, Summary, Vector
@@ -133,11 +133,11 @@ class DecisionProcess:
         self.simulation.forget()
         self.masks.begin()
 
-    def begin(self, draws: Draws) -> tuple[Vector, Info]:
+    def begin(self, rng: Rng) -> tuple[Vector, Info]:
         """Start a dialogue; return the first observation and what else is to know."""
         if not self.keep_alternatives:
             self.masks.begin()
-        self.simulation.begin(draws)
+        self.simulation.begin(rng)
         return self._observed(), self._info()
 
     def step(self, action: Any) -> Transition:
@@ -146,7 +146,7 @@ class DecisionProcess:
             act = self._given_act(action)
         else:
             number = self._number(action)
-            act = self.actions.act(number, self.simulation.belief, self.simulation.draws)
+            act = self.actions.act(number, self.simulation.belief, self.simulation.rng)
             self.masks.took(number)
         result = self.simulation.answer(act)
         if result.ended:

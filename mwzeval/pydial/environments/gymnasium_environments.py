@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import DependencyError, UsageError, shorten
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.rng import draws_from
+from mwzeval.pydial.dialogue.rng import rng_from
 from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, exchange_text
 from mwzeval.pydial.environments.features import Vector
 from mwzeval.pydial.tasks import Task, task_named
@@ -137,7 +137,7 @@ def environment_class() -> Any:
             super().reset(seed=seed)
             if seed is not None:
                 self.process.forget()
-            return self.process.begin(draws_from(self.np_random))
+            return self.process.begin(rng_from(self.np_random))
 
         def step(self, action: Any) -> tuple[Vector, float, bool, bool, Info]:
             """Say what an action stands for, and hear what the user answers."""
@@ -293,7 +293,7 @@ def vector_class() -> Any:
             return tuple(exchange_text(process.simulation) for process in self.processes)
 
         def _begin(self, index: int) -> tuple[Vector, Info]:
-            return self.processes[index].begin(draws_from(self._generators[index]))
+            return self.processes[index].begin(rng_from(self._generators[index]))
 
         def __reduce__(self) -> tuple[Any, ...]:
             return _restored_vector, (self.__dict__,)

@@ -17,7 +17,7 @@ from mwzeval.pydial.policies.learner import (
     Exchange,
     Exploration,
     Layout,
-    like,
+    layouts_of,
 )
 from mwzeval.pydial.policies.neural import (
     SMALL,
@@ -216,7 +216,7 @@ class DQN(NeuralPolicy):
 
     def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
         layouts = {
-            **like(packed("target", self.target)),
+            **layouts_of(packed("target", self.target)),
             **optimizer_layouts(self.optimizer, arrays),
             "kept": Layout(np.int64, ()),
         }

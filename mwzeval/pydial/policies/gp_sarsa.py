@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
-from mwzeval.pydial.policies.learner import Layout, Memory, State, View, check
+from mwzeval.pydial.policies.learner import Layout, Memory, State, View, check_arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,13 @@ class GPSarsa:
         self._actions: list[int] = []
         self._return = 0.0
 
-    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the allowed action with the highest drawn Q."""
         scale = self.settings.training_scale if training else self.settings.test_scale
         best, highest = -1, -np.inf
         for action in np.flatnonzero(mask).tolist():
             mean, variance = self.process.predict(state, action)
-            value = draws.gauss(mean, scale * variance**0.5) if scale else mean
+            value = rng.gauss(mean, scale * variance**0.5) if scale else mean
             if value > highest:
                 best, highest = action, value
         return best
@@ -106,7 +106,7 @@ class GPSarsa:
             layouts["covariance"] = Layout(np.float64, ("points", "points"))
         else:
             layouts["squares"] = Layout(np.float64, ("numbers",))
-        check(arrays, layouts, only=whole)
+        check_arrays(arrays, layouts, only=whole)
         self.process.restore(
             arrays["points"],
             arrays["owners"],

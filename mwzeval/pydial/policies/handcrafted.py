@@ -13,7 +13,7 @@ import numpy as np
 from mwzeval.pydial.dialogue.acts import BYE, DONTCARE, NULL, REQMORE, Act, Item
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import NAME, Domain
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask, SystemActs
 from mwzeval.pydial.environments.features import Summary, asked_slots, is_said, method_of
 
@@ -23,10 +23,10 @@ class RandomPolicy:
 
     name = "random"
 
-    def act(self, state: Any, mask: Mask, draws: Draws, training: bool = False) -> int:
+    def act(self, state: Any, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the number of an allowed action; `state` and `training` are not looked at."""
         allowed: list[int] = np.flatnonzero(mask).tolist()
-        return draws.choose(allowed)
+        return rng.choose(allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +64,25 @@ class HandcraftedPolicy:
         self._table = domain.table
         self._legacy = legacy
 
-    def act(self, belief: Belief, draws: Draws) -> Act:
+    def act(self, belief: Belief, rng: Rng) -> Act:
         """Return the system act for a belief."""
         summary = self.acts.summarizer(belief)
         return (
-            self._what_the_method_asks(belief, summary, draws)
+            self._what_the_method_asks(belief, summary, rng)
             or self._make_sure(belief)
-            or self._offer_or_answer(belief, summary, draws)
+            or self._offer_or_answer(belief, summary, rng)
             or self._ask(belief)
             or REQMORE
         )
 
-    def _what_the_method_asks(self, belief: Belief, summary: Summary, draws: Draws) -> Act | None:
+    def _what_the_method_asks(self, belief: Belief, summary: Summary, rng: Rng) -> Act | None:
         method = method_of(belief, legacy=self._legacy)
         if method == "byconstraints" and summary.count > self.thresholds.enough:
-            return self.acts.offer_another(summary, [], draws)
+            return self.acts.offer_another(summary, [], rng)
         if method == "byalternatives":
-            return self.acts.offer_another(summary, belief.offered_since_none, draws)
+            return self.acts.offer_another(summary, belief.offered_since_none, rng)
         if method == "byname":
-            return self._answer(belief, draws)
+            return self._answer(belief, rng)
         if method == "finished":
             return BYE
         if is_said(belief, "repeat"):
@@ -91,13 +91,13 @@ class HandcraftedPolicy:
             return REQMORE if belief.last_offered else None
         return None
 
-    def _answer(self, belief: Belief, draws: Draws) -> Act | None:
+    def _answer(self, belief: Belief, rng: Rng) -> Act | None:
         """Answer about the entity that was named, or else about the last one offered."""
         named = belief.slots[NAME].best
         certain = named.probability >= self.thresholds.known and named.value != DONTCARE
         name = named.value if certain else belief.last_offered
         entity = self._table.named(name)
-        return None if entity is None else self.acts.answer(entity, belief, draws)
+        return None if entity is None else self.acts.answer(entity, belief, rng)
 
     def _make_sure(self, belief: Belief) -> Act | None:
         limits = self.thresholds
@@ -113,15 +113,15 @@ class HandcraftedPolicy:
             return Act("confirm", (Item(slot, best.value),))
         return None
 
-    def _offer_or_answer(self, belief: Belief, summary: Summary, draws: Draws) -> Act | None:
+    def _offer_or_answer(self, belief: Belief, summary: Summary, rng: Rng) -> Act | None:
         settled = (
             summary.number <= 1 or not summary.discriminable or summary.count >= len(self._slots)
         )
         if not settled:
             return None
         if belief.offered and asked_slots(belief):
-            return self._answer(belief, draws) or NULL
-        return self.acts.offer_first(summary, draws)
+            return self._answer(belief, rng) or NULL
+        return self.acts.offer_first(summary, rng)
 
     def _ask(self, belief: Belief) -> Act | None:
         for slot in self._slots:

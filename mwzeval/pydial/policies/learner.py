@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 
 State = NDArray[Any]
@@ -38,15 +38,15 @@ class Memory(NamedTuple):
     about: dict[str, Any]
 
 
-class Chooser(Protocol):
+class ActionPolicy(Protocol):
     """A policy that chooses the number of an action."""
 
-    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the number of an action that `mask`, shape (actions,), allows."""
         ...
 
 
-class Learner(Chooser, Protocol):
+class Learner(ActionPolicy, Protocol):
     """A policy that learns from dialogues.
 
     For each dialogue: `begin`; then for each exchange `act`, and `record` of what was done with its
@@ -125,12 +125,12 @@ class Layout(NamedTuple):
 Layouts = Mapping[str, Layout]
 
 
-def like(arrays: Arrays) -> dict[str, Layout]:
+def layouts_of(arrays: Arrays) -> dict[str, Layout]:
     """Return the layouts that arrays have."""
     return {name: Layout(array.dtype, array.shape) for name, array in arrays.items()}
 
 
-def check(arrays: Arrays, layouts: Layouts, *, only: bool = False) -> dict[str, int]:
+def check_arrays(arrays: Arrays, layouts: Layouts, *, only: bool = False) -> dict[str, int]:
     """Return the sizes that have names.
 
     Raises `ValueError` for the first array that is missing, of another type or shape, or out of

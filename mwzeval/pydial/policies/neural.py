@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.learner import (
     Arrays,
@@ -24,9 +24,9 @@ from mwzeval.pydial.policies.learner import (
     State,
     View,
     best_allowed,
-    check,
+    check_arrays,
     generator_state,
-    like,
+    layouts_of,
 )
 from mwzeval.version import required
 
@@ -141,13 +141,13 @@ def optimizer_layouts(optimizer: torch.optim.Optimizer, arrays: Arrays) -> dict[
     return layouts
 
 
-def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], like: int) -> Arrays:
-    """Return kept dialogues as arrays; `like` is the size of a state."""
+def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], size: int) -> Arrays:
+    """Return kept dialogues as arrays; `size` is the size of a state."""
     exchanges = [exchange for dialogue in dialogues for exchange in dialogue]
     states = [e.state for e in exchanges]
     return {
         "kept.lengths": np.array([len(dialogue) for dialogue in dialogues], dtype=np.int64),
-        "kept.states": np.array(states, dtype=np.float32).reshape(len(states), like),
+        "kept.states": np.array(states, dtype=np.float32).reshape(len(states), size),
         "kept.masks": np.array([e.mask for e in exchanges], dtype=np.bool_),
         "kept.actions": np.array([e.action for e in exchanges], dtype=np.int64),
         "kept.rewards": np.array([e.reward for e in exchanges], dtype=np.float64),
@@ -236,10 +236,10 @@ class NeuralPolicy(ABC):
         """The share of random actions in this training dialogue."""
         return self.exploration.share(self.dialogues)
 
-    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the best allowed action; in training sometimes any."""
-        if training and draws.random() < self.exploring:
-            return int(draws.choose(np.flatnonzero(mask).tolist()))
+        if training and rng.random() < self.exploring:
+            return int(rng.choose(np.flatnonzero(mask).tolist()))
         return best_allowed(self.scores(state), mask)
 
     def scores(self, state: State) -> NDArray[np.float32]:
@@ -284,13 +284,13 @@ class NeuralPolicy(ABC):
 
     def remember(self, memory: Memory, *, whole: bool = True) -> None:
         """Go on from a memory; not `whole`: for tests only. Raises `ValueError` and others."""
-        networks = like(self._networks())
+        networks = layouts_of(self._networks())
         if not whole:
-            check(memory.arrays, networks)
+            check_arrays(memory.arrays, networks)
             self._restore_networks(memory.arrays)
         else:
             layouts = {**networks, **self._layouts(memory.arrays)}
-            check(memory.arrays, layouts, only=True)
+            check_arrays(memory.arrays, layouts, only=True)
             if type(memory.about["dialogues"]) is not int or memory.about["dialogues"] < 0:
                 raise ValueError("it does not say after how many dialogues it is")
             self._restore_networks(memory.arrays)

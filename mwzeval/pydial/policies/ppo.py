@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.learner import (
     Arrays,
@@ -98,13 +98,13 @@ class PPO(NeuralPolicy):
         )
         self.waiting: list[tuple[Exchange, ...]] = []
 
-    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return an allowed action."""
         if self.settings.greedy and not training:
-            return super().act(state, mask, draws)
+            return super().act(state, mask, rng)
         scores = np.where(mask, self.scores(state).astype(np.float64), -np.inf)
         shares = np.cumsum(np.exp(scores - scores.max()))
-        return int(np.searchsorted(shares, draws.random() * shares[-1], side="right"))
+        return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))
 
     def _scores(self, state: Any) -> Any:
         return self.network["policy"](state)

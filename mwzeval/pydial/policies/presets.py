@@ -49,8 +49,9 @@ class Preset:
         """Return the hyperparameters as plain values, such as JSON gives back.
 
         `goodbye` is whether the policy may end dialogues where no mask says when, in environments 2
-        and 4 (see `episodes.Stage`). With it GP-SARSA and eNAC learn there to end them at once; for
-        DQN and A2C it matters less. The program of 2018 has it, and so have legacy environments.
+        and 4 (see `episodes.TaskRunner`). With it GP-SARSA and eNAC learn there to end them at
+        once; for DQN and A2C it matters less. The program of 2018 has it, and so have legacy
+        environments.
         """
         settings = self.chosen(legacy)
         plain: dict[str, Any] = json.loads(json.dumps({} if settings is None else asdict(settings)))

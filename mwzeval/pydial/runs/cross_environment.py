@@ -20,12 +20,12 @@ from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import (
     Job,
-    one_thread,
-    stage_of,
+    runner_of,
+    single_threaded,
     write_episodes,
 )
 from mwzeval.pydial.runs.results import interval_over_seeds
-from mwzeval.pydial.runs.run_folder import Settings, settings_of
+from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.sheet import Cell, Document, sheet
 
@@ -35,7 +35,7 @@ MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
 
 
 @dataclass(frozen=True, slots=True)
-class Crossed:
+class CrossResult:
     """The mean reward of each seed of a policy, trained in one task and tested in another."""
 
     policy: str
@@ -50,8 +50,8 @@ def cross(
     *,
     environments: Sequence[int] = ENVIRONMENTS,
     tests: int = 500,
-    tell: Callable[[int], None] | None = None,
-) -> tuple[Crossed, ...]:
+    on_progress: Callable[[int], None] | None = None,
+) -> tuple[CrossResult, ...]:
     """Test what a run has learned, after its last checkpoint, in other environments.
 
     `jobs` are those of the run. Tests are kept below `output`, and not done again. Raises
@@ -69,12 +69,12 @@ def cross(
                 continue
             mean = _test(job, tested, Path(output), model, tests)
             rewards.setdefault((job.policy, job.task, tested), []).append(mean)
-            if tell is not None:
-                tell(tests)
+            if on_progress is not None:
+                on_progress(tests)
     if not rewards:
         where = ", ".join(map(str, environments))
         raise UsageError(f"{output} holds nothing that was learned in environments {where}")
-    return tuple(Crossed(*key, tuple(values)) for key, values in rewards.items())
+    return tuple(CrossResult(*key, tuple(values)) for key, values in rewards.items())
 
 
 def learned_in(output: str | Path) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def learned_in(output: str | Path) -> dict[str, Any]:
     }
     if not all(plan.values()):
         raise UsageError(f"{output} holds nothing that was learned in a run (`mwzeval pydial run`)")
-    noted = asdict(settings_of(folder))
+    noted = asdict(run_settings(folder))
     return plan | {key: value for key, value in noted.items() if value is not None}
 
 
@@ -108,18 +108,20 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
     place = output / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        with one_thread(job.preset):
-            stage = stage_of(replace(job, task=tested))
-            policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
+        with single_threaded(job.preset):
+            runner = runner_of(replace(job, task=tested))
+            policy = job.preset.learner(
+                runner.size, runner.actions, seed=job.seed, legacy=job.legacy
+            )
             with fitting(model, "Without the file, the others are tested"):
                 policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
-            write_episodes(place, (stage.test(policy, job.seed, index) for index in range(tests)))
-    settings = Settings(tests, job.legacy)
+            write_episodes(place, (runner.test(policy, job.seed, index) for index in range(tests)))
+    settings = RunSettings(tests, job.legacy)
     episodes = read_episodes(place, tested, job.seed, settings=settings)
     return float(np.mean([episode.reward for episode in episodes]))
 
 
-def cross_document(crossed: Sequence[Crossed]) -> Document:
+def cross_document(crossed: Sequence[CrossResult]) -> Document:
     """Return a table of rewards like the paper's Table 8, with the paper's own behind."""
     records = list(_records(crossed))
     tested = sorted({c.tested for c in crossed}, key=list(TASKS).index)
@@ -135,7 +137,7 @@ def cross_document(crossed: Sequence[Crossed]) -> Document:
     return Document((), (table,), (f"{note}.",), tuple(records), {"cross": records})
 
 
-def _records(crossed: Sequence[Crossed]) -> Iterator[dict[str, object]]:
+def _records(crossed: Sequence[CrossResult]) -> Iterator[dict[str, object]]:
     for c in crossed:
         interval = interval_over_seeds(c.rewards)
         published = published_results().cross.get(PRESETS[c.policy].published or "", {})

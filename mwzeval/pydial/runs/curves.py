@@ -23,7 +23,7 @@ from mwzeval.pydial.runs.results import (
     interval_over_seeds,
     read_results,
 )
-from mwzeval.pydial.runs.run_folder import Settings, settings_of
+from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, METADATA, STYLE, require_matplotlib
 from mwzeval.scores.findings import Findings
 
@@ -68,7 +68,7 @@ def read_curves(
     curves = []
     if findings is None:
         findings = Findings()
-    settings = replace(settings_of(Path(output)), tests=None)
+    settings = replace(run_settings(Path(output)), tests=None)
     rows: dict[tuple[str, str], dict[int, NDArray[np.float64]]] = {
         (task, policy): _training(
             Path(output) / task / policy, task, figure, window, settings, findings
@@ -99,7 +99,7 @@ def panels_of(results: Results, panels: Panels) -> tuple[tuple[str, tuple[str, .
 
 
 def _training(
-    folder: Path, task: str, figure: Figure, window: int, settings: Settings, findings: Findings
+    folder: Path, task: str, figure: Figure, window: int, settings: RunSettings, findings: Findings
 ) -> dict[int, NDArray[np.float64]]:
     """Return the means of the windows of each seed."""
     found = {}

@@ -22,7 +22,13 @@ from mwzeval.files.reading import is_url
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.run_folder import Chosen, Settings, files_of, place_of, settings_of
+from mwzeval.pydial.runs.run_folder import (
+    RunSettings,
+    Selection,
+    location_of,
+    run_settings,
+    selected_files,
+)
 from mwzeval.pydial.tasks import TASKS, Task
 from mwzeval.scores.findings import Findings
 
@@ -59,17 +65,17 @@ Texts = Mapping[str, str]
 """The texts of files of episodes, by their names."""
 
 
-def read_texts(path: str, chosen: Chosen) -> Texts:
+def read_texts(path: str, chosen: Selection) -> Texts:
     """Return the texts of a file, a URL, or what is chosen in a folder of a run.
 
     Raises `InputError` when one cannot be read, `UsageError` where a folder has no such tests.
     """
-    files = (path,) if is_url(path) else map(str, files_of(path, chosen))
+    files = (path,) if is_url(path) else map(str, selected_files(path, chosen))
     return {file: read_text(file) for file in files}
 
 
 def check_records(
-    texts: Texts, path: str, chosen: Chosen, findings: Findings
+    texts: Texts, path: str, chosen: Selection, findings: Findings
 ) -> tuple[tuple[Record, ...], str]:
     """Return the episodes of texts by seed, task and number, and a checksum of it all.
 
@@ -82,8 +88,8 @@ def check_records(
     for name, text in texts.items():
         digest.update(text.encode())
         file = Path(name)
-        place = place_of(file)
-        settings = Settings() if place is None else settings_of(file.absolute().parents[3])
+        place = location_of(file)
+        settings = RunSettings() if place is None else run_settings(file.absolute().parents[3])
         said: dict[str, Any] = {}
         if place is not None:
             said = {"task": place.task, "policy": place.policy, "seed": place.seed}
@@ -115,7 +121,7 @@ def read_episodes(
     task: str,
     seed: int,
     *,
-    settings: Settings = Settings(),  # noqa: B008
+    settings: RunSettings = RunSettings(),  # noqa: B008
     findings: Findings | None = None,
 ) -> tuple[Episode, ...]:
     """Return the dialogues that a run has written to a file, in their order.
@@ -146,7 +152,7 @@ class _Reader:
         file: str,
         findings: Findings,
         said: Mapping[str, Any],
-        settings: Settings,
+        settings: RunSettings,
         seen: set[str],
         *,
         task: str | None = None,
@@ -316,8 +322,8 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     if not file.exists() or not file.stat().st_size:
         return ()
     findings = Findings()
-    texts = read_texts(str(path), Chosen())
-    records, _ = check_records(texts, str(path), Chosen(), findings)
+    texts = read_texts(str(path), Selection())
+    records, _ = check_records(texts, str(path), Selection(), findings)
     findings.check()
     return tuple(record.episode for record in records)
 

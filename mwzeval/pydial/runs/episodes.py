@@ -16,11 +16,11 @@ import numpy as np
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.rng import Draws, draws_from
+from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.environments.decision_process import DecisionProcess
-from mwzeval.pydial.policies.learner import Chooser, Learner, State, View
+from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
 from mwzeval.pydial.tasks import Task
 
 
@@ -44,14 +44,14 @@ class Episode:
 class ActPolicy(Protocol):
     """A policy that says acts of its own making."""
 
-    def act(self, belief: Belief, draws: Draws) -> Act:
+    def act(self, belief: Belief, rng: Rng) -> Act:
         """Return the system act for a belief."""
         ...
 
 
-def draws_of(seed: int, index: int) -> Draws:
+def rng_of(seed: int, index: int) -> Rng:
     """Return the source of chance of one dialogue, from a generator of its own."""
-    return draws_from(np.random.default_rng((seed, index)))
+    return rng_from(np.random.default_rng((seed, index)))
 
 
 def play(
@@ -59,11 +59,11 @@ def play(
 ) -> Iterator[Episode]:
     """Play the dialogues numbered from `first` on; each depends on nothing but seed and number."""
     for index in range(first, first + dialogues):
-        draws = draws_of(seed, index)
-        belief = simulation.begin(draws)
+        rng = rng_of(seed, index)
+        belief = simulation.begin(rng)
         reward = 0.0
         while True:
-            result = simulation.answer(policy.act(belief, draws))
+            result = simulation.answer(policy.act(belief, rng))
             reward += result.reward
             if result.ended:
                 break
@@ -75,12 +75,12 @@ def play(
 TRAINING, TEST = 0, 1
 
 
-def rng_of_phase(phase: int, seed: int, index: int) -> Draws:
+def rng_of_phase(phase: int, seed: int, index: int) -> Rng:
     """Return the source of chance of a dialogue of training or test."""
-    return draws_from(np.random.default_rng((seed, phase, index)))
+    return rng_from(np.random.default_rng((seed, phase, index)))
 
 
-class Stage:
+class TaskRunner:
     """A task for policies that look at a belief in one `view`.
 
     Without `goodbye` a policy does not say it where no mask tells when: the user does, and a policy
@@ -114,9 +114,9 @@ class Stage:
         process = self.process
         self.size = process.neural.size if view == "neural" else process.kernel.size
 
-    def for_tests(self) -> Stage:
+    def for_tests(self) -> TaskRunner:
         """Return a stage that begins as this one is, and leaves no trace in it."""
-        other = object.__new__(Stage)
+        other = object.__new__(TaskRunner)
         other.__dict__.update(self.__dict__)
         other.process = self.process.sibling()
         other.carry_over(self.carried_over())
@@ -126,24 +126,24 @@ class Stage:
         """Play a training dialogue, from which the policy learns."""
         return self._play(policy, policy, TRAINING, seed, index)
 
-    def test(self, policy: Chooser, seed: int, index: int) -> Episode:
+    def test(self, policy: ActionPolicy, seed: int, index: int) -> Episode:
         """Play a test dialogue."""
         return self._play(policy, None, TEST, seed, index)
 
     def _play(
-        self, policy: Chooser, learner: Learner | None, phase: int, seed: int, index: int
+        self, policy: ActionPolicy, learner: Learner | None, phase: int, seed: int, index: int
     ) -> Episode:
         training = learner is not None
-        draws = rng_of_phase(phase, seed, index)
+        rng = rng_of_phase(phase, seed, index)
         process = self.process
-        vector, _ = process.begin(draws)
+        vector, _ = process.begin(rng)
         if learner is not None:
             learner.begin()
         total = 0.0
         while True:
             state, kept = self._views(vector)
             mask = self._mask()
-            action = policy.act(state, mask, draws, training)
+            action = policy.act(state, mask, rng, training)
             step = process.step(action)
             total += step.reward
             if learner is not None:
@@ -184,14 +184,14 @@ class Stage:
         self.process.simulation.tracker.offered_before = bool(left["offered_before"])
         self.process.masks.alternative_awaited = bool(left["alternative_awaited"])
 
-    def test_speaker(self, policy: ActPolicy, seed: int, index: int) -> Episode:
+    def test_act_policy(self, policy: ActPolicy, seed: int, index: int) -> Episode:
         """Play a test dialogue with a policy that says acts of its own."""
-        draws = rng_of_phase(TEST, seed, index)
+        rng = rng_of_phase(TEST, seed, index)
         simulation = self.process.simulation
-        belief = simulation.begin(draws)
+        belief = simulation.begin(rng)
         total = 0.0
         while True:
-            result = simulation.answer(policy.act(belief, draws))
+            result = simulation.answer(policy.act(belief, rng))
             total += result.reward
             if result.ended:
                 break

@@ -25,7 +25,7 @@ from mwzeval.pydial.dialogue.acts import (
 from mwzeval.pydial.dialogue.domain import NAME, Domain, Ontology
 from mwzeval.pydial.dialogue.error_model import GIVES_A_VALUE, USER_ACTS
 from mwzeval.pydial.dialogue.goals import TYPE, Goal
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserState
 
@@ -33,7 +33,7 @@ Ask = Callable[[Goal, Act], Act]
 """Asks a person, given the goal and what the system said, for the next act."""
 
 
-class Person(User):
+class HumanUser(User):
     """One person in one dialogue, who is asked for `limit` acts at most."""
 
     __slots__ = ("_ask", "_left")
@@ -45,14 +45,14 @@ class Person(User):
 
     def answer(self, system: Act) -> Act:
         """Return what the person says. What comes after the last exchange is not asked for."""
-        hear(self.goal, system)
+        update_goal(self.goal, system)
         if not self._left:
             return NULL
         self._left -= 1
         return self._ask(self.goal, system)
 
 
-class People(UserSimulator):
+class HumanUserSimulator(UserSimulator):
     """Gives persons the goals that simulated users would have had, which then never change."""
 
     def __init__(
@@ -62,12 +62,12 @@ class People(UserSimulator):
         self._ask = ask
         self._limit = limit
 
-    def begin(self, chance: Chance) -> Person:
+    def begin(self, rng: RandomSource) -> HumanUser:
         """Return a person with a goal."""
-        return Person(super().begin(chance).state, self._ask, self._limit)
+        return HumanUser(super().begin(rng).state, self._ask, self._limit)
 
 
-def hear(goal: Goal, system: Act) -> None:
+def update_goal(goal: Goal, system: Act) -> None:
     """Note what a system act tells; another offer opens all requests again."""
     if system.name != "inform":
         return

@@ -22,7 +22,7 @@ from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import Layout, Learner, Memory, check
+from mwzeval.pydial.policies.learner import Layout, Learner, Memory, check_arrays
 from mwzeval.pydial.policies.presets import RANDOM, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,
@@ -32,18 +32,18 @@ from mwzeval.pydial.runs.checkpoints import (
     write_checkpoint,
 )
 from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.episodes import Episode, Stage
-from mwzeval.pydial.runs.run_folder import Settings
+from mwzeval.pydial.runs.episodes import Episode, TaskRunner
+from mwzeval.pydial.runs.run_folder import RunSettings
 from mwzeval.pydial.tasks import task_named
 from mwzeval.version import required
 
 PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"
 SAVE_SECONDS = 60.0
-TOLD_SECONDS = 0.5
+REPORT_SECONDS = 0.5
 HISTORY = "history"
 
-Tell = Callable[[int], None]
+OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Job:
         file = self.test_file(output, dialogues)
         if not file.exists():
             return False
-        read_episodes(file, self.task, self.seed, settings=Settings(self.tests, self.legacy))
+        read_episodes(file, self.task, self.seed, settings=RunSettings(self.tests, self.legacy))
         return True
 
     def is_done(self, output: str | Path) -> bool:
@@ -110,11 +110,11 @@ class Job:
         return all(self.has_test(output, at) for at in self.tested_at)
 
 
-def stage_of(job: Job) -> Stage:
+def runner_of(job: Job) -> TaskRunner:
     """Return the task of a job. What sounds alike in it is drawn from the seed."""
     task = task_named(job.task)
     domain = load_domain(task.domain, job.data)
-    return Stage(
+    return TaskRunner(
         domain,
         task,
         job.preset.view,
@@ -126,7 +126,7 @@ def stage_of(job: Job) -> Stage:
 
 
 @contextmanager
-def one_thread(preset: Preset) -> Iterator[None]:
+def single_threaded(preset: Preset) -> Iterator[None]:
     """Let a policy compute in one thread: sums over several differ in their last bits."""
     if preset.learns and preset.view == "neural":
         # Now, since PyTorch that comes later would compute in as many as it likes.
@@ -143,21 +143,26 @@ def one_thread(preset: Preset) -> Iterator[None]:
                 torch.set_num_threads(threads)
 
 
-def do(
-    job: Job, output: str | Path, *, tell: Tell | None = None, save_seconds: float = SAVE_SECONDS
+def run_job(
+    job: Job,
+    output: str | Path,
+    *,
+    on_progress: OnProgress | None = None,
+    save_seconds: float = SAVE_SECONDS,
 ) -> Job:
     """Do what is still to be done of a job, and return it.
 
-    `tell` is called with numbers of dialogues played, those of an earlier run included. Progress is
-    saved after every test, and after `save_seconds`. Raises `InputError` where the folder holds
-    another job's files or a part of a test, `MwzevalError` where files cannot be written.
+    `on_progress` is called with numbers of dialogues played, those of an earlier run included.
+    Progress is saved after every test, and after `save_seconds`. Raises `InputError` where the
+    folder holds another job's files or a part of a test, `MwzevalError` where files cannot be
+    written.
     """
-    report = _Told(tell)
+    report = _ProgressReport(on_progress)
     if job.is_done(output):
         report(job.work)
     else:
         job.folder(output).mkdir(parents=True, exist_ok=True)
-        with one_thread(job.preset):
+        with single_threaded(job.preset):
             if job.preset.learns:
                 _learn(job, Path(output), report, save_seconds)
             else:
@@ -169,59 +174,59 @@ def do(
 
 def _tests_untrained(job: Job) -> Iterator[Episode]:
     """Yield the test dialogues of a policy that does not learn."""
-    stage = stage_of(job)
+    runner = runner_of(job)
     if job.policy == RANDOM:
         policy = RandomPolicy()
-        yield from (stage.test(policy, job.seed, index) for index in range(job.tests))
+        yield from (runner.test(policy, job.seed, index) for index in range(job.tests))
         return
-    simulation = stage.process.simulation
-    speaker = HandcraftedPolicy(
+    simulation = runner.process.simulation
+    act_policy = HandcraftedPolicy(
         simulation.domain, legacy=job.legacy, most_informed=simulation.task.max_informed_slots
     )
-    yield from (stage.test_speaker(speaker, job.seed, index) for index in range(job.tests))
+    yield from (runner.test_act_policy(act_policy, job.seed, index) for index in range(job.tests))
 
 
-class _Told:
-    """Adds up what is told, so that little is sent between processes."""
+class _ProgressReport:
+    """Adds up dialogues before they are reported, so that little is sent between processes."""
 
-    def __init__(self, tell: Tell | None) -> None:
-        self._tell, self._waiting, self._last = tell, 0, time.monotonic()
+    def __init__(self, on_progress: OnProgress | None) -> None:
+        self._on_progress, self._waiting, self._last = on_progress, 0, time.monotonic()
 
     def __call__(self, dialogues: int) -> None:
         self._waiting += dialogues
-        if time.monotonic() - self._last > TOLD_SECONDS:
+        if time.monotonic() - self._last > REPORT_SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        if self._tell is not None and self._waiting:
-            self._tell(self._waiting)
+        if self._on_progress is not None and self._waiting:
+            self._on_progress(self._waiting)
         self._waiting, self._last = 0, time.monotonic()
 
 
-def _learn(job: Job, output: Path, report: _Told, save_seconds: float) -> None:
-    stage = stage_of(job)
-    policy = job.preset.learner(stage.size, stage.actions, seed=job.seed, legacy=job.legacy)
+def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float) -> None:
+    runner = runner_of(job)
+    policy = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
     progress = job.folder(output) / PROGRESS
-    done, history = _resumed(job, progress, stage, policy)
+    done, history = _resumed(job, progress, runner, policy)
     report(done)
     saved = time.monotonic()
     for checkpoint in job.checkpoints:
         while done < checkpoint:
-            history.append(_outcome(stage.train(policy, job.seed, done)))
+            history.append(_outcome(runner.train(policy, job.seed, done)))
             done += 1
             report(1)
             if time.monotonic() - saved > save_seconds and done < checkpoint:
-                _save(job, progress, stage, policy, history)
+                _save(job, progress, runner, policy, history)
                 saved = time.monotonic()
         test = job.test_file(output, checkpoint)
         if done > checkpoint or job.has_test(output, checkpoint):
             report(job.tests)
             continue
-        _save(job, progress, stage, policy, history)
+        _save(job, progress, runner, policy, history)
         saved = time.monotonic()
         model = Checkpoint(job.origin, done, False, policy.memory(whole=False), {})
         write_checkpoint(job.model_file(output, checkpoint), model)
-        testing = stage.for_tests()
+        testing = runner.for_tests()
         episodes = [testing.test(policy, job.seed, index) for index in range(job.tests)]
         _write_training(job, output, history)
         write_episodes(test, episodes)
@@ -229,7 +234,7 @@ def _learn(job: Job, output: Path, report: _Told, save_seconds: float) -> None:
 
 
 def _resumed(
-    job: Job, progress: Path, stage: Stage, policy: Learner
+    job: Job, progress: Path, runner: TaskRunner, policy: Learner
 ) -> tuple[int, list[tuple[bool, int, float]]]:
     if not progress.exists():
         return 0, []
@@ -240,9 +245,9 @@ def _resumed(
         history = arrays.pop(HISTORY, None)
         if not checkpoint.whole or history is None:
             raise ValueError("it is not enough to go on learning")
-        check({HISTORY: history}, {HISTORY: Layout(np.float64, (checkpoint.dialogues, 3))})
+        check_arrays({HISTORY: history}, {HISTORY: Layout(np.float64, (checkpoint.dialogues, 3))})
         policy.remember(Memory(arrays, checkpoint.memory.about))
-        stage.carry_over(dict(checkpoint.more))
+        runner.carry_over(dict(checkpoint.more))
     missed = [
         at for at in job.checkpoints if at < checkpoint.dialogues and not _tested(job, progress, at)
     ]
@@ -268,14 +273,14 @@ def _tested(job: Job, progress: Path, at: int) -> bool:
 def _save(
     job: Job,
     progress: Path,
-    stage: Stage,
+    runner: TaskRunner,
     policy: Learner,
     history: list[tuple[bool, int, float]],
 ) -> None:
     memory = policy.memory()
     arrays = {**memory.arrays, HISTORY: np.array(history, dtype=np.float64).reshape(-1, 3)}
     whole = Memory(arrays, memory.about)
-    more = stage.carried_over()
+    more = runner.carried_over()
     write_checkpoint(progress, Checkpoint(job.origin, len(history), True, whole, more))
 
 

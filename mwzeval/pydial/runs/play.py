@@ -14,21 +14,27 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, printa
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
 from mwzeval.pydial.environments.decision_process import exchange_text
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import Chooser
+from mwzeval.pydial.policies.learner import ActionPolicy
 from mwzeval.pydial.policies.presets import HANDCRAFTED, preset_named
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
-from mwzeval.pydial.runs.episodes import ActPolicy, Episode, Stage, draws_of
-from mwzeval.pydial.runs.human_user import People, help_text, menu, typed_act, values_text
+from mwzeval.pydial.runs.episodes import ActPolicy, Episode, TaskRunner, rng_of
+from mwzeval.pydial.runs.human_user import (
+    HumanUserSimulator,
+    help_text,
+    menu,
+    typed_act,
+    values_text,
+)
 from mwzeval.pydial.tasks import Task, task_named
 
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
-class SeatedSystem(Protocol):
+class PolicyAdapter(Protocol):
     """A policy at its place in a simulation."""
 
     @property
@@ -36,7 +42,7 @@ class SeatedSystem(Protocol):
         """Where it is."""
         ...
 
-    def begin(self, draws: Draws) -> None:
+    def begin(self, rng: Rng) -> None:
         """Start a dialogue, up to the first act of the user."""
         ...
 
@@ -45,41 +51,41 @@ class SeatedSystem(Protocol):
         ...
 
 
-class SpeakingSystem:
+class ActPolicyAdapter:
     """A policy that says acts of its own making."""
 
     def __init__(self, simulation: Simulation, policy: ActPolicy) -> None:
         self.simulation = simulation
         self._policy = policy
 
-    def begin(self, draws: Draws) -> None:
+    def begin(self, rng: Rng) -> None:
         """Start a dialogue."""
-        self.simulation.begin(draws)
+        self.simulation.begin(rng)
 
     def step(self) -> Result:
         """Say what the policy says."""
         simulation = self.simulation
-        return simulation.answer(self._policy.act(simulation.belief, simulation.draws))
+        return simulation.answer(self._policy.act(simulation.belief, simulation.rng))
 
 
-class ChoosingSystem:
+class ActionPolicyAdapter:
     """A policy that chooses summary actions."""
 
-    def __init__(self, stage: Stage, policy: Chooser) -> None:
-        self.simulation = stage.process.simulation
-        self._stage = stage
+    def __init__(self, runner: TaskRunner, policy: ActionPolicy) -> None:
+        self.simulation = runner.process.simulation
+        self._runner = runner
         self._policy = policy
         self._vector: Any = None
 
-    def begin(self, draws: Draws) -> None:
+    def begin(self, rng: Rng) -> None:
         """Start a dialogue."""
-        self._vector, _ = self._stage.process.begin(draws)
+        self._vector, _ = self._runner.process.begin(rng)
 
     def step(self) -> Result:
         """Do what the policy chooses."""
-        process = self._stage.process
-        state = self._vector if self._stage.view == "neural" else process.kernel_vector()
-        action = self._policy.act(state, process.mask, self.simulation.draws)
+        process = self._runner.process
+        state = self._vector if self._runner.view == "neural" else process.kernel_vector()
+        action = self._policy.act(state, process.mask, self.simulation.rng)
         taken = process.step(action)
         self._vector = taken.observation
         ended = taken.ended
@@ -91,14 +97,14 @@ class ChoosingSystem:
         )
 
 
-def seated(
+def adapter_for(
     policy: str | Path,
     domain: Domain,
     task: Task,
     *,
     legacy: bool = False,
     confusion_seed: int = 0,
-) -> SeatedSystem:
+) -> PolicyAdapter:
     """Return "handcrafted", "random", or the policy in a checkpoint file, at its place in a task.
 
     A checkpoint may come from another environment of the same domain. Raises `UsageError` for a
@@ -107,11 +113,11 @@ def seated(
     name = str(policy)
     if name == HANDCRAFTED:
         simulation = Simulation(domain, task, legacy=legacy, confusion_seed=confusion_seed)
-        speaker = HandcraftedPolicy(domain, legacy=legacy, most_informed=task.max_informed_slots)
-        return SpeakingSystem(simulation, speaker)
+        act_policy = HandcraftedPolicy(domain, legacy=legacy, most_informed=task.max_informed_slots)
+        return ActPolicyAdapter(simulation, act_policy)
     if name == RandomPolicy.name:
-        stage = Stage(domain, task, "neural", legacy=legacy, confusion_seed=confusion_seed)
-        return ChoosingSystem(stage, RandomPolicy())
+        runner = TaskRunner(domain, task, "neural", legacy=legacy, confusion_seed=confusion_seed)
+        return ActionPolicyAdapter(runner, RandomPolicy())
     if not Path(name).exists():
         raise UsageError(
             f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
@@ -127,11 +133,13 @@ def seated(
         )
         raise InputError([Problem("other-checkpoint", message, file=name)])
     preset = preset_named(origin.policy)
-    stage = Stage(domain, task, preset.view, legacy=legacy, confusion_seed=confusion_seed)
+    runner = TaskRunner(domain, task, preset.view, legacy=legacy, confusion_seed=confusion_seed)
     with fitting(name, advice):
-        learner = preset.learner(stage.size, stage.actions, seed=origin.seed, legacy=origin.legacy)
+        learner = preset.learner(
+            runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy
+        )
         learner.remember(checkpoint.memory, whole=False)
-    return ChoosingSystem(stage, learner)
+    return ActionPolicyAdapter(runner, learner)
 
 
 PROMPT = "you> "
@@ -173,12 +181,12 @@ class Played:
         }
 
 
-class _GoneError(Exception):
+class _UserLeftError(Exception):
     """The person has gone."""
 
 
-def play_with_person(
-    system: SeatedSystem,
+def play_with_human(
+    system: PolicyAdapter,
     seed: int,
     said: TextIO,
     shown: TextIO,
@@ -219,19 +227,19 @@ def play_with_person(
         return values_text(slot, ontology) if slot else help_text(ontology)
 
     before = simulation.users
-    simulation.users = People(
+    simulation.users = HumanUserSimulator(
         simulation.domain, task.user_model, ask, task.max_exchanges, legacy=simulation.legacy
     )
     reward = 0.0
     try:
-        system.begin(draws_of(seed, index))
+        system.begin(rng_of(seed, index))
         while True:
             turns[-1]["heard"] = [[str(act), p] for act, p in simulation.heard]
             result = system.step()
             reward += result.reward
             if result.ended:
                 break
-    except (_GoneError, KeyboardInterrupt):
+    except (_UserLeftError, KeyboardInterrupt):
         simulation.ended = True
         show("\nyou left; the dialogue does not count")
         return None
@@ -262,7 +270,7 @@ def _asked(
         shown.flush()
         line = said.readline()
         if not line:
-            raise _GoneError
+            raise _UserLeftError
         text = line.strip()
         try:
             if text.startswith("?"):

@@ -19,7 +19,7 @@ from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.run_folder import TESTS, place_of, settings_of
+from mwzeval.pydial.runs.run_folder import TESTS, location_of, run_settings
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.sheet import Cell, Document, Sheet, sheet
 from mwzeval.scores.findings import Findings
@@ -30,7 +30,7 @@ FIGURES: tuple[Figure, ...] = ("success", "reward")
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class PolicyTests:
     """The tests of a policy in a task after training, one a seed: percent, and mean reward."""
 
     task: str
@@ -48,7 +48,7 @@ class Tested:
 class Results:
     """Everything that was tested, by task, policy and number of training dialogues."""
 
-    tests: Mapping[tuple[str, str, int], Tested]
+    tests: Mapping[tuple[str, str, int], PolicyTests]
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Results:
         there = {key[part] for key in self.tests}
         return tuple(name for name in order if name in there)
 
-    def get(self, task: str, policy: str, dialogues: int) -> Tested | None:
+    def get(self, task: str, policy: str, dialogues: int) -> PolicyTests | None:
         """Return a test; of a policy that does not learn the one it has."""
         learns = PRESETS[policy].learns
         return self.tests.get((task, policy, dialogues if learns else 0))
@@ -109,11 +109,11 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
     if findings is None:
         findings = Findings()
     found: dict[tuple[str, str, int], dict[int, tuple[Episode, ...]]] = {}
-    settings = settings_of(Path(output))
+    settings = run_settings(Path(output))
     for task in TASKS:
         for policy in PRESETS:
             for file in sorted((Path(output) / task / policy).glob(TESTS)):
-                place = place_of(file)
+                place = location_of(file)
                 if place is not None:
                     of_seed = found.setdefault((task, policy, place.dialogues), {})
                     of_seed[place.seed] = read_episodes(
@@ -131,8 +131,8 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
     return Results({key: _tested(key, of_seed) for key, of_seed in found.items()})
 
 
-def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]) -> Tested:
-    return Tested(
+def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]) -> PolicyTests:
+    return PolicyTests(
         *key,
         success={s: 100.0 * float(np.mean([e.success for e in of])) for s, of in of_seed.items()},
         reward={s: float(np.mean([e.reward for e in of])) for s, of in of_seed.items()},

@@ -26,7 +26,7 @@ from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
-from mwzeval.pydial.runs.job import Job, do
+from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run_folder import SETTINGS
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, task_named
 
@@ -85,7 +85,7 @@ def run(
         elif processes == 0:
             for job in jobs:
                 with bad.kept():
-                    do(job, folder, tell=bar.update)
+                    run_job(job, folder, on_progress=bar.update)
         else:
             _in_processes(jobs, folder, processes or processors(), bar, bad)
     if bad.problems:
@@ -196,21 +196,21 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
 
 
 def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any, bad: _Bad) -> None:
-    told: Any = multiprocessing.get_context("spawn").SimpleQueue()
-    with pool(min(processes, len(jobs)), initializer=_begin_worker, initargs=(told,)) as executor:
+    played: Any = multiprocessing.get_context("spawn").SimpleQueue()
+    with pool(min(processes, len(jobs)), initializer=_begin_worker, initargs=(played,)) as executor:
         waiting: set[Future[Job]] = {
             executor.submit(_do_in_worker, job, str(folder)) for job in jobs
         }
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                while not told.empty():
-                    bar.update(told.get())
+                while not played.empty():
+                    bar.update(played.get())
                 for future in done:
                     with bad.kept():
                         future.result()
-            while not told.empty():
-                bar.update(told.get())
+            while not played.empty():
+                bar.update(played.get())
         except BaseException:
             # What runs goes on to its end otherwise; all that is done is in files.
             executor.shutdown(wait=False, cancel_futures=True)
@@ -220,15 +220,15 @@ def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any, b
 
 
 class _Worker:
-    told: Any = None
+    played: Any = None
 
 
-def _begin_worker(told: Any) -> None:
-    _Worker.told = told
+def _begin_worker(played: Any) -> None:
+    _Worker.played = played
 
 
 def _do_in_worker(job: Job, folder: str) -> Job:
-    return do(job, folder, tell=_Worker.told.put)
+    return run_job(job, folder, on_progress=_Worker.played.put)
 
 
 def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any, bad: _Bad) -> None:
@@ -240,14 +240,14 @@ def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any, bad: _
         with bad.kept():
             part = next_part(job, folder)
         if part is None:
-            bar.update(job.work - told.get(job, 0))
+            bar.update(job.work - reported.get(job, 0))
             return None
-        future = client.submit(_do_part, part, files_of(part, folder), pure=False)
+        future = client.submit(_do_part, part, job_files(part, folder), pure=False)
         of_future[future.key] = job
         return future
 
     of_future: dict[str, Job] = {}
-    told: dict[Job, int] = {}
+    reported: dict[Job, int] = {}
     # Without the loop it looks for a default client, which ours is only for `local`.
     waiting = distributed.as_completed(
         [future for job in jobs if (future := submit(job)) is not None], loop=client.loop
@@ -272,8 +272,8 @@ def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any, bad: _
         for name in sorted(files):
             write_atomically(place / name, files[name])
         future.release()
-        bar.update(part.work - told.get(job, 0))
-        told[job] = part.work
+        bar.update(part.work - reported.get(job, 0))
+        reported[job] = part.work
         following = submit(job)
         if following is not None:
             waiting.add(following)
@@ -295,7 +295,7 @@ def next_part(job: Job, folder: Path) -> Job | None:
     return None
 
 
-def files_of(job: Job, folder: str | Path) -> dict[str, bytes]:
+def job_files(job: Job, folder: str | Path) -> dict[str, bytes]:
     """Return the files of a job by name, without the models, which are not needed to go on."""
     place = job.folder(folder)
     if not place.is_dir():
@@ -314,6 +314,6 @@ def _do_part(part: Job, files: dict[str, bytes]) -> tuple[Job, dict[str, bytes]]
         place.mkdir(parents=True)
         for name, content in files.items():
             (place / name).write_bytes(content)
-        do(part, folder)
+        run_job(part, folder)
         made = {file.name: file.read_bytes() for file in place.iterdir()}
     return part, {name: content for name, content in made.items() if files.get(name) != content}

@@ -18,7 +18,7 @@ SETTINGS = "run.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TestLocation:
     """What the place of a test says of it; `dialogues` of training came before it."""
 
     task: str
@@ -27,23 +27,23 @@ class Place:
     dialogues: int
 
 
-def place_of(file: Path) -> Place | None:
+def location_of(file: Path) -> TestLocation | None:
     """Return what TASK/POLICY/seed-N/test-M.jsonl says; None for a file that is elsewhere."""
     match = PLACE.fullmatch("/".join(file.absolute().parts[-4:]))
     if match is None or match[1] not in TASKS:
         return None
-    return Place(match[1], match[2], int(match[3]), int(match[4]))
+    return TestLocation(match[1], match[2], int(match[3]), int(match[4]))
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """What a run has noted: dialogues in each of its tests, and whether it is legacy."""
 
     tests: int | None = None
     legacy: bool | None = None
 
 
-def settings_of(run: Path) -> Settings:
+def run_settings(run: Path) -> RunSettings:
     """Return what is noted in the folder of a run, perhaps nothing. Raises `InputError`."""
     file = run / SETTINGS
     plain = read_json(file) if file.is_file() else {}
@@ -62,11 +62,11 @@ def settings_of(run: Path) -> Settings:
     ]
     if problems:
         raise InputError(problems)
-    return Settings(tests, legacy)
+    return RunSettings(tests, legacy)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Selection:
     """Which tests of a run are meant, where a folder has several; `task` as `--benchmark` says."""
 
     policy: str | None = None
@@ -74,7 +74,7 @@ class Chosen:
     task: str | None = None
 
 
-def files_of(path: str, chosen: Chosen) -> tuple[Path, ...]:
+def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
     """Return the file itself, or the tests in a folder of a run, all of one policy.
 
     Without `chosen.dialogues` they are those after most training dialogues. Raises `UsageError`
@@ -83,7 +83,7 @@ def files_of(path: str, chosen: Chosen) -> tuple[Path, ...]:
     folder = Path(path)
     if path == "-" or not folder.is_dir():
         return (folder,)
-    places = {file: place_of(file) for file in sorted(folder.rglob("test-*.jsonl"))}
+    places = {file: location_of(file) for file in sorted(folder.rglob("test-*.jsonl"))}
     found = [(file, place) for file, place in places.items() if place is not None]
     if chosen.task is not None:
         tasks = dict.fromkeys(place.task for _, place in found)

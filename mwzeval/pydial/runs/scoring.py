@@ -19,7 +19,7 @@ from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.dialogue.domain import NAME
 from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Record, Texts, check_records, read_texts
 from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.run_folder import Chosen
+from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.findings import Findings
@@ -149,7 +149,7 @@ class ScoredEpisodes:
 
 
 def evaluate(
-    path: str, chosen: Chosen | None = None, *, strict: bool = False, independent: bool = False
+    path: str, chosen: Selection | None = None, *, strict: bool = False, independent: bool = False
 ) -> ScoredEpisodes:
     """Return the scores of an episode file, or of a folder of a run with one policy's tests.
 
@@ -157,13 +157,13 @@ def evaluate(
     size, intervals and tests resample seeds, unless dialogues are said to be `independent`. Raises
     `InputError` with every problem, `UsageError`.
     """
-    chosen = chosen or Chosen()
+    chosen = chosen or Selection()
     texts = read_texts(path, chosen)
     return evaluate_texts(texts, path, chosen, strict=strict, independent=independent)
 
 
 def evaluate_texts(
-    texts: Texts, path: str, chosen: Chosen, *, strict: bool = False, independent: bool = False
+    texts: Texts, path: str, chosen: Selection, *, strict: bool = False, independent: bool = False
 ) -> ScoredEpisodes:
     """Return the scores of texts, file → text, as `evaluate` does; `path` names all of them."""
     findings = Findings(strict=strict)
@@ -213,9 +213,9 @@ def evaluate_texts(
     return ScoredEpisodes({r.episode.unit: r for r in records}, scored, warnings, meta)
 
 
-def validate(path: str, chosen: Chosen | None = None, *, strict: bool = False) -> list[Problem]:
+def validate(path: str, chosen: Selection | None = None, *, strict: bool = False) -> list[Problem]:
     """Return every problem of episodes, errors first."""
-    chosen, findings = chosen or Chosen(), Findings(strict=strict)
+    chosen, findings = chosen or Selection(), Findings(strict=strict)
     check_records(read_texts(path, chosen), path, chosen, findings)
     return findings.problems
 

@@ -11,13 +11,13 @@ from typing import Any
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.runs.episodes import Episode, Stage
+from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.runs.run_folder import Chosen
+from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import evaluate
 from mwzeval.pydial.tasks import DEMO, TASKS
 from tests.golden.recorded import Cases, Groups, by_signature
@@ -43,7 +43,7 @@ def _scores() -> Iterator[tuple[str, Groups]]:
         with TemporaryDirectory() as folder:
             run(SCORED_TASKS, policies, folder, seeds=2, tests=5, legacy=legacy, processes=0)
             for policy in policies:
-                scores = evaluate(folder, Chosen(policy)).report().scores
+                scores = evaluate(folder, Selection(policy)).report().scores
                 yield f"{policy}, {mode}", by_signature(scores)
 
 
@@ -52,13 +52,17 @@ def _dialogues() -> Iterator[tuple[str, Groups]]:
         task = TASKS[name]
         domain = load_domain(task.domain)
         for legacy, mode in MODES.items():
-            stage = Stage(domain, task, "neural", legacy=legacy, confusion_seed=SEED)
-            chooser = _Chooser(stage.process)
-            speaker = _Speaker(HandcraftedPolicy(domain, legacy=legacy), stage.process.simulation)
-            episodes = [stage.test(chooser, SEED, index) for index in range(DIALOGUES)]
+            runner = TaskRunner(domain, task, "neural", legacy=legacy, confusion_seed=SEED)
+            chooser = _Chooser(runner.process)
+            act_policy = _Speaker(
+                HandcraftedPolicy(domain, legacy=legacy), runner.process.simulation
+            )
+            episodes = [runner.test(chooser, SEED, index) for index in range(DIALOGUES)]
             yield f"{name}, random, {mode}", chooser.told(episodes)
-            episodes = [stage.test_speaker(speaker, SEED, index) for index in range(DIALOGUES)]
-            yield f"{name}, handcrafted, {mode}", speaker.told(episodes)
+            episodes = [
+                runner.test_act_policy(act_policy, SEED, index) for index in range(DIALOGUES)
+            ]
+            yield f"{name}, handcrafted, {mode}", act_policy.told(episodes)
 
 
 class _Observer:
@@ -98,8 +102,8 @@ class _Speaker(_Observer):
         super().__init__(simulation)
         self._policy = policy
 
-    def act(self, belief: Belief, draws: Draws) -> Act:
-        act = self._policy.act(belief, draws)
+    def act(self, belief: Belief, rng: Rng) -> Act:
+        act = self._policy.act(belief, rng)
         slots = (of.best.probability for of in belief.slots.values())
         told = (*belief.requested.values(), *belief.discourse_acts.values())
         self.note([*belief.methods, *slots, *told], act)
@@ -114,8 +118,8 @@ class _Chooser(_Observer):
         self._process = process
         self._policy = RandomPolicy()
 
-    def act(self, state: Any, mask: Any, draws: Draws, training: bool = False) -> int:
-        action = self._policy.act(state, mask, draws, training)
+    def act(self, state: Any, mask: Any, rng: Rng, training: bool = False) -> int:
+        action = self._policy.act(state, mask, rng, training)
         kernel = self._process.kernel_vector()
         self.note([*map(float, state), *map(float, kernel), *map(float, mask)], action)
         return action

@@ -44,9 +44,9 @@ def outcomes(run: Callable[[Script], Result]) -> Iterator[tuple[Result, float]]:
     """Yield the result of every way that chance can take, and the probability of that way."""
     script: list[int] | None = []
     while script is not None:
-        chance = Script(script)
-        yield run(chance), chance.probability
-        script = _next([(way, p) for way, p in chance.taken])
+        rng = Script(script)
+        yield run(rng), rng.probability
+        script = _next([(way, p) for way, p in rng.taken])
 
 
 def _next(taken: list[tuple[int, list[float]]]) -> list[int] | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
 from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
 
 NAME, TYPE = "name", "type"
@@ -115,7 +115,7 @@ def accepted_by(constraint: Item, said: Item) -> bool:
     return y != x if said.negated else y == x
 
 
-def check(user: SpecifiedUser, act: Act, chance: Chance, *, from_confirm: bool) -> bool:
+def check(user: SpecifiedUser, act: Act, rng: RandomSource, *, from_confirm: bool) -> bool:
     """Tell whether the values in an act are compatible with the goal (4.6)."""
     ontology = user.domain.ontology
     name_none = Item(NAME, NONE) in act.items
@@ -151,11 +151,11 @@ def check(user: SpecifiedUser, act: Act, chance: Chance, *, from_confirm: bool) 
         if name_none:
             candidates = []
         if correct:
-            _correct(user, item, candidates, chance)
+            _correct(user, item, candidates, rng)
             return False
         if candidates and not random_confirm_pushed and not from_confirm:
-            if chance.happens(user.parameters.confirm_random_constraint):
-                user.push("confirm", chance.choose(candidates))
+            if rng.happens(user.parameters.confirm_random_constraint):
+                user.push("confirm", rng.choose(candidates))
                 random_confirm_pushed = True
         elif name_none:
             user.told_nothing_matches = True
@@ -166,22 +166,22 @@ def check(user: SpecifiedUser, act: Act, chance: Chance, *, from_confirm: bool) 
     return not random_confirm_pushed
 
 
-def _correct(user: SpecifiedUser, item: Item, candidates: list[Item], chance: Chance) -> None:
-    if chance.happens((1 - user.patience / user.max_patience) ** 2):
+def _correct(user: SpecifiedUser, item: Item, candidates: list[Item], rng: RandomSource) -> None:
+    if rng.happens((1 - user.patience / user.max_patience) ** 2):
         user.clear_and_push_bye()
         return
     slot, parameters = item.slot, user.parameters
     if slot == TYPE:
         user.push("inform", Item(TYPE, user.type_word))
-    elif candidates and chance.happens(parameters.overrule_correction):
-        user.push("confirm", chance.choose(candidates))
+    elif candidates and rng.happens(parameters.overrule_correction):
+        user.push("confirm", rng.choose(candidates))
     else:
         right = Item(slot, user.equal_value(slot) or DONTCARE)
         unequal = user.unequal_value(slot)
         if unequal is not None:
             user.push("inform", Item(slot, unequal, True))
         else:
-            way = chance.which(parameters.correcting_act_1, parameters.correcting_act_2)
+            way = rng.which(parameters.correcting_act_1, parameters.correcting_act_2)
             if way == 0:
                 user.push("negate", right)
             elif way == 1:

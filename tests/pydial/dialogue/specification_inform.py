@@ -6,7 +6,7 @@ Written down from the specification alone (4.5, inform); the numbers are those o
 from __future__ import annotations
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 from tests.pydial.dialogue.specification_goal import (
     NAME,
     TYPE,
@@ -16,7 +16,7 @@ from tests.pydial.dialogue.specification_goal import (
 )
 
 
-def hear_inform(user: SpecifiedUser, act: Act, chance: Chance) -> None:
+def hear_inform(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
     """Put the reaction to an inform on the agenda."""
     parameters = user.parameters
     relax = name_none = False
@@ -35,12 +35,12 @@ def hear_inform(user: SpecifiedUser, act: Act, chance: Chance) -> None:
     recommended = user.requests[NAME]
     if offered is not None and recommended is not None and offered != recommended:  # 2
         user.reset_requests()
-    if not check(user, act, chance, from_confirm=False):  # 3
+    if not check(user, act, rng, from_confirm=False):  # 3
         return
     change = name_none  # 4
     if not name_none and user.first_offer_pending:
         user.first_offer_pending = False
-        way = chance.which(parameters.request_alternatives_1, parameters.request_alternatives_2)
+        way = rng.which(parameters.request_alternatives_1, parameters.request_alternatives_2)
         if way == 0:
             user.add_name_is_not(offered)
             user.push("reqalts")
@@ -52,13 +52,13 @@ def hear_inform(user: SpecifiedUser, act: Act, chance: Chance) -> None:
     elif not name_none:
         user.set_name(offered)
     if change and user.constraints:  # 5
-        _change(user, act, offered, chance, name_none=name_none)
+        _change(user, act, offered, rng, name_none=name_none)
         return
     selected: str | None = None
     if not change and venues:  # 6
-        selected = _selected(user, act, venues, chance)
+        selected = _selected(user, act, venues, rng)
     if relax:  # 7
-        if chance.happens(parameters.bye_or_start_over):
+        if rng.happens(parameters.bye_or_start_over):
             user.clear_and_push_bye()
         else:
             user.push("inform", Item(TYPE, user.type_word))
@@ -68,18 +68,18 @@ def hear_inform(user: SpecifiedUser, act: Act, chance: Chance) -> None:
             user.requests[slot] = value
     if selected is not None:
         user.requests[NAME] = selected
-    if chance.happens(parameters.inform_to_confirm):  # 9
+    if rng.happens(parameters.inform_to_confirm):  # 9
         user.agenda = [
             Act("confirm", a.items)
             if a.name == "inform" and a.items and a.items[0].value != DONTCARE
             else a
             for a in user.agenda
         ]
-    way = chance.which(parameters.thank_ack_1, parameters.thank_ack_2)  # 10
+    way = rng.which(parameters.thank_ack_1, parameters.thank_ack_2)  # 10
     if way < 2:
         user.push("thankyou" if way == 0 else "ack")
         return
-    if len(user.agenda) > 1 and chance.happens(parameters.deal_with_pending):  # 11
+    if len(user.agenda) > 1 and rng.happens(parameters.deal_with_pending):  # 11
         return
     unfilled = user.unfilled()
     if unfilled:  # 12
@@ -87,14 +87,14 @@ def hear_inform(user: SpecifiedUser, act: Act, chance: Chance) -> None:
         if selected is not None:
             asked.append(Item(unfilled[0]))
         for slot in unfilled[1:]:
-            if not chance.happens(parameters.add_slot_to_request):
+            if not rng.happens(parameters.add_slot_to_request):
                 break
             asked.append(Item(slot))
         user.push("request", *asked)
 
 
 def _change(
-    user: SpecifiedUser, act: Act, offered: str | None, chance: Chance, *, name_none: bool
+    user: SpecifiedUser, act: Act, offered: str | None, rng: RandomSource, *, name_none: bool
 ) -> None:
     """Change the goal (step 5)."""
     ontology = user.domain.ontology
@@ -104,15 +104,15 @@ def _change(
         if item.slot in ontology.constraint_slots
         and item.value not in (None, NONE, DONTCARE, user.type_word)
     ]
-    slot = chance.choose(slots or [c.slot for c in user.constraints])
+    slot = rng.choose(slots or [c.slot for c in user.constraints])
     user.remove_name_constraints()
     value = DONTCARE
-    if not chance.happens(user.parameters.constraint_relax) and slot in user.used:
+    if not rng.happens(user.parameters.constraint_relax) and slot in user.used:
         unused = [v for v in ontology.informable.get(slot, ()) if v not in user.used[slot]]
-        value = chance.choose(unused) if unused else DONTCARE
+        value = rng.choose(unused) if unused else DONTCARE
     user.record(slot, value)
     user.put(slot, value)
-    if name_none or chance.happens(user.parameters.tell_about_change):
+    if name_none or rng.happens(user.parameters.tell_about_change):
         user.push("reqalts", Item(slot, value))
         return
     user.push("reqalts")
@@ -122,7 +122,7 @@ def _change(
         user.requests[slot] = None
 
 
-def _selected(user: SpecifiedUser, act: Act, venues: list[str], chance: Chance) -> str:
+def _selected(user: SpecifiedUser, act: Act, venues: list[str], rng: RandomSource) -> str:
     """Return the venue taken of those that there are (step 6)."""
     names = user.constraints_on(NAME)
     possible = [v for v in venues if all(accepted_by(c, Item(NAME, v)) for c in names)]
@@ -134,4 +134,4 @@ def _selected(user: SpecifiedUser, act: Act, venues: list[str], chance: Chance) 
         if constraint.slot not in mentioned:
             user.put(constraint.slot, DONTCARE)
             user.remove_told([constraint.slot])
-    return chance.choose(possible)
+    return rng.choose(possible)

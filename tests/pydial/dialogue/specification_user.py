@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act, Item
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 from tests.pydial.dialogue.specification_goal import NAME, TYPE, SpecifiedUser, check
 from tests.pydial.dialogue.specification_inform import hear_inform
 
 
-def hear(user: SpecifiedUser, act: Act, chance: Chance) -> None:
+def hear(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
     """Put the reaction to a system act on the agenda (4.4)."""
     previous = user.last_heard
     if user.last_said.name == previous.name == act.name == "repeat":
@@ -28,10 +28,10 @@ def hear(user: SpecifiedUser, act: Act, chance: Chance) -> None:
         user.clear_and_push_bye()
         return
     completed = not user.constraints or user.told_nothing_matches or not user.unfilled()
-    if completed and not user.agenda and act.name != "reqmore" and chance.happens(0.85):
+    if completed and not user.agenda and act.name != "reqmore" and rng.happens(0.85):
         user.clear_and_push_bye()
         return
-    _RULES[act.name](user, act, chance)
+    _RULES[act.name](user, act, rng)
 
 
 def _equal(one: Act, other: Act) -> bool:
@@ -42,45 +42,45 @@ def _equal(one: Act, other: Act) -> bool:
     )
 
 
-def _hello(user: SpecifiedUser, act: Act, chance: Chance) -> None:
-    if chance.happens(user.parameters.greeting):
+def _hello(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
+    if rng.happens(user.parameters.greeting):
         user.push("hello")
 
 
-def _bye(user: SpecifiedUser, act: Act, chance: Chance) -> None:
+def _bye(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
     user.clear_and_push_bye()
 
 
-def _again(user: SpecifiedUser, act: Act, chance: Chance) -> None:
+def _again(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
     user.agenda.append(user.last_said)
 
 
-def _reqmore(user: SpecifiedUser, act: Act, chance: Chance) -> None:
+def _reqmore(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
     parameters, type_item = user.parameters, Item(TYPE, user.type_word)
     if len(user.agenda) > 1:
         top = user.agenda[-1]
         if (
             type_item not in top.items
             and top.name == "inform"
-            and chance.happens(parameters.comb_affirm_with_agenda_item)
+            and rng.happens(parameters.comb_affirm_with_agenda_item)
         ):
             user.agenda.pop()
             user.push("affirm", *top.items)
     elif not user.unfilled():
-        if chance.happens(parameters.no_after_reqmore):
+        if rng.happens(parameters.no_after_reqmore):
             user.push("negate")
         elif not any(a.name in ("inform", "confirm") for a in user.agenda):
             user.clear_and_push_bye()
     elif user.requests[NAME] is not None:
         for slot in user.unfilled():
             user.push("request", Item(slot))
-    elif chance.happens(parameters.yes_after_reqmore):
+    elif rng.happens(parameters.yes_after_reqmore):
         user.push("affirm")
     else:
         user.push("inform", type_item, *(c for c in user.constraints if c.value != DONTCARE))
 
 
-def _request(user: SpecifiedUser, act: Act, chance: Chance) -> None:
+def _request(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
     parameters, slot = user.parameters, act.items[0].slot
     unfilled = user.unfilled()
     if user.requests[NAME] is not None and unfilled:
@@ -96,9 +96,9 @@ def _request(user: SpecifiedUser, act: Act, chance: Chance) -> None:
     if user.constraints_on(slot):
         user.push("inform", *user.constraints_on(slot))
         return
-    way = chance.which(parameters.new_request_response_1, parameters.new_request_response_2)
+    way = rng.which(parameters.new_request_response_1, parameters.new_request_response_2)
     if way == 0 and user.constraints:
-        other = chance.choose(user.constraints)
+        other = rng.choose(user.constraints)
         user.push("inform", Item(other.slot, other.value))
     elif way == 0:
         user.push("inform", Item("", DONTCARE))
@@ -112,8 +112,8 @@ def _request(user: SpecifiedUser, act: Act, chance: Chance) -> None:
         user.push("inform", Item(slot, DONTCARE))
 
 
-def _confirm(user: SpecifiedUser, act: Act, chance: Chance) -> None:
-    if not check(user, act, chance, from_confirm=True):
+def _confirm(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
+    if not check(user, act, rng, from_confirm=True):
         return
     for slot, value, _ in act.items:
         if slot in ("count", "option", TYPE):
@@ -125,13 +125,13 @@ def _confirm(user: SpecifiedUser, act: Act, chance: Chance) -> None:
     if (
         user.agenda
         and user.agenda[-1].name == "inform"
-        and chance.happens(user.parameters.affirm_combination)
+        and rng.happens(user.parameters.affirm_combination)
     ):
         items = user.agenda.pop().items
     user.push("affirm", *items)
 
 
-def _select(user: SpecifiedUser, act: Act, chance: Chance) -> None:
+def _select(user: SpecifiedUser, act: Act, rng: RandomSource) -> None:
     slot = act.items[0].slot
     if not user.constraints_on(slot):
         user.put(slot, DONTCARE)
@@ -140,7 +140,7 @@ def _select(user: SpecifiedUser, act: Act, chance: Chance) -> None:
         user.push("inform", Item(slot, user.equal_value(slot)))
 
 
-_RULES: dict[str, Callable[[SpecifiedUser, Act, Chance], None]] = {
+_RULES: dict[str, Callable[[SpecifiedUser, Act, RandomSource], None]] = {
     "hello": _hello,
     "bye": _bye,
     "repeat": _again,
@@ -153,7 +153,7 @@ _RULES: dict[str, Callable[[SpecifiedUser, Act, Chance], None]] = {
 }
 
 
-def respond(user: SpecifiedUser, chance: Chance) -> Act:
+def respond(user: SpecifiedUser, rng: RandomSource) -> Act:
     """Return what the user says (4.7)."""
     parameters = user.parameters
     if not user.agenda:  # 1
@@ -171,7 +171,7 @@ def respond(user: SpecifiedUser, chance: Chance) -> Act:
             and name == "inform"
             and items
             and items[0].value == DONTCARE
-            and chance.happens(parameters.no_slot_with_dontcare)
+            and rng.happens(parameters.no_slot_with_dontcare)
         ):
             items[0] = Item("", DONTCARE)
         recommended = user.requests[NAME]
@@ -179,14 +179,14 @@ def respond(user: SpecifiedUser, chance: Chance) -> Act:
             name == "request"
             and len(items) == 1
             and recommended is not None
-            and chance.happens(parameters.add_venue_name_to_request)
+            and rng.happens(parameters.add_venue_name_to_request)
         ):
             items.append(Item(NAME, recommended))
         if name in ("inform", "negate", "hello", "affirm"):  # 7
             while (
                 user.agenda
                 and user.agenda[-1].name in ("inform", *(("request",) if name == "hello" else ()))
-                and chance.happens(parameters.inform_combination)
+                and rng.happens(parameters.inform_combination)
             ):
                 items += user.agenda.pop().items
         user.last_said = Act(name, tuple(items))

@@ -18,7 +18,7 @@ from mwzeval.pydial.dialogue.error_model import (
     Hypotheses,
     neighbours,
 )
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.tasks import task_named
 from tests.pydial.real_domains import domain, statistics, task_name
 from tests.pydial.small_domain import CAFES
@@ -43,9 +43,9 @@ def lists(task: str, act: Act) -> list[Hypotheses]:
     found = []
     # Which words sound alike is drawn once a run, so that several runs are needed.
     for seed in range(SEEDS):
-        model = ErrorModel(domain(code), task_named(task_name(task)), Draws(seed), legacy=True)
-        draws = Draws(100 + seed)
-        found += [model.nbest(act, draws) for _ in range(LISTS_PER_SEED)]
+        model = ErrorModel(domain(code), task_named(task_name(task)), Rng(seed), legacy=True)
+        rng = Rng(100 + seed)
+        found += [model.nbest(act, rng) for _ in range(LISTS_PER_SEED)]
     return found
 
 
@@ -92,14 +92,14 @@ def test_hypotheses_are_those_of_the_original_within_three_standard_errors(task:
 @pytest.mark.parametrize("task", ["env1-CR", "env1-SFR", "env1-LAP"])
 def test_without_errors_the_true_act_is_certain(task: str) -> None:
     code = task.split("-")[1]
-    model = ErrorModel(domain(code), task_named(task_name(task)), Draws(0))
+    model = ErrorModel(domain(code), task_named(task_name(task)), Rng(0))
     for text in statistics()[task]["confusion"]:
-        assert model.nbest(parse_act(text), Draws(1)) == [(parse_act(text), 1.0)]
+        assert model.nbest(parse_act(text), Rng(1)) == [(parse_act(text), 1.0)]
 
 
 def test_neighbours_are_the_nearest_words_and_nearer_ones_are_likelier() -> None:
     words = ["north", "forth", "worth", "south", "centre", "west", "east", "dontcare"]
-    table = neighbours(words, Draws(1))["north"]
+    table = neighbours(words, Rng(1))["north"]
     assert set(table.words[:2]) == {"forth", "worth"}
     assert len(table.words) == 6
     assert sum(table.probabilities) == pytest.approx(1)
@@ -112,23 +112,23 @@ def test_neighbours_are_the_nearest_words_and_nearer_ones_are_likelier() -> None
 
 def test_ties_between_words_are_drawn_once_for_all() -> None:
     words = [f"word{letter}" for letter in "abcdefghijkl"]
-    first, again, other = (neighbours(words, Draws(seed))["worda"].words for seed in (1, 1, 2))
+    first, again, other = (neighbours(words, Rng(seed))["worda"].words for seed in (1, 1, 2))
     assert first == again != other
 
 
 def test_nothing_is_taken_for_the_name_but_the_name_is_taken_for_something() -> None:
-    confusion, draws = Confusion(CAFES, Draws(1), legacy=True), Draws(2)
-    heard = [confusion.mishear(parse_act("request(phone)"), draws) for _ in range(3000)]
+    confusion, rng = Confusion(CAFES, Rng(1), legacy=True), Rng(2)
+    heard = [confusion.mishear(parse_act("request(phone)"), rng) for _ in range(3000)]
     slots = {act.items[0].slot for act in heard if act.name == "request"}
     assert slots == set(CAFES.ontology.requestable) - {"name", "phone"}
-    heard = [confusion.mishear(parse_act('inform(name="anna")'), draws) for _ in range(300)]
+    heard = [confusion.mishear(parse_act('inform(name="anna")'), rng) for _ in range(300)]
     assert {act.items[0].slot for act in heard if act.name == "inform"} > {"name"}
 
 
 @pytest.mark.parametrize("act", [f"{name}()" for name in USER_ACTS if name != "null"])
 def test_goodbye_is_never_heard_of_another_act(act: str) -> None:
-    confusion, draws = Confusion(CAFES, Draws(1)), Draws(2)
-    heard = {confusion.mishear(parse_act(act), draws).name for _ in range(300)}
+    confusion, rng = Confusion(CAFES, Rng(1)), Rng(2)
+    heard = {confusion.mishear(parse_act(act), rng).name for _ in range(300)}
     assert "bye" not in heard
     assert heard <= set(USER_ACTS)
 
@@ -145,9 +145,9 @@ def test_goodbye_is_never_heard_of_another_act(act: str) -> None:
     ],
 )
 def test_what_is_confused(act: str, legacy: bool, share: float) -> None:
-    confusion, draws, n = Confusion(CAFES, Draws(1), legacy=legacy), Draws(3), 4000
+    confusion, rng, n = Confusion(CAFES, Rng(1), legacy=legacy), Rng(3), 4000
     true = parse_act(act)
-    kept = sum(confusion.mishear(true, draws).name == true.name for _ in range(n)) / n
+    kept = sum(confusion.mishear(true, rng).name == true.name for _ in range(n)) / n
     # A goodbye that is drawn does not count, and is among the neighbours of some acts.
     assert share - 0.03 < kept < share + 0.1
 
@@ -156,9 +156,9 @@ def test_what_is_confused(act: str, legacy: bool, share: float) -> None:
 def test_wrong_lists_look_confident_in_legacy_only() -> None:
     act, means = parse_act('inform(area="north")'), {}
     for legacy in (True, False):
-        model = ErrorModel(CAFES, task_named("CR-3"), Draws(1), legacy=legacy)
-        draws = Draws(5)
-        found = [model.nbest(act, draws) for _ in range(20_000)]
+        model = ErrorModel(CAFES, task_named("CR-3"), Rng(1), legacy=legacy)
+        rng = Rng(5)
+        found = [model.nbest(act, rng) for _ in range(20_000)]
         absent = [nbest[0][1] for nbest in found if act not in dict(nbest)]
         means[legacy] = fmean(absent)
     assert means[True] > means[False] + 0.05

@@ -13,7 +13,7 @@ from mwzeval.errors import DataError
 from mwzeval.pydial.dialogue.acts import DONTCARE, Item
 from mwzeval.pydial.dialogue.domain import Domain, EntityTable, ontology_from_json
 from mwzeval.pydial.dialogue.goals import Goal, GoalGenerator
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.user import UserSimulator
 from tests.pydial.real_domains import CODES, domain, statistics
 from tests.pydial.small_domain import CAFES
@@ -30,10 +30,10 @@ def counts_of_original(code: str) -> dict[str, Counter[str]]:
 @cache
 def counts_of_ours(code: str) -> dict[str, Counter[str]]:
     simulator = UserSimulator(domain(code), legacy=True)
-    draws = Draws(11)
+    rng = Rng(11)
     counts: dict[str, Counter[str]] = {key: Counter() for key in counts_of_original(code)}
     for _ in range(DRAWN):
-        user = simulator.begin(draws)
+        user = simulator.begin(rng)
         goal, table = user.goal, domain(code).table
         pairs = tuple((item.slot, str(item.value)) for item in goal.constraints)
         unconcerned = sum(value == DONTCARE for _, value in pairs)
@@ -79,8 +79,8 @@ def test_goals_are_as_probable_as_a_full_count_says() -> None:
             if len(matching) in (2, 3):
                 weights[frozenset(map(Item, slots, values))] += probability  # type: ignore[assignment]
     total = sum(weights.values())
-    generator, draws, n = GoalGenerator(CAFES), Draws(2), 20_000
-    drawn = Counter(frozenset(generator.draw(draws).constraints) for _ in range(n))
+    generator, rng, n = GoalGenerator(CAFES), Rng(2), 20_000
+    drawn = Counter(frozenset(generator.draw(rng).constraints) for _ in range(n))
     assert set(drawn) <= set(weights)
     chi_square = sum(
         (drawn[goal] - n * weight / total) ** 2 / (n * weight / total)
@@ -92,9 +92,9 @@ def test_goals_are_as_probable_as_a_full_count_says() -> None:
 
 def test_patient_users_have_six_turns_unless_legacy() -> None:
     clean, legacy = (UserSimulator(CAFES, legacy=legacy) for legacy in (False, True))
-    draws = Draws(1)
-    assert {clean.begin(draws).state.patience for _ in range(200)} == {4, 5, 6}
-    assert {legacy.begin(draws).state.patience for _ in range(200)} == {4, 5}
+    rng = Rng(1)
+    assert {clean.begin(rng).state.patience for _ in range(200)} == {4, 5, 6}
+    assert {legacy.begin(rng).state.patience for _ in range(200)} == {4, 5}
 
 
 def test_a_domain_without_acceptable_goals_is_refused() -> None:
@@ -107,7 +107,7 @@ def test_a_domain_without_acceptable_goals_is_refused() -> None:
     ontology = ontology_from_json("Inns", plain)
     one_inn = Domain(ontology, EntityTable(ontology, [{"name": "x", "area": "north"}]))
     with pytest.raises(DataError, match="Inns: no goal found"):
-        GoalGenerator(one_inn).draw(Draws(1))
+        GoalGenerator(one_inn).draw(Rng(1))
 
 
 @pytest.mark.parametrize(

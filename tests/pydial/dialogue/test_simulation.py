@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.runs.episodes import draws_of, play
+from mwzeval.pydial.runs.episodes import play, rng_of
 from mwzeval.pydial.tasks import TASKS
 
 DEMO = load_domain("Demo-SFR")
@@ -46,7 +46,7 @@ SYSTEM_ACTS = st.builds(Act, st.sampled_from(ACTS), st.lists(system_items(), max
 @given(st.booleans(), st.integers(0, 2**32), st.lists(SYSTEM_ACTS, min_size=26, max_size=26))
 def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts: list[Act]) -> None:
     simulation = Simulation(DEMO, NOISY, legacy=legacy)
-    simulation.begin(Draws(seed))
+    simulation.begin(Rng(seed))
     user = simulation.user
     assert user is not None
     state = user.state
@@ -71,23 +71,23 @@ def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts:
 @given(st.booleans(), st.integers(0, 2**32), st.integers(0, 2**32))
 def test_any_sequence_of_actions_ends_in_time(legacy: bool, seed: int, choices: int) -> None:
     process = DecisionProcess(DEMO, NOISY, legacy=legacy)
-    observation, _ = process.begin(Draws(seed))
-    draws, exchanges, ended = Draws(choices), 0, False
+    observation, _ = process.begin(Rng(seed))
+    rng, exchanges, ended = Rng(choices), 0, False
     while not ended:
         assert ((observation >= 0) & (observation <= 1)).all()
         assert process.mask.any()
-        observation, _, ended, info = process.step(draws.choose(range(len(process.mask))))
+        observation, _, ended, info = process.step(rng.choose(range(len(process.mask))))
         exchanges += 1
     assert exchanges == info["exchange"] <= 25
     assert not observation.any()
 
 
 def outcome(simulation: Simulation, seed: int) -> tuple[list[str], Result]:
-    policy, draws = HandcraftedPolicy(simulation.domain), Draws(seed)
-    belief = simulation.begin(draws)
+    policy, rng = HandcraftedPolicy(simulation.domain), Rng(seed)
+    belief = simulation.begin(rng)
     said = []
     while True:
-        result = simulation.answer(policy.act(belief, draws))
+        result = simulation.answer(policy.act(belief, rng))
         said += [str(simulation.system_act), str(simulation.said)]
         if result.ended:
             return said, result
@@ -100,7 +100,7 @@ def test_a_dialogue_depends_on_nothing_but_its_seed() -> None:
         outcome(simulation, other)
     assert outcome(simulation, 7) == alone
     sibling = simulation.sibling()
-    sibling.begin(Draws(8))
+    sibling.begin(Rng(8))
     assert outcome(simulation, 7) == outcome(sibling, 7) == alone
     assert outcome(simulation, 8) != alone
 
@@ -116,7 +116,7 @@ def test_what_sounds_alike_is_drawn_from_a_seed_of_its_own() -> None:
 
 def test_the_system_says_goodbye_when_the_user_does() -> None:
     simulation = Simulation(DEMO, PERFECT)
-    simulation.begin(Draws(0))
+    simulation.begin(Rng(0))
     result = Result(0, False)
     while not result.ended:  # the same again and again costs the user's patience
         result = simulation.answer(parse_act("request(name)"))
@@ -128,7 +128,7 @@ def test_the_system_says_goodbye_when_the_user_does() -> None:
 
 def test_a_system_that_says_goodbye_ends_the_dialogue() -> None:
     simulation = Simulation(DEMO, PERFECT)
-    simulation.begin(Draws(0))
+    simulation.begin(Rng(0))
     assert simulation.answer(parse_act("bye()")) == Result(-1, True, False, False)
     with pytest.raises(UsageError, match="the dialogue is over"):
         simulation.answer(parse_act("bye()"))
@@ -137,7 +137,7 @@ def test_a_system_that_says_goodbye_ends_the_dialogue() -> None:
 def test_the_exchange_that_would_be_one_too_many_is_not_counted() -> None:
     task = replace(PERFECT, max_exchanges=3)
     simulation = Simulation(DEMO, task)
-    simulation.begin(Draws(0))
+    simulation.begin(Rng(0))
     slots = DEMO.ontology.constraint_slots
     results = [simulation.answer(Act("request", (Item(slot),))) for slot in slots[:3]]
     assert results == [Result(-1, False), Result(-1, False), Result(-1, True, False, True)]
@@ -147,10 +147,10 @@ def test_the_exchange_that_would_be_one_too_many_is_not_counted() -> None:
 def test_masked_random_actions_do_worse_than_the_handcrafted_policy() -> None:
     process, successes = DecisionProcess(DEMO, NOISY), 0
     for index in range(60):
-        draws, ended = draws_of(1, index), False
-        process.begin(draws)
+        rng, ended = rng_of(1, index), False
+        process.begin(rng)
         while not ended:
-            action = RandomPolicy().act(None, process.mask, draws)
+            action = RandomPolicy().act(None, process.mask, rng)
             _, _, ended, info = process.step(action)
         successes += info["success"]
     handcrafted = play(Simulation(DEMO, NOISY), HandcraftedPolicy(DEMO), 60, 1)
@@ -161,13 +161,13 @@ def test_masked_random_actions_do_worse_than_the_handcrafted_policy() -> None:
 def test_an_alternative_is_still_awaited_in_the_next_dialogue_if_wished(keep: bool) -> None:
     process = DecisionProcess(DEMO, NOISY, keep_alternatives=keep)
     process.masks.alternative_awaited = True
-    process.begin(Draws(1))
+    process.begin(Rng(1))
     assert process.masks.alternative_awaited is keep
 
 
 def test_kernel_vectors_come_along() -> None:
     process = DecisionProcess(DEMO, NOISY, legacy=True)
-    process.begin(Draws(1))
+    process.begin(Rng(1))
     choosing, learning = process.kernel_vector(), process.kernel_vector(choosing=False)
     assert choosing.shape == learning.shape == (process.kernel.size,)
     assert np.count_nonzero(choosing != learning) == 1

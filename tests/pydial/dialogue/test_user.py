@@ -12,7 +12,7 @@ from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, Item, parse_act
 from mwzeval.pydial.dialogue.error_model import USER_ACTS, ErrorModel
 from mwzeval.pydial.dialogue.goals import TYPE, Agenda, Goal
 from mwzeval.pydial.dialogue.offers import accepts
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
 from mwzeval.pydial.tasks import task_named
@@ -50,12 +50,12 @@ def answers(before: Before, system: str) -> dict[str, float]:
     """Return what the user may answer, and how probably."""
     found: dict[str, float] = {}
 
-    def answered(chance: object) -> str:
+    def answered(rng: object) -> str:
         goal = Goal(list(before.constraints), dict(before.requests))
         for item in before.constraints:
             goal.use(item.slot, str(item.value))
         simulator = UserSimulator(CAFES, legacy=before.legacy)
-        user = simulator.user(goal, 4, HALF, chance)  # type: ignore[arg-type]
+        user = simulator.user(goal, 4, HALF, rng)  # type: ignore[arg-type]
         user.state.agenda = Agenda(map(parse_act, before.agenda))
         user.state.last_heard = parse_act(before.heard)
         user.state.patience = before.patience
@@ -184,7 +184,7 @@ def test_checking_a_constraint_makes_what_was_said_a_request_in_legacy_only(
     simulator = UserSimulator(CAFES, legacy=legacy)
     goal = Goal([NORTH, CAKE], {"name": None})
     sure = HALF._replace(confirm_random_constraint=1.0)
-    user = simulator.user(goal, 4, sure, Draws(1))
+    user = simulator.user(goal, 4, sure, Rng(1))
     assert str(user.answer(parse_act('inform(name="anna",area="north")'))) == 'confirm(food="cake")'
     assert set(goal.requests) == slots
     assert goal.requests["name"] == "anna"
@@ -215,8 +215,8 @@ def test_a_constraint_accepts(wanted: Item, said: Item, accepted: bool) -> None:
 
 def test_the_same_seed_gives_the_same_user_whatever_runs_beside_it() -> None:
     def talk(beside: bool) -> list[str]:
-        simulator, draws, other = UserSimulator(CAFES), Draws(7), Draws(8)
-        user = simulator.begin(draws)
+        simulator, rng, other = UserSimulator(CAFES), Rng(7), Rng(8)
+        user = simulator.begin(rng)
         said = []
         for text in ("hello()", "request(area)", 'inform(name="anna",area="north")', "reqmore()"):
             if beside:
@@ -275,9 +275,9 @@ def is_valid(user: User) -> bool:
 def test_any_system_acts_leave_the_user_in_a_valid_state(
     acts: list[Act], seed: int, legacy: bool
 ) -> None:
-    draws = Draws(seed)
-    channel = ErrorModel(CAFES, task_named("CR-6"), draws, legacy=legacy)
-    user = UserSimulator(CAFES, legacy=legacy).begin(draws)
+    rng = Rng(seed)
+    channel = ErrorModel(CAFES, task_named("CR-6"), rng, legacy=legacy)
+    user = UserSimulator(CAFES, legacy=legacy).begin(rng)
     for act in acts:
         said = user.answer(act)
         assert said.name in USER_ACTS
@@ -285,7 +285,7 @@ def test_any_system_acts_leave_the_user_in_a_valid_state(
         assert not any(item.negated for item in said.items)
         assert is_valid(user)
         assert user.success() in (True, False)
-        heard = channel.nbest(said, draws)
+        heard = channel.nbest(said, rng)
         assert sum(score for _, score in heard) == pytest.approx(1)
         assert len({str(h) for h, _ in heard}) == len(heard) <= 6
         assert any(h == NULL for h, _ in heard)
@@ -294,6 +294,6 @@ def test_any_system_acts_leave_the_user_in_a_valid_state(
 @examples(100)
 @given(SYSTEM_ACTS, st.integers(0, 2**32))
 def test_no_user_bears_the_same_act_for_ever(act: Act, seed: int) -> None:
-    user = UserSimulator(CAFES).begin(Draws(seed))
+    user = UserSimulator(CAFES).begin(Rng(seed))
     said = [user.answer(act).name for _ in range(8)]
     assert "bye" in said

@@ -12,7 +12,7 @@ import pytest
 from mwzeval.pydial.dialogue.acts import Act, Item
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
-from mwzeval.pydial.dialogue.rng import Chance
+from mwzeval.pydial.dialogue.rng import RandomSource
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserParameters
 from tests.pydial.dialogue.outcomes import outcomes
@@ -105,10 +105,10 @@ def random_agenda(acts: RandomActs, constraints: Iterable[Item]) -> list[Act]:
     return agenda
 
 
-def as_specified(before: SpecifiedUser, heard: Act, chance: Chance) -> After:
+def as_specified(before: SpecifiedUser, heard: Act, rng: RandomSource) -> After:
     user = before.twin()
-    hear(user, heard, chance)
-    said = respond(user, chance)
+    hear(user, heard, rng)
+    said = respond(user, rng)
     return After(
         said=str(said),
         agenda=tuple(map(str, user.agenda)),
@@ -123,11 +123,11 @@ def as_specified(before: SpecifiedUser, heard: Act, chance: Chance) -> After:
 
 
 def as_programmed(
-    simulator: UserSimulator, before: SpecifiedUser, heard: Act, chance: Chance
+    simulator: UserSimulator, before: SpecifiedUser, heard: Act, rng: RandomSource
 ) -> After:
     start = before.twin()
     goal = Goal(start.constraints, start.requests, start.used, start.told_nothing_matches)
-    user: User = simulator.user(goal, start.max_patience, start.parameters, chance)
+    user: User = simulator.user(goal, start.max_patience, start.parameters, rng)
     state = user.state
     state.agenda = Agenda(reversed(start.agenda))
     state.patience = start.patience
@@ -147,7 +147,7 @@ def as_programmed(
     )
 
 
-def probabilities(run: Callable[[Chance], After]) -> dict[After, float]:
+def probabilities(run: Callable[[RandomSource], After]) -> dict[After, float]:
     found: dict[After, float] = {}
     for after, probability in outcomes(run):
         found[after] = found.get(after, 0.0) + probability

@@ -49,14 +49,14 @@ def seen_in_trace(turn: dict[str, Any]) -> Seen:
     return turn["user_true"], acts, constraints, state["patience"], requests
 
 
-def copied(user: User, chance: Script, first_requests: Sequence[str]) -> User:
+def copied(user: User, rng: Script, first_requests: Sequence[str]) -> User:
     """Return the same user with other chance, that asks for some slots before others."""
     goal = user.state.goal
     order = [*(s for s in dict.fromkeys(first_requests) if s in goal.requests), *goal.requests]
     return User(
         replace(
             user.state,
-            chance=chance,
+            rng=rng,
             agenda=Agenda(user.state.agenda),
             goal=Goal(
                 list(goal.constraints),
@@ -91,8 +91,8 @@ def step(users: list[tuple[User, float]], system: Act, turn: dict[str, Any]) -> 
     possible: dict[str, tuple[User, float]] = {}
     for user, weight in users:
 
-        def answered(chance: Script, user: User = user) -> tuple[User, str]:
-            other = copied(user, chance, first)
+        def answered(rng: Script, user: User = user) -> tuple[User, str]:
+            other = copied(user, rng, first)
             return other, str(other.answer(system))
 
         for (other, said), probability in outcomes(answered):
@@ -122,8 +122,8 @@ def replayed(index: int) -> list[Step]:
     for item in constraints:
         goal.use(item.slot, str(item.value))
     simulator = UserSimulator(domain(code), legacy=True)
-    chance = Script(())
-    user = simulator.user(goal, trace["patience"], parameters(trace["um_params"]), chance)
+    rng = Script(())
+    user = simulator.user(goal, trace["patience"], parameters(trace["um_params"]), rng)
     users, steps = [(user, 1.0)], []
     for before, turn in zip(trace["turns"], trace["turns"][1:], strict=False):
         # A goodbye that the system hears too soon is not the policy's act, which the user answers.

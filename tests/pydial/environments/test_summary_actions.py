@@ -9,7 +9,7 @@ import pytest
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.acts import Act, parse_act
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.actions import Masks, SummaryActions, action_names
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
@@ -37,7 +37,7 @@ def tracker_after(*exchanges: Exchange) -> Tracker:
 
 def act_of(name: str, *exchanges: Exchange) -> Act:
     actions = SummaryActions(CAFES)
-    return actions.act(actions.number(name), tracker_after(*exchanges).belief, Draws(0))
+    return actions.act(actions.number(name), tracker_after(*exchanges).belief, Rng(0))
 
 
 @pytest.mark.parametrize(
@@ -81,17 +81,17 @@ def test_actions_stand_for_acts(name: str, exchanges: list[Exchange], act: str) 
 
 
 def test_where_nothing_is_asked_of_it_any_entity_is_offered() -> None:
-    actions, draws = SummaryActions(CAFES), Draws(1)
+    actions, rng = SummaryActions(CAFES), Rng(1)
     belief = tracker_after().belief
-    offers = {str(actions.act(NAMES.index("inform"), belief, draws)) for _ in range(200)}
+    offers = {str(actions.act(NAMES.index("inform"), belief, rng)) for _ in range(200)}
     assert len(offers) == len({row["name"] for row in CAFES.table.rows})
 
 
 def test_so_many_slots_are_told_at_once_and_no_more() -> None:
-    actions, draws = SummaryActions(CAFES, most_informed=2), Draws(1)
+    actions, rng = SummaryActions(CAFES, most_informed=2), Rng(1)
     said = 'inform(area="north",food="cake",pricerange="cheap",quiet="1")'
     belief = tracker_after(("hello()", [(said, 1.0)])).belief
-    offers = [actions.act(NAMES.index("inform"), belief, draws) for _ in range(200)]
+    offers = [actions.act(NAMES.index("inform"), belief, rng) for _ in range(200)]
     assert {len(act.items) for act in offers} == {3}
     assert len({frozenset(item.slot for item in act.items) for act in offers}) == 6
 
@@ -185,8 +185,8 @@ def test_a_second_look_awaits_an_alternative_again_where_the_user_has_just_asked
 
 
 def test_the_random_policy_takes_every_allowed_action_and_no_other() -> None:
-    mask, draws = np.array([False, True, False, True, True]), Draws(3)
-    assert {RandomPolicy().act(None, mask, draws) for _ in range(200)} == {1, 3, 4}
+    mask, rng = np.array([False, True, False, True, True]), Rng(3)
+    assert {RandomPolicy().act(None, mask, rng) for _ in range(200)} == {1, 3, 4}
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,4 @@ def test_the_random_policy_takes_every_allowed_action_and_no_other() -> None:
 )  # fmt: skip
 def test_the_handcrafted_policy(exchanges: list[Exchange], act: str) -> None:
     belief = tracker_after(*exchanges).belief
-    assert HandcraftedPolicy(CAFES).act(belief, Draws(0)).says_the_same(parse_act(act))
+    assert HandcraftedPolicy(CAFES).act(belief, Rng(0)).says_the_same(parse_act(act))

@@ -11,7 +11,7 @@ import pytest
 from mwzeval.pydial.dialogue.acts import HELLO, Act, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import METHODS
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.actions import Masks, action_names
 from mwzeval.pydial.environments.features import Summarizer
@@ -42,13 +42,13 @@ def believed(belief: Belief) -> dict[str, dict[str, float]]:
     }
 
 
-def act_like(gold: Act, belief: Belief, policy: HandcraftedPolicy, draws: Draws) -> Act:
+def act_like(gold: Act, belief: Belief, policy: HandcraftedPolicy, rng: Rng) -> Act:
     """Return what the policy does, in one of the ways that it leaves to chance."""
-    act = policy.act(belief, draws)
+    act = policy.act(belief, rng)
     for _ in range(DRAWS):
         if act.says_the_same(gold):
             break
-        act = policy.act(belief, draws)
+        act = policy.act(belief, rng)
     return act
 
 
@@ -66,7 +66,7 @@ def replay() -> Iterator[Replayed]:
         tracker = trackers.setdefault(task.name, Tracker(of, legacy=True))
         tracker.begin()
         masks, summarizer = Masks(of.ontology, task, legacy=True), Summarizer(of, legacy=True)
-        policy, draws = HandcraftedPolicy(of, legacy=True), Draws(0)
+        policy, rng = HandcraftedPolicy(of, legacy=True), Rng(0)
         names = action_names(of.ontology)
         last = HELLO
         for gold in record["turns"][1:]:
@@ -89,7 +89,7 @@ def replay() -> Iterator[Replayed]:
                     for name, allowed in zip(names, masks.allowed(belief, summary), strict=True)
                     if not allowed
                 ],
-                act_like(last, belief, policy, draws),
+                act_like(last, belief, policy, rng),
                 gold,
             )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies.gp_sarsa import GPSarsa, GPSarsaSettings
 from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
 
@@ -16,13 +16,13 @@ SIZE, ACTIONS = 6, 3
 
 
 def dialogues(number: int, seed: int, longest: int = 5) -> list[Dialogue]:
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     played = []
     for _ in range(number):
-        length = int(chance.integers(1, longest + 1))
-        beliefs = list(chance.random((length, SIZE)))
-        rewards = chance.normal(size=length) * 10
-        played.append((beliefs, chance.integers(0, ACTIONS, length).tolist(), rewards.tolist()))
+        length = int(rng.integers(1, longest + 1))
+        beliefs = list(rng.random((length, SIZE)))
+        rewards = rng.normal(size=length) * 10
+        played.append((beliefs, rng.integers(0, ACTIONS, length).tolist(), rewards.tolist()))
     return played
 
 
@@ -61,9 +61,9 @@ def test_the_recursion_gives_the_posterior_of_the_dense_model(
     for dialogue in played:
         process.learn(*dialogue)
     assert process.number <= SIZE * ACTIONS
-    chance = np.random.default_rng(99)
+    rng = np.random.default_rng(99)
     for _ in range(5):
-        belief = chance.random(SIZE)
+        belief = rng.random(SIZE)
         for action in range(ACTIONS):
             expected = dense_posterior(played, belief, action, discount, 2.0)
             assert process.predict(belief, action) == pytest.approx(expected, rel=1e-6, abs=1e-7)
@@ -134,5 +134,5 @@ def test_the_return_is_credited_at_the_end() -> None:
     expected = SparseTemporalDifference(SIZE, ACTIONS)
     expected.learn([belief] * 3, [2] * 3, [0.0, 0.0, 17.0])
     assert policy.process.predict(belief, 2) == expected.predict(belief, 2)
-    assert policy.act(belief, mask, Draws(1)) == 2
-    assert policy.act(belief, np.array([True, True, False]), Draws(1)) == 0
+    assert policy.act(belief, mask, Rng(1)) == 2
+    assert policy.act(belief, np.array([True, True, False]), Rng(1)) == 0

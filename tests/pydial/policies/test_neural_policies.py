@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
 from mwzeval.pydial.policies.neural import discounted
@@ -47,7 +47,7 @@ def _one_thread() -> Iterator[None]:
 
 def train(policy: Learner, episodes: range) -> None:
     for index in episodes:
-        play(policy, Draws(10_000 + index), training=True)
+        play(policy, Rng(10_000 + index), training=True)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -106,12 +106,12 @@ def test_discounted_sums_are_those_of_the_definition() -> None:
 
 
 def exchanges(rewards: list[float], seed: int = 0) -> list[Exchange]:
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     return [
         Exchange(
-            chance.random(SIZE).astype(np.float32),
+            rng.random(SIZE).astype(np.float32),
             np.array([True, True, index % 2 == 0]),
-            int(chance.integers(0, 2)),
+            int(rng.integers(0, 2)),
             reward,
         )
         for index, reward in enumerate(rewards)
@@ -231,10 +231,10 @@ def test_ppo_draws_allowed_actions_as_often_as_it_should() -> None:
     mask = np.array([True, False, True])
     scores = policy.scores(state)
     chances = np.exp(scores[[0, 2]]) / np.exp(scores[[0, 2]]).sum()
-    draws = Draws(5)
-    drawn = np.array([policy.act(state, mask, draws, training=True) for _ in range(4000)])
+    rng = Rng(5)
+    drawn = np.array([policy.act(state, mask, rng, training=True) for _ in range(4000)])
     assert set(drawn.tolist()) == {0, 2}
     assert np.mean(drawn == 0) == pytest.approx(chances[0], abs=0.03)
     greedy = ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, greedy=True))
     best = int([0, 2][int(chances[1] > chances[0])])
-    assert {greedy.act(state, mask, Draws(n)) for n in range(20)} == {best}
+    assert {greedy.act(state, mask, Rng(n)) for n in range(20)} == {best}

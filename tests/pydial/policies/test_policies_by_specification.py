@@ -10,7 +10,7 @@ import pytest
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.actions import Masks, SummaryActions
 from mwzeval.pydial.environments.features import method_of
@@ -106,16 +106,16 @@ def test_acts_are_those_specified(code: str) -> None:
     handcrafted = HandcraftedPolicy(domain, legacy=True)
     unspecified = {"repeat", "restart"}
     for _, random, specified, belief in random_exchanges(domain, f"acts in {code}"):
-        draws = Draws(random.random())
+        rng = Rng(random.random())
         for slot, goal in specified.goals.items():
             unspecified -= {f"confirm_{slot}", f"select_{slot}"}
             unspecified |= {f"confirm_{slot}"} if len(goal) < 1 else set()
             unspecified |= {f"select_{slot}"} if len(goal) < 2 else set()
         for number, name in enumerate(actions.names):
             if name not in unspecified:
-                act = actions.act(number, belief, draws)
+                act = actions.act(number, belief, rng)
                 assert one_of(act, summary_acts(name, specified, domain)), (name, str(act))
-        act = handcrafted.act(belief, draws)
+        act = handcrafted.act(belief, rng)
         assert one_of(act, handcrafted_acts(specified, domain)), str(act)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies.learner import Learner
 
 
@@ -35,14 +35,14 @@ class Corridor:
         return (19.0 if all(self.asked) else -1.0), True
 
 
-def play(policy: Learner, draws: Draws, *, training: bool) -> float:
+def play(policy: Learner, rng: Rng, *, training: bool) -> float:
     """Play an episode and return what it brought; masked actions are an error."""
     world, total, ended = Corridor(), 0.0, False
     if training:
         policy.begin()
     while not ended:
         state, mask = world.state, world.mask
-        action = policy.act(state, mask, draws, training)
+        action = policy.act(state, mask, rng, training)
         assert mask[action]
         reward, ended = world.step(action)
         total += reward
@@ -55,4 +55,4 @@ def play(policy: Learner, draws: Draws, *, training: bool) -> float:
 
 def mean_return(policy: Learner, episodes: int = 50) -> float:
     """Return what a policy gets in tests."""
-    return float(np.mean([play(policy, Draws(index), training=False) for index in range(episodes)]))
+    return float(np.mean([play(policy, Rng(index), training=False) for index in range(episodes)]))

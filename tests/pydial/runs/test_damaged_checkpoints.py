@@ -19,7 +19,7 @@ from mwzeval.pydial.runs.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
-from mwzeval.pydial.runs.job import Job, do
+from mwzeval.pydial.runs.job import Job, run_job
 from tests.pydial.runs.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN
 
 
@@ -130,7 +130,7 @@ def test_points_that_do_not_belong_together_are_refused(other: dict[str, Any]) -
 
 def test_training_does_not_go_on_from_what_is_for_tests_only(tmp_path: Path) -> None:
     job = Job("Demo-CR-3", "gp-sarsa", 1, (12, 30), tests=2)
-    do(job, tmp_path)
+    run_job(job, tmp_path)
     job.model_file(tmp_path, 30).replace(job.folder(tmp_path) / "progress.npz")
     with pytest.raises(InputError, match=r"progress\.npz: a checkpoint that does not fit"):
-        do(replace(job, checkpoints=(12, 30, 31)), tmp_path)
+        run_job(replace(job, checkpoints=(12, 30, 31)), tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.errors import InputError
 from mwzeval.pydial.runs.cross_environment import cross
-from mwzeval.pydial.runs.job import Job, do
+from mwzeval.pydial.runs.job import Job, run_job
 
 Lines = list[dict[str, Any]]
 TESTS = 20
@@ -183,7 +183,7 @@ def test_settings_of_a_run_that_are_wrong_are_told(
 
 def test_a_damaged_test_in_another_environment_is_refused(tmp_path: Path) -> None:
     job = Job("Demo-CR-1", "gp-sarsa", 0, (5,), tests=3)
-    do(job, tmp_path)
+    run_job(job, tmp_path)
     cross(tmp_path, [job], environments=(1, 3), tests=4)
     (file,) = tmp_path.glob("cross/*/*/*.jsonl")
     write(file, dialogues(2))

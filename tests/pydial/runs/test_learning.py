@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import UsageError
-from mwzeval.pydial.dialogue.rng import Draws
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import State
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.episodes import Stage
-from mwzeval.pydial.runs.job import Job, do, stage_of
+from mwzeval.pydial.runs.episodes import TaskRunner
+from mwzeval.pydial.runs.job import Job, run_job, runner_of
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_policy_learns_the_smallest_embedded_task(
 ) -> None:
     if policy != "gp-sarsa":
         pytest.importorskip("torch").set_num_threads(1)
-    job = do(Job("Demo-CR-1", policy, 1, (dialogues,), tests=60), tmp_path)
+    job = run_job(Job("Demo-CR-1", policy, 1, (dialogues,), tests=60), tmp_path)
     episodes = read_episodes(job.test_file(tmp_path, dialogues), job.task, job.seed)
     assert 100 * np.mean([episode.success for episode in episodes]) >= success
 
@@ -48,9 +48,9 @@ class Witness(RandomPolicy):
         self.masks: list[Mask] = []
         self.recorded: list[tuple[State, Mask, int, float]] = []
 
-    def act(self, state: State, mask: Mask, draws: Draws, training: bool = False) -> int:
+    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         self.masks.append(mask)
-        return super().act(state, mask, draws, training)
+        return super().act(state, mask, rng, training)
 
     def begin(self) -> None:
         pass
@@ -62,15 +62,15 @@ class Witness(RandomPolicy):
         pass
 
 
-def stage(task: str, goodbye: bool) -> Stage:
-    whole = stage_of(Job(task, "dqn", 0, (1,)))
+def runner(task: str, goodbye: bool) -> TaskRunner:
+    whole = runner_of(Job(task, "dqn", 0, (1,)))
     simulation = whole.process.simulation
-    return Stage(simulation.domain, simulation.task, "neural", goodbye=goodbye)
+    return TaskRunner(simulation.domain, simulation.task, "neural", goodbye=goodbye)
 
 
 @pytest.mark.parametrize("goodbye", [True, False])
 def test_a_policy_may_leave_goodbyes_to_the_user(goodbye: bool) -> None:
-    of_task = stage("Demo-CR-2", goodbye)
+    of_task = runner("Demo-CR-2", goodbye)
     bye = of_task.process.actions.number("bye")
     witness = Witness()
     for index in range(5):
@@ -90,7 +90,7 @@ def test_a_policy_may_leave_goodbyes_to_the_user(goodbye: bool) -> None:
 def test_presets_say_goodbye_as_documented(policy: str, legacy: bool, may: bool) -> None:
     job = Job("Demo-CR-2", policy, 0, (1,), legacy=legacy)
     assert job.origin.settings["goodbye"] is may
-    of_task, witness = stage_of(job), Witness()
+    of_task, witness = runner_of(job), Witness()
     of_task.test(witness, 0, 0)
     assert bool(witness.masks[0][of_task.process.actions.number("bye")]) is may
 
@@ -100,12 +100,12 @@ def test_presets_say_goodbye_as_documented(policy: str, legacy: bool, may: bool)
     [("dqn", True, True), ("dqn", False, False), ("a2c", True, False), ("gp-sarsa", True, False)],
 )
 def test_legacy_dqn_alone_looks_at_masks_twice(policy: str, legacy: bool, again: bool) -> None:
-    of_task = stage_of(Job("Demo-CR-1", policy, 0, (1,), legacy=legacy))
+    of_task = runner_of(Job("Demo-CR-1", policy, 0, (1,), legacy=legacy))
     assert of_task.process.looks_again is again
 
 
 def test_a_policy_records_each_exchange_with_its_reward() -> None:
-    of_task, witness = stage("Demo-CR-1", True), Witness()
+    of_task, witness = runner("Demo-CR-1", True), Witness()
     episode = of_task.train(witness, 0, 3)  # type: ignore[arg-type]
     rewards = [reward for *_, reward in witness.recorded]
     assert len(rewards) == episode.exchanges
@@ -117,7 +117,7 @@ def test_a_policy_records_each_exchange_with_its_reward() -> None:
 
 
 def test_tests_leave_no_trace_in_training() -> None:
-    with_tests, without = stage("Demo-CR-3", True), stage("Demo-CR-3", True)
+    with_tests, without = runner("Demo-CR-3", True), runner("Demo-CR-3", True)
     for index in range(4):
         testing = with_tests.for_tests()
         testing.test(Witness(), 9, index)

@@ -18,8 +18,8 @@ from mwzeval.pydial.policies.learner import Learner, Memory
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import read_checkpoint, write_checkpoint
 from mwzeval.pydial.runs.cross_environment import cross
-from mwzeval.pydial.runs.job import PROGRESS, Job, do
-from mwzeval.pydial.runs.play import seated
+from mwzeval.pydial.runs.job import PROGRESS, Job, run_job
+from mwzeval.pydial.runs.play import adapter_for
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.tasks import task_named
 
@@ -100,15 +100,15 @@ def test_other_checkpoints_are_told_with_what_to_do(policy: str, tmp_path: Path)
     if PRESETS[policy].view == "neural":
         pytest.importorskip("torch").set_num_threads(1)
     job = Job(TASK, policy, 0, (2,), tests=1)
-    do(job, tmp_path)
+    run_job(job, tmp_path)
     progress = job.folder(tmp_path) / PROGRESS
     model = job.model_file(tmp_path, 2)
     domain = load_domain("Demo-CR")
 
     uses: tuple[tuple[Path, str, Callable[[], object]], ...] = (
-        (progress, "same call trains", lambda: do(replace(job, checkpoints=(3,)), tmp_path)),
+        (progress, "same call trains", lambda: run_job(replace(job, checkpoints=(3,)), tmp_path)),
         (model, "others are tested", lambda: cross(tmp_path, [job], environments=(1, 3))),
-        (model, "Take another file", lambda: seated(model, domain, task_named(OTHER))),
+        (model, "Take another file", lambda: adapter_for(model, domain, task_named(OTHER))),
     )
 
     def refused(reason: str) -> None:

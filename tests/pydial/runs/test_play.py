@@ -21,8 +21,8 @@ from mwzeval.pydial import command as pydial
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.runs.human_user import hear, help_text, menu, typed_act, values_text
-from mwzeval.pydial.runs.play import Played, play_with_person, seated
+from mwzeval.pydial.runs.human_user import help_text, menu, typed_act, update_goal, values_text
+from mwzeval.pydial.runs.play import Played, adapter_for, play_with_human
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.tasks import TASKS
 from tests.places import ROOT
@@ -38,8 +38,8 @@ def played(
 ) -> tuple[Played | None, str]:
     domain = load_domain(TASKS[task].domain)
     shown = io.StringIO()
-    system = seated(policy, domain, TASKS[task])
-    return play_with_person(system, seed, io.StringIO(text), shown), shown.getvalue()
+    system = adapter_for(policy, domain, TASKS[task])
+    return play_with_human(system, seed, io.StringIO(text), shown), shown.getvalue()
 
 
 @pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-1", "Demo-LAP-1"])
@@ -87,7 +87,7 @@ def test_saying_goodbye_at_once_is_no_success() -> None:
 def test_the_dialogue_ends_at_the_limit_and_asks_no_more() -> None:
     text = "repeat\n" * 40
     said, shown = io.StringIO(text), io.StringIO()
-    dialogue = play_with_person(seated("handcrafted", DEMO, TASK), 0, said, shown)
+    dialogue = play_with_human(adapter_for("handcrafted", DEMO, TASK), 0, said, shown)
     assert dialogue is not None
     assert (dialogue.episode.exchanges, dialogue.out_of_time) == (25, True)
     assert said.read() == "repeat\n" * 15
@@ -103,10 +103,10 @@ class Interrupted(io.StringIO):
     "said", [io.StringIO(""), io.StringIO("1\n1"), Interrupted()], ids=["eof", "later", "ctrl-c"]
 )
 def test_leaving_ends_cleanly_and_counts_for_nothing(said: TextIO) -> None:
-    system, shown = seated("handcrafted", DEMO, TASK), io.StringIO()
-    assert play_with_person(system, 0, said, shown) is None
+    system, shown = adapter_for("handcrafted", DEMO, TASK), io.StringIO()
+    assert play_with_human(system, 0, said, shown) is None
     assert shown.getvalue().endswith("you left; the dialogue does not count\n")
-    again = play_with_person(system, 0, io.StringIO(FIRST_OF_MENU), io.StringIO())
+    again = play_with_human(system, 0, io.StringIO(FIRST_OF_MENU), io.StringIO())
     assert again is not None
     assert again == played(FIRST_OF_MENU)[0]
 
@@ -125,8 +125,8 @@ def test_slips_are_explained_and_cost_nothing() -> None:
 
 def test_beliefs_are_shown_when_asked_for() -> None:
     shown = io.StringIO()
-    system = seated("handcrafted", DEMO, TASKS["Demo-CR-3"])
-    play_with_person(system, 0, io.StringIO(FIRST_OF_MENU), shown, beliefs=True)
+    system = adapter_for("handcrafted", DEMO, TASKS["Demo-CR-3"])
+    play_with_human(system, 0, io.StringIO(FIRST_OF_MENU), shown, beliefs=True)
     assert "  heard    " in shown.getvalue()
     assert "  method   byconstraints" in shown.getvalue()
     assert "  heard    " not in played(FIRST_OF_MENU, "Demo-CR-3")[1]
@@ -198,9 +198,9 @@ LINES = st.one_of(
 def test_whatever_is_typed_the_dialogue_ends_or_is_left(
     lines: list[str], seed: int, legacy: bool
 ) -> None:
-    system = seated("handcrafted", DEMO, TASKS["Demo-CR-6"], legacy=legacy)
+    system = adapter_for("handcrafted", DEMO, TASKS["Demo-CR-6"], legacy=legacy)
     said = io.StringIO("".join(f"{line}\n" for line in lines))
-    dialogue = play_with_person(system, seed, said, io.StringIO())
+    dialogue = play_with_human(system, seed, said, io.StringIO())
     if dialogue is not None:
         assert 1 <= dialogue.episode.exchanges <= 25
 
@@ -213,7 +213,7 @@ def test_every_option_of_the_menu_can_be_typed() -> None:
         *(parse_act(text) for text in ('select(area="north",area="south")', "reqmore()")),
         offer,
     ]:
-        hear(goal, heard)
+        update_goal(goal, heard)
         options = menu(goal, heard, ())
         assert len(set(options)) == len(options)
         assert [typed_act(str(option), DEMO.ontology) for option in options] == list(options)
@@ -238,14 +238,14 @@ def test_every_option_of_the_menu_can_be_typed() -> None:
 )
 def test_the_menu_begins_with_what_is_sensible(heard: str, first: str) -> None:
     goal = Goal([Item("area", "north")], {"name": None, "phone": None})
-    hear(goal, parse_act(heard))
+    update_goal(goal, parse_act(heard))
     assert str(menu(goal, parse_act(heard), {"area"})[0]) == first
 
 
 def test_the_menu_has_what_was_not_said_before_what_was_not_told() -> None:
     goal = Goal([Item("area", "north"), Item("kind", "rock")], {"name": None, "phone": None})
     offer = parse_act('inform(name="x",area="north")')
-    hear(goal, offer)
+    update_goal(goal, offer)
     assert [str(act) for act in menu(goal, offer, {"area"})[:2]] == [
         'inform(kind="rock")',
         "request(phone)",
@@ -260,7 +260,7 @@ def test_another_offer_opens_all_requests_again() -> None:
         ('inform(name="x",area="north")', {"name": "x", "phone": "1"}),
         ('inform(name="y")', {"name": "y", "phone": None}),
     ):
-        hear(goal, parse_act(text))
+        update_goal(goal, parse_act(text))
         assert goal.requests == told
 
 
@@ -281,13 +281,13 @@ def test_learned_and_random_policies_can_be_talked_to(learned: Path) -> None:
 
 def test_a_policy_that_does_not_fit_is_refused(learned: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match='no policy "handcraftd" — did you mean "handcrafted"'):
-        seated("handcraftd", DEMO, TASK)
+        adapter_for("handcraftd", DEMO, TASK)
     with pytest.raises(InputError, match="not about the domain of Demo-SFR-1"):
-        seated(learned, load_domain("Demo-SFR"), TASKS["Demo-SFR-1"])
+        adapter_for(learned, load_domain("Demo-SFR"), TASKS["Demo-SFR-1"])
     damaged = tmp_path / "model.npz"
     damaged.write_bytes(learned.read_bytes()[:500])
     with pytest.raises(InputError, match="no checkpoint"):
-        seated(damaged, DEMO, TASK)
+        adapter_for(damaged, DEMO, TASK)
 
 
 @pytest.mark.parametrize("code", ["CR", "SFR", "LAP"])

@@ -20,8 +20,8 @@ from mwzeval.pydial import command as pydial
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.cross_environment import cross, cross_document, learned_in
 from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.job import Job, do
-from mwzeval.pydial.runs.run import files_of, next_part, planned, run
+from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.runs.run import job_files, next_part, planned, run
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -53,8 +53,8 @@ def test_a_job_that_was_stopped_comes_to_the_same_files(
         pytest.importorskip("torch").set_num_threads(1)
     job = Job(job.task, job.policy, job.seed, job.checkpoints, job.tests, legacy)
     # Every dialogue is told of at once, so that the stop comes when it should.
-    monkeypatch.setattr("mwzeval.pydial.runs.job.TOLD_SECONDS", -1.0)
-    do(job, tmp_path / "straight", save_seconds=-1.0)
+    monkeypatch.setattr("mwzeval.pydial.runs.job.REPORT_SECONDS", -1.0)
+    run_job(job, tmp_path / "straight", save_seconds=-1.0)
     played = 0
 
     def stop_somewhere(dialogues: int) -> None:
@@ -68,7 +68,7 @@ def test_a_job_that_was_stopped_comes_to_the_same_files(
     while True:
         played = 0
         try:
-            do(job, tmp_path / "stopped", tell=stop_somewhere, save_seconds=-1.0)
+            run_job(job, tmp_path / "stopped", on_progress=stop_somewhere, save_seconds=-1.0)
             break
         except Stopped:
             continue
@@ -99,16 +99,16 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> Non
 
 
 def test_further_checkpoints_go_on_from_those_that_are_there(tmp_path: Path) -> None:
-    do(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path / "extended")
-    do(GP, tmp_path / "extended")
-    do(GP, tmp_path / "straight")
+    run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path / "extended")
+    run_job(GP, tmp_path / "extended")
+    run_job(GP, tmp_path / "straight")
     assert files(tmp_path / "extended") == files(tmp_path / "straight")
 
 
 def test_a_test_that_training_has_passed_is_not_made_up(tmp_path: Path) -> None:
-    do(Job(TASK, "gp-sarsa", 1, (20,), tests=4), tmp_path)
+    run_job(Job(TASK, "gp-sarsa", 1, (20,), tests=4), tmp_path)
     with pytest.raises(InputError, match="past the test after 10"):
-        do(Job(TASK, "gp-sarsa", 1, (10, 30), tests=4), tmp_path)
+        run_job(Job(TASK, "gp-sarsa", 1, (10, 30), tests=4), tmp_path)
 
 
 @pytest.fixture
@@ -165,11 +165,12 @@ THREADS = """
 import sys
 from mwzeval.pydial.runs import job as jobs
 
-jobs.TOLD_SECONDS = -1.0
+jobs.REPORT_SECONDS = -1.0
 assert "torch" not in sys.modules
 seen = set()
 job = jobs.Job("Demo-CR-1", "a2c", 0, (2,), tests=1)
-jobs.do(job, sys.argv[1], tell=lambda _: seen.add(sys.modules["torch"].get_num_threads()))
+threads = lambda _: seen.add(sys.modules["torch"].get_num_threads())
+jobs.run_job(job, sys.argv[1], on_progress=threads)
 print(seen, sys.modules["torch"].get_num_threads())
 """
 
@@ -187,11 +188,11 @@ def test_a_job_is_done_a_test_at_a_time_on_a_cluster(tmp_path: Path) -> None:
     part = next_part(GP, tmp_path)
     assert part is not None
     assert part.checkpoints == (12,)
-    do(part, tmp_path)
-    assert set(files_of(GP, tmp_path)) == {"progress.npz", "test-000012.jsonl", "training.jsonl"}
+    run_job(part, tmp_path)
+    assert set(job_files(GP, tmp_path)) == {"progress.npz", "test-000012.jsonl", "training.jsonl"}
     following = next_part(GP, tmp_path)
     assert following == GP
-    do(following, tmp_path)
+    run_job(following, tmp_path)
     assert next_part(GP, tmp_path) is None
 
 
@@ -200,7 +201,7 @@ def test_tests_are_of_the_same_dialogues_whatever_was_learned(tmp_path: Path) ->
         Job(TASK, "handcrafted", 1, (5,), tests=10),
         Job(TASK, "handcrafted", 1, (9,), tests=10),
     ]
-    first, second = (do(job, tmp_path / str(n)) for n, job in enumerate(jobs))
+    first, second = (run_job(job, tmp_path / str(n)) for n, job in enumerate(jobs))
     episodes = read_episodes(first.test_file(tmp_path / "0", 0), TASK, 1)
     assert episodes == read_episodes(second.test_file(tmp_path / "1", 0), TASK, 1)
     assert [episode.index for episode in episodes] == list(range(10))
@@ -267,7 +268,7 @@ def test_a_folder_with_a_run_of_other_settings_is_left_alone(tmp_path: Path) -> 
 def test_policies_are_tested_in_other_environments_once(tmp_path: Path) -> None:
     jobs = [Job(f"Demo-CR-{n}", "gp-sarsa", 0, (15,), tests=5) for n in (1, 3)]
     for job in jobs:
-        do(job, tmp_path)
+        run_job(job, tmp_path)
     crossed = cross(tmp_path, jobs, environments=(1, 3), tests=6)
     assert [(c.trained, c.tested) for c in crossed] == [
         ("Demo-CR-1", "Demo-CR-3"),
