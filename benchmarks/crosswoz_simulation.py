@@ -18,7 +18,7 @@ from mwzeval.crosswoz.corpus.folds import load_fold
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
 from mwzeval.crosswoz.simulation.log import dialogue_line
-from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.simulation.run import goal_of
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
@@ -59,8 +59,8 @@ def rows(data: Path) -> Iterator[Row]:
     yield Row(what, f"{took:.1f} µs", None, limit, took <= QUERY_MICROSECONDS)
 
     goals = GoalGenerator(database)
-    goals.goal(RandomDraws(0))
-    rate = _a_second(lambda number: goals.goal(RandomDraws(number)))
+    goals.goal(SeededRng(0))
+    rate = _a_second(lambda number: goals.goal(SeededRng(number)))
     yield Row("CrossWOZ: goals a second", f"{rate:,.0f}", None, "", None)
 
     def simulated(setting: Setting) -> Callable[[int], object]:

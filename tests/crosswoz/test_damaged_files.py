@@ -205,12 +205,12 @@ def test_flipped_bytes_of_archives_are_told(tmp_path: Path, method: int) -> None
             archive.writestr(file, own.read_bytes() if own.is_file() else b'{"a": ["b"]}')
     assert len(read_dialogues(corpus)) == 2
     assert load_templates(templates)
-    draws = random.Random(0)
+    rng = random.Random(0)
     for path, read in ((corpus, read_dialogues), (templates, load_templates)):
         whole, refused = path.read_bytes(), 0
         for _ in range(40):
-            place = draws.randrange(len(whole))
-            flipped = bytes([whole[place] ^ 1 << draws.randrange(8)])
+            place = rng.randrange(len(whole))
+            flipped = bytes([whole[place] ^ 1 << rng.randrange(8)])
             path.write_bytes(whole[:place] + flipped + whole[place + 1 :])
             with suppress(DataError):
                 read(path)

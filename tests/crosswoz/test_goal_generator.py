@@ -11,7 +11,7 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
 from mwzeval.crosswoz.corpus.names import NAME, TRAFFIC_DOMAINS
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import ROWS
@@ -22,7 +22,7 @@ GOALS = 20_000
 @cache
 def goals() -> tuple[Goal, ...]:
     generator = GoalGenerator(database())
-    return tuple(generator.goal(RandomDraws(f"statistics/{number}")) for number in range(GOALS))
+    return tuple(generator.goal(SeededRng(f"statistics/{number}")) for number in range(GOALS))
 
 
 @pytest.mark.exhaustive
@@ -93,9 +93,9 @@ def test_types_are_told_as_in_the_corpus_and_the_golden_goals() -> None:
     assert all(goal_type(goal_from_json(list(plain))) for plain in vectors("goal_samples"))
 
 
-def test_the_same_seed_draws_the_same_goals() -> None:
+def test_the_same_seed_gives_the_same_goals() -> None:
     generator = GoalGenerator(database())
-    again = tuple(generator.goal(RandomDraws(f"statistics/{number}")) for number in range(50))
+    again = tuple(generator.goal(SeededRng(f"statistics/{number}")) for number in range(50))
     assert again == goals()[:50]
 
 

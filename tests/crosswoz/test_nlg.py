@@ -17,7 +17,7 @@ from mwzeval.crosswoz.corpus.acts import Act, lowered, turn_key
 from mwzeval.crosswoz.corpus.dialogues import SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.normalization import pieces_of, words_of
 from mwzeval.crosswoz.scoring.text_scores import NlgScorer, as_compared, turns_of, value_counts
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, RandomDraws, Side
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng, Side
 from mwzeval.crosswoz.systems.templates import load_templates
 from mwzeval.statistics import Sums
 from tests.crosswoz.real_data import figures, fold
@@ -43,8 +43,8 @@ def sums_of(side: Side, say: Callable[[UserTurn | SystemTurn], str]) -> Sums:
 
 def bleu_of_templates(side: Side, seed: int) -> float:
     archive = shared("data", "crosswoz", "extra", "nlg_templates.zip")
-    templates, draws = load_templates(archive)[side], RandomDraws(seed)
-    sums = sums_of(side, lambda turn: templates.sentence(turn.acts, draws) or "")
+    templates, rng = load_templates(archive)[side], SeededRng(seed)
+    sums = sums_of(side, lambda turn: templates.sentence(turn.acts, rng) or "")
     return float(scorer(side).bleu4(sums)[0])
 
 

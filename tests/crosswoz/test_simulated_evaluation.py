@@ -24,7 +24,7 @@ from mwzeval.crosswoz.simulation.evaluation import (
 )
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
 from mwzeval.crosswoz.simulation.log import dialogue_line, header_line, is_simulation
-from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
 from tests.crosswoz.real_data import database, fold
@@ -180,7 +180,7 @@ def simulated(folder: Path, system: Any, count: int = 60) -> ScoredSimulation:
     with path.open("w", encoding="utf-8") as stream:
         stream.write(header_line({"system": system.__name__}))
         for number in range(count):
-            goal = goals.goal(RandomDraws(f"goal/{number}"))
+            goal = goals.goal(SeededRng(f"goal/{number}"))
             stream.write(dialogue_line(setting.simulate(goal, number, 0)))
     return evaluate_simulation(path, Gold(fold()))
 

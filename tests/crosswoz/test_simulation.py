@@ -16,7 +16,7 @@ from mwzeval.crosswoz.corpus.dialogues import Goal
 from mwzeval.crosswoz.corpus.names import DOMAINS, NOTHING
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.log import OUTCOMES, SimulatedDialogue, dialogue_to_json
-from mwzeval.crosswoz.simulation.protocols import Draws, Side
+from mwzeval.crosswoz.simulation.protocols import Rng, Side
 from mwzeval.crosswoz.simulation.summary import Ended, ended_from_json
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
@@ -43,7 +43,7 @@ class Spelled:
         assert len(context) <= 3
         return tuple(Act(*act.split("+")) for act in utterance.split("|") if act)
 
-    def say(self, acts: Acts, side: Side, draws: Draws) -> str:
+    def say(self, acts: Acts, side: Side, rng: Rng) -> str:
         return "|".join(map(str, acts))
 
 
@@ -110,7 +110,7 @@ def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too() -> None:
     assert dialogue.outcome == "user failed"
     assert dialogue.exchanges == ()
 
-    def nobody(goal: Goal, draws: Draws) -> RuleSimulator:
+    def nobody(goal: Goal, rng: Rng) -> RuleSimulator:
         raise KeyError("goal")
 
     dialogue = Setting(DATABASE, RuleSystem, make_user=nobody).simulate(NEAR_AND_BY_METRO, 0, 0)

@@ -19,7 +19,7 @@ from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.simulation.log import read_simulation
-from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialogues
 from mwzeval.crosswoz.simulation.summary import Summary
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
@@ -45,8 +45,8 @@ def test_every_goal_type_gets_its_number_and_the_natural_mix_comes_first(tmp_pat
     )
     _, dialogues = read_log(tmp_path / "log.jsonl")
     kinds = [dialogue["goal_type"] for dialogue in dialogues]
-    draws = (RandomDraws(f"5/goal/{number}") for number in range(10_000))
-    natural = [goal_type(GoalGenerator(DATABASE).goal(draw)) for draw in draws]
+    rng = (SeededRng(f"5/goal/{number}") for number in range(10_000))
+    natural = [goal_type(GoalGenerator(DATABASE).goal(draw)) for draw in rng]
     seen: Counter[str] = Counter()
     first_passed_over = next(
         number
@@ -192,7 +192,7 @@ def test_a_process_that_dies_is_an_error_that_says_so() -> None:
 
 
 def test_goal_types_that_never_come_are_not_waited_for() -> None:
-    plan = GoalPlan(lambda draws: NEAR_AND_BY_METRO, seed=0, per_type=3)
+    plan = GoalPlan(lambda rng: NEAR_AND_BY_METRO, seed=0, per_type=3)
     numbers = iter(plan)
     assert [next(numbers) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(MwzevalError, match=r"of the types S, M, M\+T, CM$"):

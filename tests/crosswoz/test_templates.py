@@ -23,7 +23,7 @@ from mwzeval.crosswoz.corpus.acts import (
 )
 from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, SERVICES, VENUE_DOMAINS
 from mwzeval.crosswoz.simulation.goals import CONSTRAINED, REQUESTED, TRAFFIC_REQUESTS
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, RandomDraws, Side
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng, Side
 from mwzeval.crosswoz.systems.templates import (
     MODES,
     PLACEHOLDER,
@@ -42,14 +42,14 @@ from tests.places import shared
 Item = TypeVar("Item")
 
 
-class FirstDraws(RandomDraws):
+class FirstChoice(SeededRng):
     """Always the first."""
 
     def choose(self, items: Sequence[Item]) -> Item:
         return items[0]
 
 
-FIRST = FirstDraws(0)
+FIRST = FirstChoice(0)
 SIDES: dict[str, Side] = {"usr": USER, "sys": SYSTEM}
 
 
@@ -119,11 +119,11 @@ def system_turns() -> list[Acts]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_our_own_sentences_say_whatever_simulators_and_policies_do(seed: int) -> None:
-    nlg, draws = TemplateNlg(load_templates()), RandomDraws(seed)
+    nlg, rng = TemplateNlg(load_templates()), SeededRng(seed)
     turns: list[tuple[Side, Acts]] = [(USER, (act,)) for act in user_acts()]
     turns += [(SYSTEM, acts) for acts in system_turns()]
     for side, acts in turns:
-        text = nlg.say(acts, side, draws)
+        text = nlg.say(acts, side, rng)
         assert text, acts
         assert not PLACEHOLDER.search(text), text
         for act in acts:

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, parse_acts
 from mwzeval.crosswoz.corpus.dialogues import goal_from_json, goal_to_json
 from mwzeval.crosswoz.corpus.names import DOMAINS, NOTHING
-from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from tests.crosswoz.real_data import figures, fold, vectors
 
 Item = TypeVar("Item")
 
 
-class FixedDraws:
+class FixedRng:
     """The fixed source of chance with which the vectors were made."""
 
     def __init__(self, how: dict[str, Any]) -> None:
@@ -42,7 +42,7 @@ class FixedDraws:
 
 def test_steps_are_those_of_the_golden_vectors() -> None:
     for vector in vectors("simulator_step"):
-        user = RuleSimulator(goal_from_json(vector["goal"]), FixedDraws(vector["rng"]))
+        user = RuleSimulator(goal_from_json(vector["goal"]), FixedRng(vector["rng"]))
         if vector["op"] == "begin":
             acts = user.begin()
         else:
@@ -61,9 +61,9 @@ def corpus_scores(seed: int) -> tuple[float, float]:
     """Return joint state accuracy and act F1 in percent, each turn from the gold state before."""
     right = turns = common = told = gold = 0
     for dialogue in fold().dialogues.values():
-        draws = RandomDraws(f"{seed}/{dialogue.name}")
+        rng = SeededRng(f"{seed}/{dialogue.name}")
         for number, exchange in enumerate(dialogue.exchanges):
-            user = RuleSimulator(dialogue.goal, draws)
+            user = RuleSimulator(dialogue.goal, rng)
             if number == 0:
                 acts = user.begin()
             else:
@@ -92,7 +92,7 @@ def test_corpus_scores_are_those_of_the_paper_and_the_golden_runs() -> None:
 def test_the_goal_of_the_caller_stays_as_it_is() -> None:
     vector = next(v for v in vectors("simulator_step") if v["goal_after"])
     goal = goal_from_json(vector["goal"])
-    user = RuleSimulator(goal, FixedDraws(vector["rng"]))
+    user = RuleSimulator(goal, FixedRng(vector["rng"]))
     user.state = list(goal_from_json(vector["state_before"]))
     user.answer(parse_acts(vector["system_acts"]))
     assert tuple(user.goal) != goal == goal_from_json(vector["goal"])
@@ -125,7 +125,7 @@ SYSTEM_ACTS = st.builds(
 
 @given(st.lists(st.lists(SYSTEM_ACTS, max_size=6), max_size=20), st.integers(0, 9))
 def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], seed: int) -> None:
-    user = RuleSimulator(GOAL, RandomDraws(seed))
+    user = RuleSimulator(GOAL, SeededRng(seed))
     user.begin()
     for acts in turns:
         said = user.answer(acts)
@@ -135,7 +135,7 @@ def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], se
 
 def test_the_same_seed_says_the_same() -> None:
     def said(seed: int) -> list[object]:
-        user = RuleSimulator(GOAL, RandomDraws(seed))
+        user = RuleSimulator(GOAL, SeededRng(seed))
         return [user.begin(), *(user.answer([]) for _ in range(9))]
 
     assert said(1) == said(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mwzeval.crosswoz.corpus.dialogues import goal_from_json
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from tests.crosswoz.world import DATABASE
 from tools.crosswoz_sample.task_descriptions import task_description
 
@@ -33,7 +33,7 @@ def test_a_task_description_says_all_of_a_goal() -> None:
 def test_generated_goals_are_described_sub_goal_by_sub_goal() -> None:
     generator = GoalGenerator(DATABASE)
     for seed in range(50):
-        goal = generator.goal(RandomDraws(seed))
+        goal = generator.goal(SeededRng(seed))
         texts = task_description(goal)
         assert len(texts) == goal[-1].subgoal
         for line in goal:

@@ -6,7 +6,7 @@ from typing import Any
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue, State, goal_to_json
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu, RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Nlu, SeededRng
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
@@ -48,11 +48,11 @@ def policy(dialogue: Dialogue, database: Database) -> Turns:
 
 def nlg(dialogue: Dialogue, words: Nlg, seed: str) -> Turns:
     """Templates, chosen anew."""
-    draws = RandomDraws(f"{seed}/nlg/{dialogue.name}")
+    rng = SeededRng(f"{seed}/nlg/{dialogue.name}")
     return [
         {
-            "user_response": words.say(exchange.user.acts, USER, draws),
-            "response": words.say(exchange.system.acts, SYSTEM, draws),
+            "user_response": words.say(exchange.user.acts, USER, rng),
+            "response": words.say(exchange.system.acts, SYSTEM, rng),
         }
         for exchange in dialogue.exchanges
     ]
@@ -60,10 +60,10 @@ def nlg(dialogue: Dialogue, words: Nlg, seed: str) -> Turns:
 
 def simulator(dialogue: Dialogue, seed: str) -> Turns:
     """The user simulator of rules: each turn goes on from the gold state before it."""
-    draws = RandomDraws(f"{seed}/sim/{dialogue.name}")
+    rng = SeededRng(f"{seed}/sim/{dialogue.name}")
     turns: Turns = []
     for number in range(len(dialogue.exchanges)):
-        user = RuleSimulator(dialogue.goal, draws)
+        user = RuleSimulator(dialogue.goal, rng)
         if number:
             before = dialogue.exchanges[number - 1]
             user.state = list(before.user.state)
@@ -76,13 +76,13 @@ def simulator(dialogue: Dialogue, seed: str) -> Turns:
 
 def end_to_end(dialogue: Dialogue, database: Database, words: Nlg, seed: str) -> Turns:
     """The same system of rules in words."""
-    draws = RandomDraws(f"{seed}/e2e/{dialogue.name}")
+    rng = SeededRng(f"{seed}/e2e/{dialogue.name}")
     return [
         {
             "state": _sparse(state),
             "selected": selected,
             "system_acts": list(acts),
-            "response": words.say(acts, SYSTEM, draws),
+            "response": words.say(acts, SYSTEM, rng),
         }
         for acts, state, selected in _answers(dialogue, database)
     ]

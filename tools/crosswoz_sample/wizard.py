@@ -17,7 +17,7 @@ from mwzeval.crosswoz.corpus.names import (
     VENUE_DOMAINS,
 )
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Draws, Nlg, RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, Rng, SeededRng
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
@@ -49,26 +49,26 @@ def conversations(studio: Studio, seed: str, first_id: int, per_type: int) -> di
     found: dict[str, Any] = {}
     number = 0
     while any(lacking.values()):
-        draws = RandomDraws(f"{seed}/{number}")
+        rng = SeededRng(f"{seed}/{number}")
         number += 1
-        goal = generator.goal(draws)
+        goal = generator.goal(rng)
         kind = goal_type(goal)
         if lacking[kind]:
-            dialogue = _conversation(goal, studio, draws)
+            dialogue = _conversation(goal, studio, rng)
             if dialogue is not None:
                 lacking[kind] -= 1
                 found[str(first_id + len(found))] = dialogue
     return found
 
 
-def _conversation(goal: Goal, studio: Studio, draws: Draws) -> dict[str, Any] | None:
+def _conversation(goal: Goal, studio: Studio, rng: Rng) -> dict[str, Any] | None:
     """Return a dialogue, None when it does not come to its end soon enough."""
-    user = RuleSimulator(goal, draws)
-    messages = list(_messages(user, studio, draws))
+    user = RuleSimulator(goal, rng)
+    messages = list(_messages(user, studio, rng))
     if not user.terminated:
         return None
     return {
-        "sys-usr": [draws.choose(range(WORKERS)), draws.choose(range(WORKERS, 2 * WORKERS))],
+        "sys-usr": [rng.choose(range(WORKERS)), rng.choose(range(WORKERS, 2 * WORKERS))],
         "goal": goal_to_json(goal),
         "messages": messages,
         "final_goal": goal_to_json(tuple(user.state)),
@@ -77,13 +77,13 @@ def _conversation(goal: Goal, studio: Studio, draws: Draws) -> dict[str, Any] | 
     }
 
 
-def _messages(user: RuleSimulator, studio: Studio, draws: Draws) -> Iterator[dict[str, Any]]:
+def _messages(user: RuleSimulator, studio: Studio, rng: Rng) -> Iterator[dict[str, Any]]:
     wizard = RuleSystem(studio.database)
     said: Acts = ()
     for number in range(MOST_EXCHANGES):
         heard = user.answer(said) if number else user.begin()
         yield {
-            "content": studio.words.say(heard, USER, draws),
+            "content": studio.words.say(heard, USER, rng),
             "role": "usr",
             "dialog_act": [list(act) for act in heard],
             "user_state": goal_to_json(tuple(user.state)),
@@ -91,9 +91,9 @@ def _messages(user: RuleSimulator, studio: Studio, draws: Draws) -> Iterator[dic
         first = _first_query(wizard.state, heard, said)
         said = wizard.answer(heard)
         last = _copy(wizard.state)
-        _write_as_people_do(first, last, wizard.selected, heard, draws)
+        _write_as_people_do(first, last, wizard.selected, heard, rng)
         yield {
-            "content": studio.words.say(said, SYSTEM, draws),
+            "content": studio.words.say(said, SYSTEM, rng),
             "role": "sys",
             "dialog_act": [list(act) for act in said],
             "sys_state": _with_results(last, studio.database, wizard.selected),
@@ -118,16 +118,16 @@ def _write_as_people_do(
     last: State,
     selected: Mapping[str, tuple[str, ...]],
     heard: Acts,
-    draws: Draws,
+    rng: Rng,
 ) -> None:
     """Change states as wizards do, who know what they mean: none of it follows from the acts."""
     services = first[HOTEL][SERVICES].split()
-    if len(services) > 1 and draws.happens(SERVICES_SWAPPED):
+    if len(services) > 1 and rng.happens(SERVICES_SWAPPED):
         for state in (first, last):
             state[HOTEL][SERVICES] = " ".join(reversed(state[HOTEL][SERVICES].split()))
     asked = {act.domain for act in heard if act.domain in VENUE_DOMAINS}
     for domain in VENUE_DOMAINS:
-        if domain in asked and domain in selected and draws.happens(NAME_KEPT):
+        if domain in asked and domain in selected and rng.happens(NAME_KEPT):
             first[domain][NAME] = last[domain][NAME] = selected[domain][0]
 
 

@@ -27,7 +27,7 @@ from mwzeval.crosswoz.predictions.tracks import (
     USER_RESPONSE,
     USER_STATE,
 )
-from mwzeval.crosswoz.simulation.protocols import RandomDraws
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.policy_vector import delexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
@@ -156,10 +156,10 @@ def simulator_file(fold: Fold, seed: int = 0) -> dict[str, Any]:
     """Return the rule-based user's predictions, each turn from the gold state before it."""
 
     def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
-        draws = RandomDraws(f"{seed}/{dialogue.name}")
+        rng = SeededRng(f"{seed}/{dialogue.name}")
         previous: Exchange | None = None
         for exchange in dialogue.exchanges:
-            user = RuleSimulator(dialogue.goal, draws)
+            user = RuleSimulator(dialogue.goal, rng)
             if previous is None:
                 acts = user.begin()
             else:

@@ -25,13 +25,13 @@ from mwzeval.crosswoz.simulation.log import (
 from mwzeval.crosswoz.simulation.protocols import (
     SYSTEM,
     USER,
-    Draws,
     MakeSystem,
     MakeTextSystem,
     MakeUser,
     Nlg,
     Nlu,
-    RandomDraws,
+    Rng,
+    SeededRng,
     System,
     TextSystem,
     UserSimulator,
@@ -48,7 +48,7 @@ CONTEXT = 3
 
 
 @dataclass(slots=True)
-class ActChannel:
+class ActSession:
     """The user's acts reach the system as they are, and its acts the user."""
 
     system: System
@@ -72,7 +72,7 @@ class Pipeline:
     system: System
     nlu: Nlu
     nlg: Nlg
-    draws: Draws
+    rng: Rng
     understood: Acts = ()
     said: Acts = ()
     _before: list[str] = field(default_factory=list)
@@ -92,24 +92,24 @@ class Pipeline:
         understood = self.nlu.understand(utterance, self._before[-CONTEXT:], USER)
         self.understood = as_acts(understood, "the NLU")
         self.said = as_acts(self.system.answer(self.understood), "the system")
-        text = self.nlg.say(self.said, SYSTEM, self.draws) or ""
+        text = self.nlg.say(self.said, SYSTEM, self.rng) or ""
         self._before += [utterance, text]
         return text
 
 
 @dataclass(slots=True)
-class TextChannel:
+class TextSession:
     """The user speaks in words, and understands those of the system as well as its NLU does."""
 
     system: TextSystem
     nlu: Nlu
     nlg: Nlg
-    draws: Draws
+    rng: Rng
     _before: list[str] = field(default_factory=list)
 
     def exchange(self, user_acts: Acts) -> tuple[Acts, SimulatedExchange]:
         """Return what the user hears, and what is kept of the exchange."""
-        utterance = self.nlg.say(user_acts, USER, self.draws) or ""
+        utterance = self.nlg.say(user_acts, USER, self.rng) or ""
         reply = as_text(self.system.respond(utterance), "the system")
         self._before.append(utterance)
         understood = self.nlu.understand(reply, self._before[-CONTEXT:], SYSTEM) if reply else ()
@@ -177,33 +177,33 @@ class Setting:
         or says what is no act, ends with that and says so. `note` is told before each call of one
         of them what the dialogue comes to if that call fails.
         """
-        draws = RandomDraws(f"{seed}/dialogue/{number}")
-        talk = _Talk(goal, number, note)
-        talk.calls(USER_FAILED)
+        rng = SeededRng(f"{seed}/dialogue/{number}")
+        dialogue = _RunningDialogue(goal, number, note)
+        dialogue.calls(USER_FAILED)
         try:
-            talk.user = self.make_user(goal, draws)
+            dialogue.user = self.make_user(goal, rng)
         except FAILURES as error:
-            return talk.ended(USER_FAILED, error)
-        talk.calls(SYSTEM_FAILED)
+            return dialogue.ended(USER_FAILED, error)
+        dialogue.calls(SYSTEM_FAILED)
         try:
-            channel = self._channel(draws)
+            session = self._session(rng)
         except FAILURES as error:
-            return talk.ended(SYSTEM_FAILED, error)
-        return talk.hold(talk.user, channel, self.limit)
+            return dialogue.ended(SYSTEM_FAILED, error)
+        return dialogue.hold(dialogue.user, session, self.limit)
 
-    def _channel(self, draws: Draws) -> ActChannel | TextChannel:
+    def _session(self, rng: Rng) -> ActSession | TextSession:
         if self.level == "act" and self.make_system is not None:
-            return ActChannel(self.make_system(self.database))
+            return ActSession(self.make_system(self.database))
         assert self.nlu is not None  # as was checked
         assert self.nlg is not None
         if self.make_system is None:
             assert self.make_text_system is not None
-            return TextChannel(self.make_text_system(self.database), self.nlu, self.nlg, draws)
-        pipeline = Pipeline(self.make_system(self.database), self.nlu, self.nlg, draws)
-        return TextChannel(pipeline, self.nlu, self.nlg, draws)
+            return TextSession(self.make_text_system(self.database), self.nlu, self.nlg, rng)
+        pipeline = Pipeline(self.make_system(self.database), self.nlu, self.nlg, rng)
+        return TextSession(pipeline, self.nlu, self.nlg, rng)
 
 
-class _Talk:
+class _RunningDialogue:
     """A dialogue while it is held."""
 
     def __init__(self, goal: Goal, number: int, note: Note | None) -> None:
@@ -216,7 +216,7 @@ class _Talk:
         self._silent = 0
 
     def hold(
-        self, user: UserSimulator, channel: ActChannel | TextChannel, limit: int
+        self, user: UserSimulator, session: ActSession | TextSession, limit: int
     ) -> SimulatedDialogue:
         heard: Acts = ()
         while self._user_turns < limit:
@@ -231,7 +231,7 @@ class _Talk:
             if_failed = FINISHED if terminated else SYSTEM_FAILED
             self.calls(if_failed)
             try:
-                heard, exchange = channel.exchange(said)
+                heard, exchange = session.exchange(said)
             except FAILURES as error:
                 return self.ended(if_failed, error)
             self._exchanges.append(exchange)

@@ -1,4 +1,4 @@
-"""Goals as CrossWOZ drew them: venues, venues near those, and trips between them.
+"""The goal generator of CrossWOZ: venues, venues near those, and trips between them.
 
 Source: Zhu et al., TACL 2020, section 3.2; where paper and public code differ (traffic, the source
 of nearby venues, how many constraints) the code is followed.
@@ -45,7 +45,7 @@ from mwzeval.crosswoz.corpus.names import (
     VENUE_DOMAINS,
     YES,
 )
-from mwzeval.crosswoz.simulation.protocols import Draws
+from mwzeval.crosswoz.simulation.protocols import Rng
 from mwzeval.errors import DataError
 
 Value = str | tuple[str, ...]
@@ -89,7 +89,7 @@ FIXED_VALUES = {
 """Slot → value → its weight, for slots whose values do not come from the database."""
 HOTEL_BANDS = tuple(range(100, 1000, 100))
 HIGHEST_PRICE = 1000
-SERVICE_DRAWS = (1, 2)
+SERVICE_COUNTS = (1, 2)
 WIFI = "wifi"
 
 
@@ -108,7 +108,7 @@ class SubGoal:
 
 
 class GoalGenerator:
-    """Draws goals whose values a database has.
+    """Generates goals whose values a database has.
 
     Raises `DataError` naming all that the database lacks for it.
     """
@@ -124,84 +124,84 @@ class GoalGenerator:
         if lacking:
             raise DataError(f"goals cannot be drawn from a database without {', '.join(lacking)}")
 
-    def goal(self, draws: Draws) -> Goal:
+    def goal(self, rng: Rng) -> Goal:
         """Return a new goal."""
-        venues = self._venues(draws)
-        subgoals = [*venues, *self._nearby(venues, draws)]
-        traffic = _traffic(subgoals, draws)
+        venues = self._venues(rng)
+        subgoals = [*venues, *self._nearby(venues, rng)]
+        traffic = _traffic(subgoals, rng)
         return _flat(_in_order(venues, subgoals[len(venues) :], traffic))
 
-    def _venues(self, draws: Draws) -> list[SubGoal]:
-        order = draws.shuffled(VENUE_DOMAINS)
-        chosen = [domain for domain in order if draws.happens(VENUE_CHANCE)] or order[:1]
-        return [self._venue(domain, None, draws) for domain in chosen]
+    def _venues(self, rng: Rng) -> list[SubGoal]:
+        order = rng.shuffled(VENUE_DOMAINS)
+        chosen = [domain for domain in order if rng.happens(VENUE_CHANCE)] or order[:1]
+        return [self._venue(domain, None, rng) for domain in chosen]
 
-    def _nearby(self, venues: Sequence[SubGoal], draws: Draws) -> list[SubGoal]:
+    def _nearby(self, venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
         """Return sub-goals for venues near those: they have no such sub-goals themselves."""
         nearby: list[SubGoal] = []
-        for source in draws.shuffled(venues):
+        for source in rng.shuffled(venues):
             for domain in VENUE_DOMAINS:
                 if len(venues) + len(nearby) == MOST_SUBGOALS:
                     return nearby
                 asked = NEARBY[domain] in source.requests
-                if asked and draws.happens(NEARBY_CHANCE[source.domain][domain]):
-                    nearby.append(self._venue(domain, source, draws))
+                if asked and rng.happens(NEARBY_CHANCE[source.domain][domain]):
+                    nearby.append(self._venue(domain, source, rng))
         return nearby
 
-    def _venue(self, domain: str, source: SubGoal | None, draws: Draws) -> SubGoal:
+    def _venue(self, domain: str, source: SubGoal | None, rng: Rng) -> SubGoal:
         constraints: dict[str, Value] = {}
-        if source is None and draws.happens(NAME_CHANCE):
-            constraints[NAME] = draws.choose(self._database.entities(domain)).name
+        if source is None and rng.happens(NAME_CHANCE):
+            constraints[NAME] = rng.choose(self._database.entities(domain)).name
         else:
-            count = draws.weighted(*CONSTRAINTS)
-            for slot in draws.shuffled(CONSTRAINED[domain])[:count]:
-                constraints |= self._constraint(domain, slot, draws)
+            count = rng.weighted(*CONSTRAINTS)
+            for slot in rng.shuffled(CONSTRAINED[domain])[:count]:
+                constraints |= self._constraint(domain, slot, rng)
         if source is not None:
             constraints = {NAME: "", **constraints}  # worded when sub-goals have their numbers
-        return SubGoal(domain, constraints, self._requests(domain, constraints, draws), source)
+        return SubGoal(domain, constraints, self._requests(domain, constraints, rng), source)
 
-    def _constraint(self, domain: str, slot: str, draws: Draws) -> dict[str, Value]:
+    def _constraint(self, domain: str, slot: str, rng: Rng) -> dict[str, Value]:
         if slot == SERVICES:
-            return {f"{SERVICE_PREFIX}{service}": YES for service in self._services(draws)}
+            return {f"{SERVICE_PREFIX}{service}": YES for service in self._services(rng)}
         if slot == DISHES:
-            return {DISHES: self._dishes(draws)}
+            return {DISHES: self._dishes(rng)}
         weights = FIXED_VALUES.get(slot) or (
             self._hotel_prices if slot == PRICE else self._frequencies[domain, slot]
         )
-        return {slot: draws.weighted(tuple(weights), tuple(weights.values()))}
+        return {slot: rng.weighted(tuple(weights), tuple(weights.values()))}
 
-    def _services(self, draws: Draws) -> list[str]:
+    def _services(self, rng: Rng) -> list[str]:
         """Return one or two services of which at most one is a kind of wifi."""
         frequencies = self._service_frequencies
         chosen: list[str] = []
-        for _ in range(draws.choose(SERVICE_DRAWS)):
-            service = draws.weighted(tuple(frequencies), tuple(frequencies.values()))
+        for _ in range(rng.choose(SERVICE_COUNTS)):
+            service = rng.weighted(tuple(frequencies), tuple(frequencies.values()))
             while service in chosen and len(chosen) < len(frequencies):
-                service = draws.weighted(tuple(frequencies), tuple(frequencies.values()))
+                service = rng.weighted(tuple(frequencies), tuple(frequencies.values()))
             wifi_twice = WIFI in service and any(WIFI in other for other in chosen)
             if service not in chosen and not wifi_twice:
                 chosen.append(service)
         return chosen
 
-    def _dishes(self, draws: Draws) -> tuple[str, ...]:
-        dish = draws.choose(self._common_dishes)
-        if draws.happens(SECOND_DISH_CHANCE) and (others := self._dishes_beside(dish)):
-            return (dish, draws.choose(others))
+    def _dishes(self, rng: Rng) -> tuple[str, ...]:
+        dish = rng.choose(self._common_dishes)
+        if rng.happens(SECOND_DISH_CHANCE) and (others := self._dishes_beside(dish)):
+            return (dish, rng.choose(others))
         return (dish,)
 
-    def _requests(self, domain: str, constraints: dict[str, Value], draws: Draws) -> list[str]:
+    def _requests(self, domain: str, constraints: dict[str, Value], rng: Rng) -> list[str]:
         requests = [] if NAME in constraints else [NAME]
         constrained = {slot.partition("-")[0] for slot in constraints}
         free = [slot for slot in REQUESTED[domain] if slot not in constrained]
-        for slot in draws.shuffled(free)[: draws.weighted(*REQUESTS)]:
-            requests += self._asked_services(constraints, draws) if slot == SERVICES else [slot]
+        for slot in rng.shuffled(free)[: rng.weighted(*REQUESTS)]:
+            requests += self._asked_services(constraints, rng) if slot == SERVICES else [slot]
         return requests
 
-    def _asked_services(self, constraints: dict[str, Value], draws: Draws) -> list[str]:
+    def _asked_services(self, constraints: dict[str, Value], rng: Rng) -> list[str]:
         """Return slots of one or two services that are not wanted already; maybe of none."""
         asked: list[str] = []
-        for _ in range(draws.choose(SERVICE_DRAWS)):
-            slot = SERVICE_PREFIX + draws.choose(tuple(self._service_frequencies))
+        for _ in range(rng.choose(SERVICE_COUNTS)):
+            slot = SERVICE_PREFIX + rng.choose(tuple(self._service_frequencies))
             known = [*constraints, *asked]
             wifi_twice = WIFI in slot and any(WIFI in other for other in known)
             if slot not in known and not wifi_twice:
@@ -254,15 +254,15 @@ class GoalGenerator:
                 yield value
 
 
-def _traffic(venues: Sequence[SubGoal], draws: Draws) -> list[SubGoal]:
-    if not 2 <= len(venues) < MOST_SUBGOALS or not draws.happens(TRAFFIC_CHANCE):
+def _traffic(venues: Sequence[SubGoal], rng: Rng) -> list[SubGoal]:
+    if not 2 <= len(venues) < MOST_SUBGOALS or not rng.happens(TRAFFIC_CHANCE):
         return []
     has_room = len(venues) + len(TRAFFIC_DOMAINS) <= MOST_SUBGOALS
-    both = draws.happens(BOTH_TRAFFIC_CHANCE) and has_room
-    domains = TRAFFIC_DOMAINS if both else (draws.choose(TRAFFIC_DOMAINS),)
+    both = rng.happens(BOTH_TRAFFIC_CHANCE) and has_room
+    domains = TRAFFIC_DOMAINS if both else (rng.choose(TRAFFIC_DOMAINS),)
     trips = []
     for domain in domains:
-        start, end, *_ = draws.shuffled(venues)
+        start, end, *_ = rng.shuffled(venues)
         trips.append(SubGoal(domain, {}, list(TRAFFIC_REQUESTS[domain]), ends=(start, end)))
     return trips
 

@@ -26,7 +26,7 @@ TEMPLATES = "templates"
 
 
 @dataclass(frozen=True, slots=True)
-class Participant:
+class NamedSystem:
     """A system by name: `make` makes one for each dialogue, of acts or, if `in_words`, of words."""
 
     name: str
@@ -34,7 +34,7 @@ class Participant:
     in_words: bool = False
 
 
-def system_named(name: str) -> Participant:
+def system_named(name: str) -> NamedSystem:
     """Return a system by its name.
 
     `rule` is the system of rules, `rule-paper` the same with the paper's RuleDST; a folder is that
@@ -44,12 +44,12 @@ def system_named(name: str) -> Participant:
     """
     if name in (RULE, RULE_PAPER):
         make: MakeSystem = partial(RuleSystem, paper_compatible=name == RULE_PAPER)
-        return Participant(name, make)
+        return NamedSystem(name, make)
     if ":" in name:
         found = _imported(name)
-        return Participant(name, found, in_words=hasattr(found, "respond"))
+        return NamedSystem(name, found, in_words=hasattr(found, "respond"))
     if Path(name).exists():
-        return Participant(name, MakeSlSystem(SlPolicy.load(name)))
+        return NamedSystem(name, MakeSlSystem(SlPolicy.load(name)))
     raise UsageError(
         f'unknown system "{name}"{did_you_mean(name, (RULE, RULE_PAPER))} (known: {RULE}, '
         f"{RULE_PAPER}, a folder with {MODEL_FILE}, or package.module:Name)"

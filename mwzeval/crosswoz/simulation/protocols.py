@@ -21,8 +21,8 @@ from mwzeval.errors import shorten
 Item = TypeVar("Item")
 
 
-class Draws(Protocol):
-    """A source of chance; tests put a fixed one in its place."""
+class Rng(Protocol):
+    """A source of random choices; tests put a fixed one in its place."""
 
     def choose(self, items: Sequence[Item]) -> Item:
         """Return one of the items, each as likely as the others."""
@@ -41,10 +41,10 @@ class Draws(Protocol):
         ...
 
 
-class RandomDraws:
-    """Chance from a seed: the same seed gives the same draws, whatever runs beside it.
+class SeededRng:
+    """Random choices from a seed: the same ones, whatever runs beside it.
 
-    Python's generator, because single draws are what is needed, and NumPy's cost ten times as much.
+    Python's generator, because single numbers are what is needed: NumPy's cost ten times as much.
     """
 
     def __init__(self, seed: int | str) -> None:
@@ -134,12 +134,12 @@ class Nlu(Protocol):
 class Nlg(Protocol):
     """Turns the acts of one side into words."""
 
-    def say(self, acts: Acts, side: Side, draws: Draws) -> str | None:
+    def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
         """Return a text that says the acts, None when there are no words for them."""
         ...
 
 
-MakeUser = Callable[[Goal, Draws], UserSimulator]
+MakeUser = Callable[[Goal, Rng], UserSimulator]
 MakeSystem = Callable[[Database], System]
 MakeTextSystem = Callable[[Database], TextSystem]
 

@@ -1,4 +1,4 @@
-"""Many simulated dialogues: drawn, shared out over processes, logged, and resumed.
+"""Many simulated dialogues: held in several processes, logged, and resumed.
 
 The goal of a number and the dialogue about it follow from the seed alone, so that neither the
 number of processes nor an interruption changes anything.
@@ -24,7 +24,7 @@ from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.simulation.log import SimulatedDialogue, dialogue_line, header_line
-from mwzeval.crosswoz.simulation.protocols import Draws, RandomDraws
+from mwzeval.crosswoz.simulation.protocols import Rng, SeededRng
 from mwzeval.crosswoz.simulation.summary import Ended, Summary, ended_from_json
 from mwzeval.crosswoz.simulation.time_limit import TimeLimitedSetting
 from mwzeval.errors import MwzevalError, UsageError
@@ -38,8 +38,8 @@ AHEAD = 4
 """Batches for each process that wait or are being worked on."""
 GIVE_UP = 100_000
 """After so many goals in a row that no type needs, the others are not expected any more."""
-MakeGoal = Callable[[Draws], Goal]
-Talks = Setting | TimeLimitedSetting
+MakeGoal = Callable[[Rng], Goal]
+AnySetting = Setting | TimeLimitedSetting
 """Holds the dialogues, in this process or in one that can be killed."""
 Done = tuple[str, Ended]
 """The line of the log ("" where there is none), and how the dialogue ended."""
@@ -78,7 +78,7 @@ class GoalPlan:
 
 def goal_of(make_goal: MakeGoal, seed: int, number: int) -> Goal:
     """Return the goal of a number."""
-    return make_goal(RandomDraws(f"{seed}/goal/{number}"))
+    return make_goal(SeededRng(f"{seed}/goal/{number}"))
 
 
 def simulated_dialogues(
@@ -123,9 +123,9 @@ def simulate(
     _check(per_type, processes)
     make = make_goal or GoalGenerator(setting.database).goal
     plan = GoalPlan(make, seed, per_type)
-    talks: Talks = setting
+    limited: AnySetting = setting
     if time_limit is not None:
-        talks = TimeLimitedSetting(setting, time_limit)
+        limited = TimeLimitedSetting(setting, time_limit)
         about = {"time_limit": time_limit, **(about or {})}
     meta = log_header(setting, seed, per_type, about)
     ended: list[Ended] = []
@@ -144,7 +144,7 @@ def simulate(
             unit="dialogue",
             disable=None if progress is None else not progress,
         )
-        worker = _Worker(talks, make, seed, output is not None)
+        worker = _Worker(limited, make, seed, output is not None)
         with shown, closing(_batches(worker, numbers, processes)) as batches:
             for batch in batches:
                 log.write(line for line, _ in batch)
@@ -183,8 +183,8 @@ def _batches(
         try:
             yield from map(worker.work, groups)
         finally:
-            if isinstance(worker.talks, TimeLimitedSetting):
-                worker.talks.close()
+            if isinstance(worker.setting, TimeLimitedSetting):
+                worker.setting.close()
         return
     # Started as is usual, so that systems made in a script need no `if __name__ == "__main__"`.
     with pool(processes, initializer=_begin, initargs=(worker,), start=None) as executor:
@@ -207,7 +207,7 @@ def _batches(
 class _Worker:
     """Simulates the dialogues of goal numbers."""
 
-    talks: Talks
+    setting: AnySetting
     make_goal: MakeGoal
     seed: int
     logged: bool
@@ -217,7 +217,7 @@ class _Worker:
 
     def _one(self, number: int) -> Done:
         goal = goal_of(self.make_goal, self.seed, number)
-        dialogue = self.talks.simulate(goal, number, self.seed)
+        dialogue = self.setting.simulate(goal, number, self.seed)
         return dialogue_line(dialogue) if self.logged else "", Ended.of(dialogue)
 
 

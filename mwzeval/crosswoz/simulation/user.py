@@ -29,7 +29,7 @@ from mwzeval.crosswoz.corpus.names import (
     RATING,
     SOURCE_DOMAIN,
 )
-from mwzeval.crosswoz.simulation.protocols import Draws
+from mwzeval.crosswoz.simulation.protocols import Rng
 
 Value = str | tuple[str, ...]
 FIRST_TURN = (2, 3, 4), (30, 50, 20)
@@ -48,10 +48,10 @@ class RuleSimulator:
     from `goal`.
     """
 
-    def __init__(self, goal: Goal, draws: Draws) -> None:
+    def __init__(self, goal: Goal, rng: Rng) -> None:
         self.goal = list(goal)
         self.state = [line.with_value(line.value, expressed=False) for line in goal]
-        self._draws = draws
+        self._rng = rng
         self._lines_of: dict[int, list[int]] = {}
         for index, line in enumerate(goal):
             self._lines_of.setdefault(line.subgoal, []).append(index)
@@ -66,7 +66,7 @@ class RuleSimulator:
     def begin(self) -> Acts:
         """Return what the user says first."""
         first = [i for i, line in enumerate(self.goal) if line.subgoal == self.goal[0].subgoal]
-        count = min(self._draws.weighted(*FIRST_TURN), len(first))
+        count = min(self._rng.weighted(*FIRST_TURN), len(first))
         acts = [general("greet")]
         for index in first[:count]:
             acts += self._express(index)
@@ -107,7 +107,7 @@ class RuleSimulator:
         """Return what the user says next; it is expressed from now on."""
         current = self._current()
         if not current:
-            goodbye = [general("bye")] if self._draws.happens(GOODBYE) else []
+            goodbye = [general("bye")] if self._rng.happens(GOODBYE) else []
             return ordered([general("thank"), *goodbye])
         references: list[Act] = []
         constraints: list[int] = []
@@ -122,7 +122,7 @@ class RuleSimulator:
                 references += self._refer(index)
             else:
                 constraints.append(index)
-        limit = self._draws.weighted(*LATER_TURNS)
+        limit = self._rng.weighted(*LATER_TURNS)
         acts = references
         for index in [*constraints, *requests]:
             if len(acts) > limit:
@@ -188,7 +188,7 @@ class RuleSimulator:
         for index in lines:
             wanted = self.goal[index]
             if recommended and wanted.slot == NAME and (not wanted.value or wanted.refers):
-                name = self._draws.choose(recommended)
+                name = self._rng.choose(recommended)
                 self.state[index] = self.state[index].with_value(name)
 
     def _accept(self, lines: Sequence[int], informed: dict[tuple[str, str], list[str]]) -> None:
@@ -208,7 +208,7 @@ class RuleSimulator:
         given = [i for i in lines if self.goal[i].value and self.state[i].expressed]
         ordinary = [i for i in given if not self.goal[i].refers]
         references = [i for i in given if self.goal[i].refers]
-        candidates = [*self._draws.shuffled(ordinary), *references]
+        candidates = [*self._rng.shuffled(ordinary), *references]
         if candidates:
             lost = self.goal[candidates[0]]
             empty: Value = "" if isinstance(lost.value, str) else ()

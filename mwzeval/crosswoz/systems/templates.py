@@ -34,7 +34,7 @@ from mwzeval.crosswoz.corpus.acts import (
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.file_shapes import chinese_data, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Draws, Side
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.json_files import data_bytes
 from mwzeval.files.reading import read_zip
@@ -107,7 +107,7 @@ class Templates:
             by_key.setdefault(parse_key(text), []).extend(sentences)
         return cls(by_key, manual)
 
-    def sentence(self, acts: Acts, draws: Draws, mode: Mode = "auto_manual") -> str | None:
+    def sentence(self, acts: Acts, rng: Rng, mode: Mode = "auto_manual") -> str | None:
         """Return a sentence that says the acts, None when there is no template for them.
 
         `auto` chooses among the sentences for just this turn, `manual` puts one sentence a kind of
@@ -115,10 +115,10 @@ class Templates:
         """
         spoken = lowered(acts)
         if mode != "manual" and (sentences := self.auto.get(turn_key(spoken))):
-            return fill(draws.choose(sentences), spoken)
-        return None if mode == "auto" else self._in_parts(spoken, draws)
+            return fill(rng.choose(sentences), spoken)
+        return None if mode == "auto" else self._in_parts(spoken, rng)
 
-    def _in_parts(self, acts: Acts, draws: Draws) -> str | None:
+    def _in_parts(self, acts: Acts, rng: Rng) -> str | None:
         kinds: dict[str, list[Act]] = {}
         for act in as_said(acts):
             kinds.setdefault(act_key(act), []).append(act)
@@ -127,7 +127,7 @@ class Templates:
             for sentences, told in self._cut(key, of_kind):
                 if not sentences:
                     return None
-                text += _as_part(fill(draws.choose(sentences), told))
+                text += _as_part(fill(rng.choose(sentences), told))
         return text[: -len(COMMA)] + FULL_STOP if text.endswith(COMMA) else text or None
 
     def _cut(self, key: str, acts: Sequence[Act]) -> Iterator[tuple[Sequence[str], Sequence[Act]]]:
@@ -192,9 +192,9 @@ class TemplateNlg:
     sides: Mapping[Side, Templates]
     mode: Mode = "auto_manual"
 
-    def say(self, acts: Acts, side: Side, draws: Draws) -> str | None:
+    def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
         """Return a text that says the acts, None when there is no template for them."""
-        return self.sides[side].sentence(acts, draws, self.mode)
+        return self.sides[side].sentence(acts, rng, self.mode)
 
 
 def load_templates(path: str | Path | None = None) -> dict[Side, Templates]:
