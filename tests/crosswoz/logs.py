@@ -1,13 +1,35 @@
-"""Logs of simulations as plain values."""
+"""Logs of simulations: written for tests, and read as plain values."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from mwzeval.crosswoz.corpus.dialogues import goal_to_json
+from tests.crosswoz.small_world import small_gold
+
+GOLD = small_gold()
 
 
 def read_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the header of a log and its dialogues, as plain values."""
     header, *dialogues = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return header["_meta"], dialogues
+
+
+def dialogue(name: str, source: str, **more: Any) -> dict[str, Any]:
+    """Return a log line about a goal of the small world that ends as its own dialogue does."""
+    of = GOLD.fold.dialogues[source]
+    plain: dict[str, Any] = {"dialogue_id": name, "finished": True, "n_turns": 2}
+    plain |= {"goal_type": of.goal_type, "goal": goal_to_json(of.goal)}
+    plain |= {"final_goal": goal_to_json(of.final_goal), "turns": []}
+    return plain | more
+
+
+def log(folder: Path, lines: Sequence[Any]) -> Path:
+    path = folder / "log.jsonl"
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    path.write_text(text, "utf-8")
+    return path

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from mwzeval.crosswoz.corpus.dialogues import dialogue_from_json, empty_state
@@ -156,3 +158,17 @@ def small_gold() -> Gold:
     plain = {"1": DEPENDENT, "2": SINGLE}
     dialogues = {name: dialogue_from_json(name, dialogue) for name, dialogue in plain.items()}
     return Gold(Fold(RELEASE, "test", "00000000", dialogues, TABLES))
+
+
+ENGLISH = {"景点": "attraction", "餐馆": "restaurant", "酒店": "hotel", "地铁": "metro"}
+
+
+def write_world(folder: Path, content: bytes | None = None) -> Path:
+    """Write the small world as a release, its test fold perhaps with other content."""
+    (folder / "database").mkdir(parents=True)
+    for domain, rows in TABLES.items():
+        path = folder / "database" / f"{ENGLISH[domain]}_db.json"
+        path.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
+    plain = json.dumps({"1": DEPENDENT, "2": SINGLE}, ensure_ascii=False).encode()
+    (folder / "test.json").write_bytes(plain if content is None else content)
+    return folder

@@ -13,9 +13,8 @@ from mwzeval.cli import main
 from mwzeval.crosswoz.command import BASELINES
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.errors import UsageError
-from tests.crosswoz.small_world import small_gold
-from tests.crosswoz.test_places import write_world
-from tests.crosswoz.test_simulated_evaluation import dialogue, log
+from tests.crosswoz.logs import dialogue, log
+from tests.crosswoz.small_world import small_gold, write_world
 
 GOLD = small_gold()
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mwzeval.crosswoz.corpus.acts import Act, Acts
-from mwzeval.crosswoz.corpus.dialogues import goal_to_json
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, NOTHING
 from mwzeval.crosswoz.predictions.checking import Options
@@ -27,26 +25,8 @@ from mwzeval.crosswoz.simulation.log import dialogue_line, header_line, is_simul
 from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
+from tests.crosswoz.logs import GOLD, dialogue, log
 from tests.crosswoz.real_data import database, fold
-from tests.crosswoz.small_world import small_gold
-
-GOLD = small_gold()
-
-
-def dialogue(name: str, source: str, **more: Any) -> dict[str, Any]:
-    """Return a log line about a goal of the small world that ends as its own dialogue does."""
-    of = GOLD.fold.dialogues[source]
-    plain: dict[str, Any] = {"dialogue_id": name, "finished": True, "n_turns": 2}
-    plain |= {"goal_type": of.goal_type, "goal": goal_to_json(of.goal)}
-    plain |= {"final_goal": goal_to_json(of.final_goal), "turns": []}
-    return plain | more
-
-
-def log(folder: Path, lines: Sequence[Any]) -> Path:
-    path = folder / "log.jsonl"
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    path.write_text(text, "utf-8")
-    return path
 
 
 def values(evaluated: ScoredSimulation, name: str) -> dict[str, float]:

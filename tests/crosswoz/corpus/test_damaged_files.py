@@ -28,10 +28,9 @@ from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.resources import embedded
 from mwzeval.report.json import to_json, to_plain
+from tests.crosswoz.logs import dialogue
 from tests.crosswoz.mutations import GONE, ODD, Steps, paths_in, with_odd
-from tests.crosswoz.small_world import DEPENDENT, SINGLE, TABLES, small_gold
-from tests.crosswoz.test_places import ENGLISH, write_world
-from tests.crosswoz.test_simulated_evaluation import dialogue
+from tests.crosswoz.small_world import DEPENDENT, ENGLISH, SINGLE, TABLES, small_gold, write_world
 
 VOCABULARY = ["General+bye+none+none", "Inform+景点+名称+1"]
 FILES: dict[str, Any] = {

@@ -19,9 +19,9 @@ from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate
 from mwzeval.crosswoz.simulation.run import simulate
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError
+from tests.crosswoz.logs import dialogue, log
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import small_gold
-from tests.crosswoz.test_simulated_evaluation import dialogue, log
 from tests.crosswoz.world import DATABASE
 
 GOLD = small_gold()

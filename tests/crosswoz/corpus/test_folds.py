@@ -18,21 +18,8 @@ from mwzeval.crosswoz.corpus.folds import (
 )
 from mwzeval.errors import DataError
 from mwzeval.files.resources import embedded, public_files, state_of
-from tests.crosswoz.small_world import DEPENDENT, SINGLE, TABLES
+from tests.crosswoz.small_world import DEPENDENT, SINGLE, write_world
 from tests.places import shared
-
-ENGLISH = {"景点": "attraction", "餐馆": "restaurant", "酒店": "hotel", "地铁": "metro"}
-
-
-def write_world(folder: Path, content: bytes | None = None) -> Path:
-    """Write the small world as a release, its test fold perhaps with other content."""
-    (folder / "database").mkdir(parents=True)
-    for domain, rows in TABLES.items():
-        path = folder / "database" / f"{ENGLISH[domain]}_db.json"
-        path.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
-    plain = json.dumps({"1": DEPENDENT, "2": SINGLE}, ensure_ascii=False).encode()
-    (folder / "test.json").write_bytes(plain if content is None else content)
-    return folder
 
 
 def test_every_public_file_that_is_at_hand_is_the_published_one() -> None:
