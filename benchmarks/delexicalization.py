@@ -15,7 +15,7 @@ from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 
 Predictions = dict[str, list[dict[str, str]]]

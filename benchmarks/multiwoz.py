@@ -24,10 +24,10 @@ from mwzeval import Evaluator
 from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
 from mwzeval.multiwoz.corpus.references import own_references
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.evaluation import Metrics, ScoredDialogues
-from mwzeval.multiwoz.measures import scored_table
 from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues
-from mwzeval.multiwoz.scoring import Scorer
+from mwzeval.multiwoz.scoring.measures import scored_table
+from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
+from mwzeval.multiwoz.scoring.scorer import Scorer
 
 ROOT = Path(__file__).parent.parent
 WARM_UP = "ubar"

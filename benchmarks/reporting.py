@@ -15,8 +15,8 @@ from benchmarks.measure import REPETITIONS, Row, run_process, seconds
 from mwzeval import Evaluator
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.benchmark import BENCHMARK
-from mwzeval.multiwoz.explanation import explain
-from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.scoring.explanation import explain
+from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system
 

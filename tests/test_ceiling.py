@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.multiwoz.corpus.ceiling import gold_predictions, with_placeholders
+from mwzeval.multiwoz.ceiling import gold_predictions, with_placeholders
 from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.normalize import normalize_response

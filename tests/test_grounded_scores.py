@@ -18,10 +18,10 @@ from mwzeval.comparison.gates import worse_than
 from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.explanation import explain_all
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.predictions.reading import Turn
-from mwzeval.multiwoz.scoring import Scorer, Sources
+from mwzeval.multiwoz.scoring.explanation import explain_all
+from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import WHOLE
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions

@@ -1,29 +1,131 @@
-"""MultiWOZ on the command line: its options, and what the verbs are told of it."""
+"""MultiWOZ on the command line: its options, and what the verbs are told of it.
+
+The options of MultiWOZ: what verbs share about predictions, metrics and corpora.
+"""
 
 from __future__ import annotations
 
+import argparse
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.arguments import add_data
 from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
-from mwzeval.multiwoz.arguments import (
-    add_corpus,
-    add_dst_rules,
-    add_reading,
-    add_references,
-    reading,
+from mwzeval.multiwoz.choices import (
+    AUTO,
+    CORPUS_NAMES,
+    DEFAULT_CORPUS,
+    FOLDS,
+    INPUT_FORMATS,
+    RESPONSES,
+    RULES,
+    SAMPLE,
 )
-from mwzeval.multiwoz.choices import DEFAULT_CORPUS, SAMPLE
+from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, PRESETS
 from mwzeval.scores.explanation import Words
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Shelf
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.multiwoz.scored_files import PredictionsScorer
+    from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.report.boards import Entry
     from mwzeval.report.sheet import Document
     from mwzeval.scores.score import Report
+
+
+def add_input_format(parser: argparse.ArgumentParser) -> None:
+    """Add `--input-format`, how predictions are written."""
+    parser.add_argument(
+        "--input-format",
+        default=AUTO,
+        choices=INPUT_FORMATS,
+        help=f"how predictions are written: {', '.join(INPUT_FORMATS)} (default: auto, told by "
+        "their shape)",
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add how predictions are read, and what they are held against."""
+    add_input_format(parser)
+    add_responses(parser)
+    add_unfilled(parser)
+    add_corpus(parser)
+
+
+def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what `add_reading` or `add_corpus` adds, as arguments of an `Evaluator`."""
+    what = ("corpus", "fold", "rules", "data", "offline")
+    names = (*what, "input_format", "responses", "unfilled")
+    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+
+
+def add_corpus(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of corpus and rules, and where data come from."""
+    parser.add_argument(
+        "--corpus",
+        default=AUTO,
+        metavar="NAME",
+        help=f"{', '.join(CORPUS_NAMES)}, or auto (default): sample for the sample's dialogues, "
+        "else multiwoz-2.2",
+    )
+    parser.add_argument(
+        "--fold", default="test", metavar="FOLD", help=f"{', '.join(FOLDS)} (default: test)"
+    )
+    parser.add_argument(
+        "--rules",
+        default="2021",
+        metavar="YEAR",
+        help=f"normalisation rules, {' or '.join(RULES)} (default: 2021, those of the leaderboard)",
+    )
+    add_data(parser)
+
+
+def add_dst_rules(parser: argparse._ActionsContainer) -> None:
+    """Add `--dst-rule`, further rules for state tracking."""
+    parser.add_argument(
+        "--dst-rule",
+        action="append",
+        default=[],
+        metavar="RULE,…",
+        help=f"state tracking as published elsewhere: {', '.join(PRESETS)}, or one with changed "
+        f"choices, such as exact+dontcare=absent ({', '.join(CHOICES)}; see docs/dst.md); "
+        f"{FUZZY95} is --dst",
+    )
+
+
+def add_responses(parser: argparse.ArgumentParser) -> None:
+    """Add whether responses are in words or have placeholders."""
+    parser.add_argument(
+        "--responses",
+        default=AUTO,
+        choices=RESPONSES,
+        help="lexicalized responses are delexicalised with the database before they are scored; "
+        "delexicalized ones have placeholders; auto (default): as most of the input "
+        "(docs/delexicalization.md)",
+    )
+
+
+def add_unfilled(parser: argparse.ArgumentParser) -> None:
+    """Add the values of states that say that a slot is not filled."""
+    parser.add_argument(
+        "--unfilled",
+        default=(),
+        metavar="VALUE,…",
+        help="values of states that say that a slot is not filled, such as none,'not mentioned' "
+        "('' is the empty value); by default they are values like any other",
+    )
+
+
+def add_references(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of reference sets for BLEU."""
+    parser.add_argument(
+        "--references",
+        metavar="NAMES",
+        help="reference sets for BLEU, with commas between (default: the corpus' own and every "
+        "references/*.json in the data folder)",
+    )
+
 
 METRICS = (
     ("-b", "bleu", "BLEU against every reference set that is there"),
@@ -50,7 +152,7 @@ class MultiWoz:
     def reasons(self) -> Collection[str]:
         """The kinds of reason that explanations may have."""
         from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
-        from mwzeval.multiwoz.reasons import KINDS
+        from mwzeval.multiwoz.scoring.reasons import KINDS
 
         return (*KINDS, *GROUNDED_KINDS)
 
@@ -96,7 +198,7 @@ class MultiWoz:
 
     def scorer(self, arguments: Namespace) -> PredictionsScorer:
         """Return what scores predictions. Raises `UsageError`."""
-        from mwzeval.multiwoz.scored_files import PredictionsScorer
+        from mwzeval.multiwoz.file_scorer import PredictionsScorer
 
         asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
         rules = getattr(arguments, "dst_rule", [])
@@ -120,14 +222,14 @@ class MultiWoz:
         return PredictionsScorer(given, metrics, by_default, need_states)
 
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return short names of scores for gates."""
-        from mwzeval.multiwoz.scored_files import aliases_of
+        """Return short names of scores: `bleu` is against the corpus' own references."""
+        from mwzeval.multiwoz.corpus.corpora import CORPORA
 
-        return aliases_of(meta["corpus"])
+        return {"bleu": f"bleu.{CORPORA[meta['corpus']].reference_set}"}
 
     def ceiling(self, arguments: Namespace, of: Any, resampling: Resampling | None) -> Report:
         """Return the report of the gold annotation: of predicted turns, or of a whole fold."""
-        from mwzeval.multiwoz.scored_files import ceiling_of
+        from mwzeval.multiwoz.ceiling import ceiling_of
 
         return ceiling_of(self.scorer(arguments), of, resampling)
 

@@ -39,7 +39,6 @@ from mwzeval.multiwoz.corpus.references import (
     load_references,
     own_references,
 )
-from mwzeval.multiwoz.evaluation import Metrics, ScoredDialogues
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.predictions.census import Census, Coverage, check_fit, coverage
 from mwzeval.multiwoz.predictions.plausibility import (
@@ -52,8 +51,13 @@ from mwzeval.multiwoz.predictions.plausibility import (
 )
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dialogues
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
-from mwzeval.multiwoz.scored_predictions import CheckedPart, CheckedPredictions, ScoredPredictions
-from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
+from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
+from mwzeval.multiwoz.scoring.scored_predictions import (
+    CheckedPart,
+    CheckedPredictions,
+    ScoredPredictions,
+)
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
 from mwzeval.report.json import to_plain
 from mwzeval.scores.score import Report

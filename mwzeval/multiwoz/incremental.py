@@ -18,13 +18,13 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean
 from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.measure import no_garbage_collection
 from mwzeval.metrics.richness import Richness
-from mwzeval.multiwoz.evaluation import Metrics, ScoredDialogues
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.measures import scored_table
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
-from mwzeval.multiwoz.scored_predictions import CheckedPredictions, ScoredPredictions
-from mwzeval.multiwoz.scoring import Scorer, Sources
+from mwzeval.multiwoz.scoring.measures import scored_table
+from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
+from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, ScoredPredictions
+from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.report.json import to_plain
 from mwzeval.scores.score import Report, Signature
 from mwzeval.scores.table import Table

@@ -21,7 +21,7 @@ from mwzeval.multiwoz.predictions.reading import (
     is_line,
     predictions_of_lines,
 )
-from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.scores.score import Report
 
 BATCH = 256

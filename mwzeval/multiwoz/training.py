@@ -12,9 +12,9 @@ import numpy as np
 
 from mwzeval.errors import UsageError, shorten
 from mwzeval.metrics.reward import DEFAULT_WEIGHTS, RewardWeights
-from mwzeval.multiwoz.evaluation import Metrics
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.scoring.scored_dialogues import Metrics
 
 TurnDict = Mapping[str, Any]
 Parse = Callable[[str], TurnDict]

@@ -23,7 +23,7 @@ from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.multiwoz.shards import PredictionShards, shards_of
 from mwzeval.report.json import to_json, to_plain
 from tests.cluster.split import INPUTS, write
@@ -128,9 +128,9 @@ def test_what_another_version_found_does_not_add_up(client: Any, tmp_path: Path)
     paths = write_shards(tmp_path, cut(sample_predictions("good"), range(1, 62)))
 
     def pretend(version: str) -> None:
-        import mwzeval.multiwoz.measures
+        import mwzeval.multiwoz.scoring.measures
 
-        mwzeval.multiwoz.measures.__version__ = version  # type: ignore[attr-defined]
+        mwzeval.multiwoz.scoring.measures.__version__ = version  # type: ignore[attr-defined]
 
     from mwzeval.version import __version__
 

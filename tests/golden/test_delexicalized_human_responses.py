@@ -8,7 +8,7 @@ import pytest
 
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.scores.score import Report
 from tests.golden.annotated_spans import SpanScore, annotated_turns, count
 from tests.places import shared

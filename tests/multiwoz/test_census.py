@@ -9,7 +9,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.incremental import decided, possible_sources
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Turn
-from mwzeval.multiwoz.scoring import Sources
+from mwzeval.multiwoz.scoring.scorer import Sources
 
 turns = st.builds(
     Turn,

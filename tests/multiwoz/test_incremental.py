@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.multiwoz.evaluation import ScoredDialogues
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.incremental import IncrementalEvaluator
+from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.report.json import to_json
 from mwzeval.scores.findings import MORE_WARNINGS, MOST_WARNINGS
 from mwzeval.scores.table import Table

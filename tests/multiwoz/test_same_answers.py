@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mwzeval.multiwoz.corpus.ceiling import gold_predictions
+from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.wording import MOST_ALIKE, MOST_EARLY, Answers
 from tests.parts import cut

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scoring import values_agree
+from mwzeval.multiwoz.scoring.scorer import values_agree
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions

@@ -18,17 +18,19 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
-from mwzeval.multiwoz.template_system.keywords import closes, requested_slots, topics_of
-from mwzeval.multiwoz.template_system.policy import ANSWERS, NEEDED_TO_BOOK, WITH_TABLE, Policy
-from mwzeval.multiwoz.template_system.wording import (
+from mwzeval.multiwoz.template_system.language import (
     DETAILS,
     FLAGS,
     NAMES_OF_SLOTS,
     UNKNOWN,
     WORDING,
+    closes,
     joined,
+    requested_slots,
     sentence,
+    topics_of,
 )
+from mwzeval.multiwoz.template_system.policy import ANSWERS, NEEDED_TO_BOOK, WITH_TABLE, Policy
 from tests.places import ROOT, read_json, shared
 
 NAMED = re.compile(r"\[([a-z]+)_([a-z]+)\]")

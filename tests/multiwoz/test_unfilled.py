@@ -11,7 +11,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
-from mwzeval.multiwoz.corpus.ceiling import gold_predictions
+from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.normalize import ONTOLOGY
 from mwzeval.multiwoz.predictions.unfilled import UNFILLED, parse_unfilled

@@ -11,7 +11,7 @@ import sys
 
 from mwzeval.arguments import add_files, files_of
 from mwzeval.errors import UsageError
-from mwzeval.multiwoz.arguments import add_input_format
+from mwzeval.multiwoz.benchmark import add_input_format
 from mwzeval.output import tell
 
 

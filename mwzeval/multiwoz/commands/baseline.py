@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import UsageError
-from mwzeval.multiwoz.arguments import add_corpus
+from mwzeval.multiwoz.benchmark import add_corpus
 from mwzeval.output import tell
 
 SYSTEMS = ("template",)

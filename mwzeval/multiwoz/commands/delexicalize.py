@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_format
 from mwzeval.errors import InputError
-from mwzeval.multiwoz.arguments import add_corpus, add_input_format, add_unfilled
+from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled
 from mwzeval.output import write_result
 
 if TYPE_CHECKING:

@@ -24,8 +24,12 @@ from mwzeval.files.json_files import read_data
 from mwzeval.files.resources import DataRoot, embedded, locate
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
-from mwzeval.multiwoz.corpus import data_json, version_22
-from mwzeval.multiwoz.corpus.data_json import fold_sources, read_fold
+from mwzeval.multiwoz.corpus.annotations import (
+    annotations_of,
+    annotations_of_version_22,
+    fold_sources,
+    read_fold,
+)
 from mwzeval.multiwoz.corpus.gold import (
     ALL_DOMAINS,
     Annotations,
@@ -284,11 +288,9 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
     annotated: Mapping[str, Annotations]
     if sources.dialogues_22:
         turns = [dialogue for path in sources.dialogues_22 for dialogue in read_data(path)]
-        annotated = dict(version_22.annotations_of(turns, read_data(sources.acts_22[0])))
+        annotated = dict(annotations_of_version_22(turns, read_data(sources.acts_22[0])))
     else:
-        annotated = {
-            name: data_json.annotations_of(dialogue["log"]) for name, dialogue in dialogues.items()
-        }
+        annotated = {name: annotations_of(dialogue["log"]) for name, dialogue in dialogues.items()}
     return {
         name: GoldDialogue(
             goals[name],

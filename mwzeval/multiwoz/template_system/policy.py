@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.template_system import keywords
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
-from mwzeval.multiwoz.template_system.wording import (
+from mwzeval.multiwoz.template_system.language import (
     DETAILS,
     FLAGS,
     NAMES_OF_SLOTS,
     UNKNOWN,
+    closes,
     joined,
+    requested_slots,
     sentence,
+    topics_of,
+    wants_booking,
 )
 
 WITH_TABLE = ("restaurant", "hotel", "attraction", "train")
@@ -97,7 +100,7 @@ class Policy:
     def reply(self, utterance: str, state: State) -> Reply:
         """Return the reply to the next turn of the user, whose state after it is `state`."""
         memory = self._memory
-        requests = keywords.requested_slots(utterance)
+        requests = requested_slots(utterance)
         moment = Moment(utterance, state, f"{self._seed} {self._turn}", requests)
         domains = self._domains(moment)
         sentences: list[str] = []
@@ -115,14 +118,14 @@ class Policy:
         """Return what the turn is about, most important last."""
         before = self._memory.state
         changed = [d for d, slots in moment.state.items() if slots and slots != before.get(d)]
-        topics = keywords.topics_of(moment.utterance, moment.state)
+        topics = topics_of(moment.utterance, moment.state)
         emergencies = [domain for domain in ("police", "hospital") if domain in topics]
         if changed:
             return tuple(dict.fromkeys((*emergencies, *changed)))
         if emergencies:
             return tuple(emergencies)
-        asks = moment.requests or keywords.wants_booking(moment.utterance)
-        if keywords.closes(moment.utterance) and not asks and "?" not in moment.utterance:
+        asks = moment.requests or wants_booking(moment.utterance)
+        if closes(moment.utterance) and not asks and "?" not in moment.utterance:
             return ()
         if "taxi" in topics:
             return ("taxi",)
@@ -173,7 +176,7 @@ class Policy:
         is_new = constraints != constraints_before
         is_named = "name" in constraints and "name" not in constraints_before
         asked = self._asked(domain, moment, constraints if is_new else {})
-        wants_booking = keywords.wants_booking(moment.utterance)
+        is_booking = wants_booking(moment.utterance)
         # A name that does not go with the other constraints is not said again.
         unsaid = "" if found else " unnamed"
 
@@ -192,12 +195,12 @@ class Policy:
             yield moment.say(f"offer {domain}{unsaid}")
             unasked = UNASKED[domain] if is_named or domain == "attraction" else ()
             yield from self._details(domain, [*asked, *(s for s in unasked if s not in asked)])
-            yield self._question(domain, moment, missing if booking or wants_booking else ())
+            yield self._question(domain, moment, missing if booking or is_booking else ())
         elif asked:
             yield from self._details(domain, asked)
             yield self._question(domain, moment, missing if booking else (), more=True)
         else:
-            speaks_of_it = booking or wants_booking or "reference" in moment.requests
+            speaks_of_it = booking or is_booking or "reference" in moment.requests
             if found:
                 yield moment.say(f"again {domain}")
             yield self._question(domain, moment, missing if speaks_of_it else ())

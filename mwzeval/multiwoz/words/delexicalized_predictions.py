@@ -9,7 +9,7 @@ from typing import Any
 
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
 from mwzeval.multiwoz.predictions.reading import Dialogues
-from mwzeval.multiwoz.scoring import Scorer, Sources
+from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
 

@@ -10,7 +10,7 @@ from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
 from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns
 from mwzeval.multiwoz.predictions.reading import Dialogues
-from mwzeval.multiwoz.scoring import Scorer, Sources
+from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.scores.table import Table
 

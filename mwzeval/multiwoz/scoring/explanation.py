@@ -16,9 +16,9 @@ from mwzeval.multiwoz.database.venues import Row, id_column
 from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.normalize import natural_spacing
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
-from mwzeval.multiwoz.reasons import losses, spelled
-from mwzeval.multiwoz.repairs import Case
-from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer, Sources
+from mwzeval.multiwoz.scoring.reasons import losses, spelled
+from mwzeval.multiwoz.scoring.repairs import Case
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
 

@@ -14,13 +14,13 @@ from mwzeval.errors import Problem
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
-from mwzeval.multiwoz.evaluation import ScoredDialogues
-from mwzeval.multiwoz.explanation import explanation_as_written
-from mwzeval.multiwoz.measures import plain_metrics, scored_table
 from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.predictions.wording import Wording
-from mwzeval.multiwoz.scoring import Scorer, Sources
+from mwzeval.multiwoz.scoring.explanation import explanation_as_written
+from mwzeval.multiwoz.scoring.measures import plain_metrics, scored_table
+from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
+from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import Report
 from mwzeval.version import __version__, library_version

@@ -7,17 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import Resampling
-from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS, OWN_FORMAT
-from mwzeval.multiwoz.corpus.ceiling import gold_predictions
-from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.formats.adaptation import adapt
 from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
 from mwzeval.multiwoz.predictions.wording import Wording
-from mwzeval.multiwoz.scored_predictions import ScoredPredictions
+from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
 from mwzeval.multiwoz.shards import PredictionShards, shards_of
-from mwzeval.scores.score import Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,50 +86,3 @@ def _turns(predictions: Any) -> Iterator[Mapping[str, Any]]:
     for turns in predictions.values() if isinstance(predictions, Mapping) else ():
         if isinstance(turns, list):
             yield from (turn for turn in turns if isinstance(turn, Mapping))
-
-
-def ceiling_of(
-    scorer: PredictionsScorer, of: ScoredPredictions | None, resampling: Resampling | None
-) -> Report:
-    """Return the report of the gold annotation: of predicted turns, or of a whole fold."""
-    if of is not None:
-        checked = of.checked
-        gold, dialogues = checked.scorer.gold, checked.dialogues
-        evaluator = _for_gold(of.evaluator, gold.corpus)
-        predictions = gold_predictions(gold, dialogues)
-    else:
-        corpus = scorer.arguments["corpus"]
-        of_scorer = scorer.evaluator(*scorer.metrics)
-        evaluator = _for_gold(of_scorer, DEFAULT_CORPUS if corpus == AUTO else corpus)
-        root = corpus_root(evaluator.corpus, evaluator.data, offline=evaluator.offline)
-        predictions = gold_predictions(load_fold(evaluator.corpus, evaluator.fold, root))
-    return evaluator.score(predictions, progress=of is None).report(resampling)
-
-
-def _for_gold(evaluator: Evaluator, corpus: str) -> Evaluator:
-    """Return what scores the gold data of a corpus by the same metrics.
-
-    Not by those in which gold data are right by definition: words held against the database, and
-    state tracking under further rules.
-    """
-    asked = evaluator.metrics
-    return Evaluator(
-        asked.bleu,
-        asked.success,
-        asked.richness,
-        asked.dst,
-        corpus=corpus,
-        fold=evaluator.fold,
-        rules=evaluator.rules,
-        data=evaluator.data,
-        offline=evaluator.offline,
-        references=evaluator.references,
-        input_format=OWN_FORMAT,
-        responses="delexicalized",
-        rollouts=evaluator.rollouts,
-    )
-
-
-def aliases_of(corpus: str) -> dict[str, str]:
-    """Return short names of scores for gates: `bleu` is against the corpus' own references."""
-    return {"bleu": f"bleu.{CORPORA[corpus].reference_set}"}

@@ -20,11 +20,11 @@ from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.database.venues import FUZZY_THRESHOLD
-from mwzeval.multiwoz.evaluation import ScoredDialogues
 from mwzeval.multiwoz.grounding.scores import CHOICES as GROUNDED_CHOICES
 from mwzeval.multiwoz.grounding.scores import grounded_measures, grounded_view
 from mwzeval.multiwoz.predictions.unfilled import spelling
-from mwzeval.multiwoz.scoring import DST_THRESHOLD
+from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
+from mwzeval.multiwoz.scoring.scorer import DST_THRESHOLD
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.statistics import ScoreFunction, Sums

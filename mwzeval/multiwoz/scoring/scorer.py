@@ -34,7 +34,6 @@ from mwzeval.multiwoz.grounding.bookings import (
 )
 from mwzeval.multiwoz.grounding.responses import Grounded, Grounding
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
-from mwzeval.multiwoz.inform_success import NormalizedTurn, dialogue_acts, prepare_goal
 from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
 from mwzeval.multiwoz.normalization.normalize import (
     State,
@@ -45,6 +44,7 @@ from mwzeval.multiwoz.normalization.normalize import (
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.predictions.wording import Wording
+from mwzeval.multiwoz.scoring.inform_success import NormalizedTurn, dialogue_acts, prepare_goal
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer

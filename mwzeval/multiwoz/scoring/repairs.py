@@ -14,9 +14,9 @@ from mwzeval.metrics.goal_success import (
     judge,
 )
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.inform_success import NormalizedTurn, dialogue_acts
 from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.scoring import NormalizedDialogue, Scorer
+from mwzeval.multiwoz.scoring.inform_success import NormalizedTurn, dialogue_acts
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 
 Changes = Mapping[str, str | None]
 """Slot → its new value, None to take it away."""

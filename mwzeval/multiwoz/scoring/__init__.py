@@ -1,0 +1,1 @@
+"""From checked dialogues to rows, measures, reports and explanations."""
