@@ -49,6 +49,9 @@ PLAIN_PIECE = 2**16
 MOST_OF_ZSTD = 2**10
 """Bytes of zstd decompressed at a time: even so few may be 32 MB."""
 
+SMALL_FRAME = 2**25
+"""Bytes that a zstd frame may say that it holds, to be decompressed by `PIECE`."""
+
 UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -103,8 +106,7 @@ def read_bytes(path: str | Path) -> bytes:
     `DependencyError` for a URL that cannot be read here.
     """
     name = str(path)
-    check_size(name)
-    return b"".join(_bounded(pieces(name), size_limit(), name))
+    return b"".join(_bounded(pieces(name, check_size(name)), size_limit(), name))
 
 
 def read_model(path: str | Path) -> bytes:
@@ -121,15 +123,21 @@ def read_model(path: str | Path) -> bytes:
         return stream.read(status.st_size)
 
 
-def check_size(path: str | Path) -> None:
-    """Raise `InputError` when a file is larger than the limit, as far as that is known unread."""
+def check_size(path: str | Path) -> int | None:
+    """Return how many bytes a file has; None where that is not known unread.
+
+    Raises `InputError` when it is larger than the limit.
+    """
     name = str(path)
     try:
         status = None if name == STANDARD_INPUT or is_url(name) else Path(name).stat()
     except (OSError, ValueError):
-        return  # reading it says what is wrong
-    if status is not None and stat.S_ISREG(status.st_mode) and status.st_size > size_limit():
+        return None  # reading it says what is wrong
+    if status is None or not stat.S_ISREG(status.st_mode):
+        return None
+    if status.st_size > size_limit():
         raise too_large(name)
+    return status.st_size
 
 
 def _bounded(read: Iterable[bytes], limit: int, name: str) -> Iterator[bytes]:
@@ -141,10 +149,12 @@ def _bounded(read: Iterable[bytes], limit: int, name: str) -> Iterator[bytes]:
         yield piece
 
 
-def pieces(path: str | Path) -> Iterator[bytes]:
+def pieces(path: str | Path, size: int | None = None) -> Iterator[bytes]:
     """Yield the content of a file, a URL or `-`, decompressed, piece by piece and without end.
 
-    What is put together of them is to be held against `part_limit()`. Raises as `read_bytes`.
+    What is put together of them is to be held against `part_limit()`. The `size` of a file that is
+    wanted as a whole, in bytes, makes one piece of it when it is not compressed. Raises as
+    `read_bytes`.
     """
     name = str(path)
     if name == STANDARD_INPUT:
@@ -156,7 +166,7 @@ def pieces(path: str | Path) -> Iterator[bytes]:
             yield from decompressed(stream, name)
     else:
         with _opened(name) as stream:
-            yield from decompressed(stream, name)
+            yield from decompressed(stream, name, size)
 
 
 @contextmanager
@@ -170,10 +180,11 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         raise unreadable(name, str(error)) from None
 
 
-def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
+def decompressed(stream: IO[bytes], name: str, size: int | None = None) -> Iterator[bytes]:
     """Yield what is in a stream, as its name or first bytes say, piece by piece.
 
-    Raises `InputError` when it is damaged or ends too early.
+    `size` is that of a file which may come as one piece. Raises `InputError` when it is damaged or
+    ends too early.
     """
     first = stream.read(PIECE)
     if name.endswith(".gz") or first.startswith(GZIP_MAGIC):
@@ -181,6 +192,10 @@ def decompressed(stream: IO[bytes], name: str) -> Iterator[bytes]:
     elif name.endswith(".zst") or first.startswith(ZSTD_MAGIC):
         yield from _members(stream, first, name, "zstd")
     else:
+        if size is not None and size > len(first):
+            # In one piece nothing has to be put together, which takes as long as reading does.
+            stream.seek(0)
+            first = stream.read(size)
         while first:
             yield first
             first = stream.read(PLAIN_PIECE)
@@ -190,13 +205,16 @@ def _members(stream: IO[bytes], read: bytes, name: str, kind: str) -> Iterator[b
     """Decompress gzip members or zstd frames one after the other; each must be whole."""
     import zstandard
 
-    def new() -> Any:
-        if kind == "zstd":
-            return zstandard.ZstdDecompressor().decompressobj()
-        return zlib.decompressobj(wbits=31)
+    def new(begin: bytes) -> tuple[Any, int]:
+        """Return what decompresses a member, and how many bytes of it at a time."""
+        if kind == "gzip":
+            return zlib.decompressobj(wbits=31), PIECE
+        size = _small_size(begin)
+        if size is None:
+            return zstandard.ZstdDecompressor().decompressobj(), MOST_OF_ZSTD
+        return zstandard.ZstdDecompressor().decompressobj(write_size=size), PIECE
 
-    at_once = MOST_OF_ZSTD if kind == "zstd" else PIECE
-    member = new()
+    member, at_once = new(read)
     begun = True  # an empty file is no whole member
     try:
         while read:
@@ -208,11 +226,22 @@ def _members(stream: IO[bytes], read: bytes, name: str, kind: str) -> Iterator[b
                 read = member.unused_data + read
             read = read or stream.read(PIECE)
             if member.eof and read:
-                member = new()
+                member, at_once = new(read)
     except (zlib.error, zstandard.ZstdError) as error:
         raise unreadable(name, f"not a complete {kind} file ({error})") from None
     if begun:
         raise unreadable(name, f"not a complete {kind} file (it ends too early)")
+
+
+def _small_size(frame: bytes) -> int | None:
+    """Return what a zstd frame says that it holds, in bytes, if that may come at once anyway."""
+    import zstandard
+
+    try:
+        size: int = zstandard.frame_content_size(frame)
+    except zstandard.ZstdError:  # it has not begun in full, or is none
+        return None
+    return size if 0 < size <= SMALL_FRAME else None
 
 
 def is_zip(path: str | Path) -> bool:
