@@ -1,12 +1,7 @@
 """The formats that documents come in, by name.
 
-Documents as text for people to read on a terminal.
-
-Documents as GitHub-flavoured Markdown, to be pasted into an issue or a pull request.
-
-Documents as LaTeX tables, for papers; needs the package booktabs.
-
-Documents in long form: CSV and JSON Lines, one record a line, unrounded.
+Text is for a terminal, Markdown (GitHub's) for an issue or a pull request, LaTeX (with the package
+booktabs) for a paper. CSV and JSON Lines have one unrounded number a record, JSON everything.
 """
 
 from __future__ import annotations
@@ -21,134 +16,6 @@ from unicodedata import east_asian_width
 from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable
 from mwzeval.report.json import json_line, to_json
 from mwzeval.report.sheet import Cell, Document, Sheet
-
-
-def to_csv(document: Document) -> str:
-    """Return a header and one line per record; what a record lacks is empty."""
-    columns = dict.fromkeys(name for record in document.records for name in record)
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(columns), lineterminator="\n")
-    writer.writeheader()
-    for record in document.records:
-        writer.writerow({name: _csv_cell(value) for name, value in record.items()})
-    return stream.getvalue()
-
-
-def _csv_cell(value: Any) -> Any:
-    """Return a value as a cell: a text that a spreadsheet would take for a formula is quoted.
-
-    Source: OWASP, "CSV Injection": an apostrophe before `=`, `+`, `-` and `@`; tabs and carriage
-    returns, which may hide them, become escapes, as other control characters do.
-    """
-    if not isinstance(value, str):
-        return value
-    text = printable(value, keep="\n")  # which quotes hold together
-    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
-
-
-def to_json_lines(document: Document) -> str:
-    """Return one JSON object per record."""
-    lines = (json_line(record) for record in document.records)
-    return "".join(f"{line}\n" for line in lines)
-
-
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "†": r"$^\dagger$",
-    "‡": r"$^\ddagger$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "±": r"$\pm$",
-    "≈": r"$\approx$",
-    "»": r"$\gg$",
-    "−": r"$-$",
-    "×": r"$\times$",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-}
-
-
-def to_latex(document: Document) -> str:
-    r"""Return one `tabular` per table; heading and notes are comments.
-
-    The best numbers are bold; characters that LaTeX's default fonts lack become "?".
-    """
-    lines = [f"% {_one_line(line)}" for line in document.heading]
-    lines.append(r"% \usepackage{booktabs}")
-    for sheet in document.sheets:
-        lines += ["", *_tabular(sheet)]
-    lines += ["", *(f"% {_one_line(note)}" for note in document.notes)]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _tabular(sheet: Sheet) -> list[str]:
-    lines = [f"% {_one_line(sheet.title)}"] if sheet.title else []
-    lines += [rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}", r"\toprule"]
-    if any(sheet.header):
-        lines += [_row([_latex_escaped(name) for name in sheet.header]), r"\midrule"]
-    lines += [_row([_latex_cell(cell) for cell in row]) for row in sheet.rows]
-    return [*lines, r"\bottomrule", r"\end{tabular}"]
-
-
-def _row(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
-def _latex_cell(cell: Cell) -> str:
-    text = _latex_escaped(cell.text)
-    return (rf"\textbf{{{text}}}" if cell.best and text else text) + _latex_escaped(cell.mark)
-
-
-def _latex_escaped(text: str) -> str:
-    return "".join(
-        _ESCAPES.get(char) or (char if char.isprintable() and ord(char) < 0x250 else "?")
-        for char in text
-    )
-
-
-def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
-
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
-
-
-def to_markdown(document: Document) -> str:
-    """Return heading, tables and notes; the best numbers are bold."""
-    parts = ["  \n".join(_escaped(line) for line in document.heading)]
-    parts += [_sheet_markdown(sheet) for sheet in document.sheets]
-    parts.append("\n".join(f"`{printable(note)}`  " for note in document.notes))
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _sheet_markdown(sheet: Sheet) -> str:
-    lines = [
-        _line([_escaped(name) for name in sheet.header]),
-        _line(["---", *(["---:"] * (len(sheet.header) - 1))]),
-        *(_line([_cell(cell) for cell in row]) for row in sheet.rows),
-    ]
-    table = "\n".join(lines)
-    return f"### {_escaped(sheet.title)}\n\n{table}" if sheet.title else table
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _cell(cell: Cell) -> str:
-    text = _escaped(cell.text)
-    return (f"**{text}**" if cell.best and text else text) + _escaped(cell.mark)
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", printable(text.replace("\n", " ")))
 
 
 def to_text(document: Document) -> str:
@@ -197,6 +64,134 @@ def warnings_text(warnings: Sequence[Problem]) -> str:
     hidden = len(warnings) - len(lines)
     if hidden:
         lines.append(f"… and {hidden} more warnings; the JSON report lists all of them")
+    return "".join(f"{line}\n" for line in lines)
+
+
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
+
+
+def to_markdown(document: Document) -> str:
+    """Return heading, tables and notes; the best numbers are bold."""
+    parts = ["  \n".join(_markdown_escaped(line) for line in document.heading)]
+    parts += [_sheet_markdown(sheet) for sheet in document.sheets]
+    parts.append("\n".join(f"`{printable(note)}`  " for note in document.notes))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _sheet_markdown(sheet: Sheet) -> str:
+    lines = [
+        _markdown_line([_markdown_escaped(name) for name in sheet.header]),
+        _markdown_line(["---", *(["---:"] * (len(sheet.header) - 1))]),
+        *(_markdown_line([_markdown_cell(cell) for cell in row]) for row in sheet.rows),
+    ]
+    table = "\n".join(lines)
+    return f"### {_markdown_escaped(sheet.title)}\n\n{table}" if sheet.title else table
+
+
+def _markdown_line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = _markdown_escaped(cell.text)
+    return (f"**{text}**" if cell.best and text else text) + _markdown_escaped(cell.mark)
+
+
+def _markdown_escaped(text: str) -> str:
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", printable(text.replace("\n", " ")))
+
+
+_LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "†": r"$^\dagger$",
+    "‡": r"$^\ddagger$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "±": r"$\pm$",
+    "≈": r"$\approx$",
+    "»": r"$\gg$",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+}
+
+
+def to_latex(document: Document) -> str:
+    r"""Return one `tabular` per table; heading and notes are comments.
+
+    The best numbers are bold; characters that LaTeX's default fonts lack become "?".
+    """
+    lines = [_latex_comment(line) for line in document.heading]
+    lines.append(r"% \usepackage{booktabs}")
+    for sheet in document.sheets:
+        lines += ["", *_sheet_latex(sheet)]
+    lines += ["", *(_latex_comment(note) for note in document.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _sheet_latex(sheet: Sheet) -> list[str]:
+    lines = [_latex_comment(sheet.title)] if sheet.title else []
+    lines += [rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}", r"\toprule"]
+    if any(sheet.header):
+        lines += [_latex_line([_latex_escaped(name) for name in sheet.header]), r"\midrule"]
+    lines += [_latex_line([_latex_cell(cell) for cell in row]) for row in sheet.rows]
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
+
+
+def _latex_line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _latex_cell(cell: Cell) -> str:
+    text = _latex_escaped(cell.text)
+    return (rf"\textbf{{{text}}}" if cell.best and text else text) + _latex_escaped(cell.mark)
+
+
+def _latex_escaped(text: str) -> str:
+    return "".join(
+        _LATEX_ESCAPES.get(char) or (char if char.isprintable() and ord(char) < 0x250 else "?")
+        for char in text
+    )
+
+
+def _latex_comment(text: str) -> str:
+    return f"% {printable(' '.join(text.split()))}"
+
+
+def to_csv(document: Document) -> str:
+    """Return a header and one line per record; what a record lacks is empty."""
+    columns = dict.fromkeys(name for record in document.records for name in record)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(columns), lineterminator="\n")
+    writer.writeheader()
+    for record in document.records:
+        writer.writerow({name: _csv_cell(value) for name, value in record.items()})
+    return stream.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    """Return a value as a cell: a text that a spreadsheet would take for a formula is quoted.
+
+    Source: OWASP, "CSV Injection": an apostrophe before `=`, `+`, `-` and `@`; tabs and carriage
+    returns, which may hide them, become escapes, as other control characters do.
+    """
+    if not isinstance(value, str):
+        return value
+    text = printable(value, keep="\n")  # which quotes hold together
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) else text
+
+
+def to_json_lines(document: Document) -> str:
+    """Return one JSON object per record."""
+    lines = (json_line(record) for record in document.records)
     return "".join(f"{line}\n" for line in lines)
 
 

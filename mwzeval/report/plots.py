@@ -86,13 +86,40 @@ def require_matplotlib() -> None:
         ) from None
 
 
+@contextmanager
+def new_figure(
+    width: float, height: float, format_name: str
+) -> Iterator[tuple[Figure, Callable[[], bytes]]]:
+    """Give an empty figure in the style of all figures, and what makes bytes of it.
+
+    `width` and `height` are inches; `format_name` is one of `FORMATS`. Raises `DependencyError`
+    where matplotlib is missing.
+    """
+    require_matplotlib()
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        figure = Figure(figsize=(width, height), layout="constrained")
+
+        def save() -> bytes:
+            content = BytesIO()
+            figure.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
+            return content.getvalue()
+
+        yield figure, save
+
+
 def plot_scores(
     systems: Sequence[PageSystem], names: Sequence[str], *, format_name: str, width: float = WIDTH
 ) -> bytes:
     """Return a figure of scores over everything: a panel each, a row per system.
 
-    Points have their intervals as whiskers, where there are intervals. Raises `UsageError` for a
-    name that no system has a score of.
+    Points have their intervals as whiskers, where there are intervals. `names` are names of scores,
+    `format_name` is one of `FORMATS`, `width` is in inches. Raises `UsageError` for a name that no
+    system has a score of, `DependencyError` where matplotlib is missing.
     """
     known = dict.fromkeys(s.name for system in systems for s in system.scores if s.scope == WHOLE)
     for name in names:
@@ -105,7 +132,7 @@ def plot_scores(
     longest = max(len(_shown(system.name)) for system in systems)
     ticks = 3 if width - INCHES_A_LETTER * longest > ROOMY else 2
     n_rows = math.ceil(len(names) / n_columns)
-    with _figure(width, n_rows * (0.5 + 0.16 * len(systems)), format_name) as (figure, save):
+    with new_figure(width, n_rows * (0.5 + 0.16 * len(systems)), format_name) as (figure, save):
         grid = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False)
         panels = list(grid.flat)
         for axes, name in zip(panels, names, strict=False):
@@ -141,7 +168,9 @@ def plot_parts(
 ) -> bytes:
     """Return heat maps of the scores that there are for parts: systems × parts.
 
-    All maps have one range of colours. Raises `UsageError` when there is no such score.
+    All maps have one range of colours. `format_name` is one of `FORMATS`, `words` are how the
+    benchmark calls its parts, `width` is in inches. Raises `UsageError` when there is no such
+    score, `DependencyError` where matplotlib is missing.
     """
     scores = [score for system in systems for score in system.scores]
     names = dict.fromkeys(score.name for score in scores if score.scope != WHOLE)
@@ -171,8 +200,9 @@ def plot_reasons(
 ) -> bytes:
     """Return a figure of how many units each kind of reason lost: a row each.
 
-    Up to three systems have marks on an axis, more a column each of a heat map. Raises
-    `UsageError` when nothing was lost.
+    Up to three systems have marks on an axis, more a column each of a heat map. `format_name` is
+    one of `FORMATS`, `words` are how the benchmark calls its units, `width` is in inches. Raises
+    `UsageError` when nothing was lost, `DependencyError` where matplotlib is missing.
     """
     kinds = [kind for kind in kinds_of(systems) if kind.parent is None]
     if not kinds:
@@ -205,7 +235,7 @@ def _plot_marks(
 ) -> bytes:
     n_rows = [len(shown) for shown in of_outcome.values()]
     height = 0.61 + 0.25 * len(n_rows) + 0.16 * sum(n_rows)
-    with _figure(width, height, format_name) as (figure, save):
+    with new_figure(width, height, format_name) as (figure, save):
         panels = figure.subplots(
             len(n_rows), 1, sharex=True, squeeze=False, height_ratios=[n + 0.5 for n in n_rows]
         ).flat
@@ -260,7 +290,7 @@ def _plot_maps(
     high = max(*finite, low + 1)
     n_rows = [len(map_.rows) for map_ in maps]
     height = 0.25 * len(maps) + 0.18 * sum(n_rows) + 0.55
-    with _figure(width, height, format_name) as (figure, save):
+    with new_figure(width, height, format_name) as (figure, save):
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False, height_ratios=n_rows)
         for axes, map_ in zip(panels.flat, maps, strict=True):
             axes.set_title(map_.title)
@@ -279,28 +309,6 @@ def _plot_maps(
             range(len(columns)), columns, rotation=30, ha="right", rotation_mode="anchor"
         )
         return save()
-
-
-@contextmanager
-def _figure(
-    width: float, height: float, format_name: str
-) -> Iterator[tuple[Figure, Callable[[], bytes]]]:
-    """Give an empty figure in the house's style, and what makes bytes of it."""
-    require_matplotlib()
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(width, height), layout="constrained")
-
-        def save() -> bytes:
-            content = BytesIO()
-            figure.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
-            return content.getvalue()
-
-        yield figure, save
 
 
 def _score_of(system: PageSystem, name: str, scope: str) -> Score | None:

@@ -1,6 +1,6 @@
-"""An evaluation's report as a document.
+"""Scores as documents: the summary of a report, the rows behind it, and the ceiling beside it.
 
-A score beside its ceiling: what the gold annotation gets under the same settings.
+The ceiling is what the gold annotation gets under the same settings.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +23,7 @@ from mwzeval.pydial.runs.results import (
     read_results,
 )
 from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
-from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, METADATA, STYLE, require_matplotlib
+from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, new_figure, require_matplotlib
 from mwzeval.scores.findings import Findings
 
 Panels = Literal["tasks", "means"]
@@ -147,10 +146,7 @@ def plot_curves(
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError(f'unknown format of pictures "{shorten(format_name)}" ({known})')
-    require_matplotlib()
-    import matplotlib
-    from matplotlib.figure import Figure as Picture
-
+    require_matplotlib()  # before anything is read
     results = read_results(output, findings)
     if window is None:
         window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
@@ -162,10 +158,7 @@ def plot_curves(
     shown_panels = panels_of(results, panels)
     columns = min(COLUMNS[panels], len(shown_panels))
     lines = math.ceil(len(shown_panels) / columns)
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        picture = Picture(figsize=(WIDTH * columns, HEIGHT * lines + 0.4), layout="constrained")
+    with new_figure(WIDTH * columns, HEIGHT * lines + 0.4, format_name) as (picture, save):
         places = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
         shown: dict[str, Any] = {}
         for axes, (panel, tasks) in zip(places, shown_panels, strict=False):
@@ -178,9 +171,7 @@ def plot_curves(
         picture.legend(
             shown.values(), shown, loc="outside upper center", ncols=min(4, max(1, len(shown)))
         )
-        content = BytesIO()
-        picture.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
-    return content.getvalue()
+        return save()
 
 
 def _draw(
