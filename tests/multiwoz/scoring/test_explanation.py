@@ -24,7 +24,7 @@ from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Sources
 from mwzeval.scores.explanation import Explanation, Fact, count_reasons
 from mwzeval.scores.score import WHOLE
 from tests.examples import examples
-from tests.multiwoz.test_scoring import predicted
+from tests.multiwoz.scoring.test_scorer import predicted
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
