@@ -43,7 +43,7 @@ def import_without_setuptools(name: str) -> Any:
     own, which answers this one name with `importlib.resources`. Nothing else sees that, in no
     thread, and the module is in `sys.modules` only when it is complete.
 
-    Raises `ImportError` when the package is not installed.
+    Raises `ModuleNotFoundError` when the package is not installed.
     """
     if name in sys.modules:
         return import_module(name)

@@ -47,7 +47,7 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
 
     `workers` are the processes of a local cluster (default: one per core). Yields a Dask client.
     Raises `DependencyError` without Dask, `UsageError` when nobody answers at the address, or no
-    worker is there.
+    worker is there, `MwzevalError` when workers do not start here.
     """
     distributed = _distributed()
     if address == LOCAL:
@@ -134,8 +134,8 @@ def on_cluster(
 ) -> Found:
     """Return what shards have in them, found by the workers of a cluster and merged in order.
 
-    Raises `MwzevalError` when a shard cannot be scored for
-    another reason than what is in it.
+    Raises `MwzevalError` when a shard cannot be scored for another reason than what is in it,
+    `DependencyError` without Dask or when workers lack a library.
     """
     distributed: Any = _distributed()
     settings = pickle.dumps(scorer)

@@ -129,7 +129,7 @@ class PieceScorer:
         return self
 
     def report(self, part: Pieces, file: str | None) -> Report:
-        """Return the report of all pieces. Raises as `score` does, with shards named."""
+        """Return the report of all pieces. Raises `InputError`, with shards named."""
         try:
             report = self.score(part.read, file)
         except InputError as error:

@@ -57,7 +57,10 @@ def _positive(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Print the explanation, the list or the histogram."""
+    """Print the explanation, the list or the histogram.
+
+    Raises `UsageError` for a unit that is not there.
+    """
     from mwzeval.report.explanation_text import explanation_text
     from mwzeval.report.json import to_json
 

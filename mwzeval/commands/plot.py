@@ -61,7 +61,10 @@ def _width(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score and draw; return the exit code."""
+    """Score and draw; return the exit code.
+
+    Raises `UsageError` for an unknown ending of the figure's name.
+    """
     if arguments.scores and arguments.kind != "scores":
         arguments.parser.error("--scores chooses what --kind scores draws")
     from mwzeval.files.writing import write_atomically

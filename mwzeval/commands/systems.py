@@ -136,7 +136,10 @@ def compared_all(
 
 @contextmanager
 def workers(scorer: FileScorer, jobs: int | None) -> Iterator[Executor | None]:
-    """Yield processes to share the work; None when one is enough."""
+    """Yield processes to share the work; None when one is enough.
+
+    Raises `MwzevalError` when one is killed.
+    """
     from concurrent.futures.process import BrokenProcessPool
 
     from mwzeval.cluster.processes import pool, processors

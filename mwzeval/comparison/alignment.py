@@ -69,7 +69,10 @@ def free_choices(scored: ScoredTable) -> dict[str, str]:
 
 
 def common_units(systems: Mapping[str, ScoredTable], unit: str) -> tuple[str, ...]:
-    """Return the units of all systems, in the order of the first one."""
+    """Return the units of all systems, in the order of the first one.
+
+    Raises `UsageError` when two systems have none in common.
+    """
     baseline, *others = systems
     common = set(systems[baseline].table.units)
     for other in others:

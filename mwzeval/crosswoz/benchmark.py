@@ -107,7 +107,7 @@ class CrossWoz:
     def ceiling(
         self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
     ) -> Report:
-        """Refuse, as `lacks` says."""
+        """Refuse, as `lacks` says. Raises `UsageError`."""
         raise UsageError(self.lacks["ceiling"])
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
@@ -115,7 +115,7 @@ class CrossWoz:
         return None
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
-        """Refuse, as `lacks` says."""
+        """Refuse, as `lacks` says. Raises `UsageError`."""
         raise UsageError(self.lacks["leaderboard"])
 
     def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:

@@ -71,7 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate, print the figures; return 0."""
+    """Simulate, print the figures; return 0.
+
+    Raises `UsageError` for options that do not go together.
+    """
     from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
     from mwzeval.crosswoz.simulation.dialogue import Setting
     from mwzeval.crosswoz.simulation.named_systems import nlu_named, system_named

@@ -122,7 +122,7 @@ class SentenceSelection:
     def ceiling(
         self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
     ) -> Report:
-        """Refuse, as `lacks` says."""
+        """Refuse, as `lacks` says. Raises `UsageError`."""
         raise UsageError(self.lacks["ceiling"])
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
@@ -130,7 +130,10 @@ class SentenceSelection:
         return None
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
-        """Return the published results of a track, or of all that have any."""
+        """Return the published results of a track, or of all that have any.
+
+        Raises `UsageError` for a system that was scored on other data.
+        """
         if entry is not None and entry.meta.get("note"):
             raise UsageError(f"published results are on other data. {entry.meta['note']}")
         results = read_results()
@@ -181,7 +184,10 @@ class SubmissionScorer:
         return evaluate(file, _gold(self.where, track), track, self.options)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return every problem of a submission and its gold data."""
+        """Return every problem of a submission and its gold data.
+
+        Raises `UsageError` for a pool without targets.
+        """
         track = track_from(self.track, file)
         return validate(file, _gold(self.where, track), track, self.options)
 

@@ -109,7 +109,8 @@ def derive(
 
     The value has passed through JSON (tuples are lists, keys are strings) also when it was just
     built, so the first start and the second see the same. Raise `revision` when `build` changes.
-    Raises `DataError` when a source cannot be read, and whatever `build` raises.
+    Raises `DataError` when a source cannot be read, `ValueError` for a name that is not fit for a
+    file, and whatever `build` raises.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
         raise ValueError(f"not fit for a file name: {name!r}")

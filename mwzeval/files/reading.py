@@ -319,7 +319,10 @@ def required_fsspec() -> Any:
 
 @contextmanager
 def remote(name: str) -> Iterator[None]:
-    """Turn what goes wrong far away, in ways of each kind of place, into an `InputError`."""
+    """Turn what goes wrong far away, in ways of each kind of place, into an `InputError`.
+
+    Raises `DependencyError` when a library for that kind of place is missing.
+    """
     try:
         yield
     except (InputError, DependencyError):

@@ -64,7 +64,10 @@ class WindowTypes:
         self.words += len(words)
 
     def merge(self, later: WindowTypes) -> None:
-        """Add what `later` has seen, as if it had come after what this one has seen."""
+        """Add what `later` has seen, as if it had come after what this one has seen.
+
+        Raises `ValueError` for windows of another size.
+        """
         if later.window != self.window:
             raise ValueError("only windows of one size add up")
         # The windows across the border: they begin here and end within the later start.

@@ -262,7 +262,10 @@ def _without_nulls(value: Any) -> Any:
 
 
 def completion_text(completion: Any) -> str:
-    """Return the text of a completion: itself, or the content of its last message."""
+    """Return the text of a completion: itself, or the content of its last message.
+
+    Raises `UsageError` for anything else.
+    """
     if isinstance(completion, Sequence) and not isinstance(completion, str) and completion:
         message = completion[-1]
         completion = message.get("content") if isinstance(message, Mapping) else None

@@ -81,7 +81,7 @@ class PyDial:
     def ceiling(
         self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
     ) -> Report:
-        """Refuse, as `lacks` says."""
+        """Refuse, as `lacks` says. Raises `UsageError`."""
         raise UsageError(self.lacks["ceiling"])
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:

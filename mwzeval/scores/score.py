@@ -71,7 +71,10 @@ class Interval:
         return self.low <= value <= self.high
 
     def scaled(self, factor: float) -> Interval:
-        """Return the interval of `factor` (0 or more) times the score, as for percentages."""
+        """Return the interval of `factor` (0 or more) times the score, as for percentages.
+
+        Raises `ValueError` for a negative factor.
+        """
         if factor < 0:
             raise ValueError(f"an interval is scaled by 0 or more, not by {factor}")
         return replace(self, low=factor * self.low, high=factor * self.high)

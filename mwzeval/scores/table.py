@@ -80,7 +80,10 @@ class Table:
         return Table(tuple(units), self.columns, self.values[rows])
 
     def beside(self, other: Table) -> Table:
-        """Return the columns of both, for the same units in the same order."""
+        """Return the columns of both, for the same units in the same order.
+
+        Raises `ValueError` for other units.
+        """
         if self.units != other.units:
             raise ValueError("tables side by side need the same units in the same order")
         return Table(

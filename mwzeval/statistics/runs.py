@@ -35,6 +35,8 @@ class VarianceComponents:
         """Return that of the mean outcome over this many new runs and new units.
 
         It shows what would help: with one run, no number of units brings it below √`run`.
+
+        Raises `ValueError` for less than one run or unit.
         """
         if runs < 1 or units < 1:
             raise ValueError("a mean needs at least one run and one unit")

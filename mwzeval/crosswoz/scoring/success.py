@@ -148,6 +148,8 @@ def judge(goal: Goal, outcome: Goal, database: Database) -> Judgement:
 
     A line of `goal` with a value is a constraint, one with a reference (`id=1`) depends on another
     sub-goal, and one without is a request.
+
+    Raises `ValueError` when the outcome has other lines than the goal.
     """
     if [line[:3] for line in goal] != [line[:3] for line in outcome]:
         raise ValueError("an outcome has the lines of its goal")

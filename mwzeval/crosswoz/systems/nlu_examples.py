@@ -83,7 +83,7 @@ class Labels:
 
     @classmethod
     def checked(cls, tags: Any, classes: Any) -> Labels:
-        """Return the labels that a file has. Raises `ValueError` for what are none."""
+        """Return the labels that a file has. Raises `ShapeError` for what are none."""
         if not is_texts(tags):
             raise ShapeError("tags: expected a list of texts")
         return cls(tuple(tags), checked_acts(classes))

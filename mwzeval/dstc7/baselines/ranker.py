@@ -170,7 +170,10 @@ class Ranker:
         ]
 
     def threshold(self, dev: str | Path) -> Threshold:
-        """Return the best score for NONE on a dialogue file with answers."""
+        """Return the best score for NONE on a dialogue file with answers.
+
+        Raises `InputError` when none of its examples can be ranked.
+        """
         queries = [query for query in self._baseline.queries(dev) if query.correct]
         if not queries:
             message = "no example says what is correct: NONE has nothing to be tuned on"

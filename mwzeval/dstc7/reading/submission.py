@@ -37,7 +37,10 @@ def write_submission(path: str | Path, rankings: Iterable[Ranked]) -> None:
 
 
 def submission_text(rankings: Iterable[Ranked]) -> str:
-    """Return the text of a submission, the same for the same rankings."""
+    """Return the text of a submission, the same for the same rankings.
+
+    Raises `ValueError` for a confidence that is not finite.
+    """
     return "[\n" + ",\n".join(_lines(rankings)) + "\n]\n"
 
 

@@ -42,7 +42,10 @@ def to_run(submission: Submission, options: Options | None = None, tag: str = TA
 
 
 def to_qrels(targets: Targets) -> str:
-    """Return targets as qrels, each correct candidate with relevance 1. Raises as `to_run`."""
+    """Return targets as qrels, each correct candidate with relevance 1.
+
+    Raises `UsageError` for an id with a blank in it.
+    """
     lines = []
     for example, correct in targets.items():
         _check_blank("example-id", example)

@@ -32,7 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert and write; return the exit code."""
+    """Convert and write; return the exit code.
+
+    Raises `UsageError` when there is nothing to add, or domains would be overwritten.
+    """
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.formats.adaptation import adapt

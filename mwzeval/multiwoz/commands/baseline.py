@@ -44,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run and write; return the exit code."""
+    """Run and write; return the exit code.
+
+    Raises `UsageError` for an output that is neither .json nor .jsonl.
+    """
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS

@@ -52,7 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Delexicalise, write and print; return the exit code."""
+    """Delexicalise, write and print; return the exit code.
+
+    Raises `InputError` for warnings when strict.
+    """
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator

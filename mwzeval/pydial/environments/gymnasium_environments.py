@@ -190,6 +190,8 @@ def make_vector_environment(
     environment that is reset with the i-th seed (`seed + i` for a number). A dialogue that ended is
     followed by a new one at the next step, whose action is not looked at (Gymnasium's mode
     NEXT_STEP). `info["action_mask"]` and `action_masks()` have shape (environments, actions).
+
+    Raises `UsageError` when `num_envs` is below 1.
     """
     require_gymnasium()
     check_render_mode(render_mode)

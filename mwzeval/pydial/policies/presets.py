@@ -58,7 +58,9 @@ class Preset:
         return {**plain, "goodbye": legacy}
 
     def learner(self, size: int, actions: int, *, seed: int, legacy: bool = False) -> Learner:
-        """Return a new policy that has learned nothing. Raises `DependencyError` without PyTorch.
+        """Return a new policy that has learned nothing.
+
+        Raises `DependencyError` without PyTorch, `UsageError` for a policy that does not learn.
 
         In `legacy` the initial weights are the same for all seeds, as in the published program.
         """

@@ -57,9 +57,10 @@ def run(
     0: none but this one. With a Dask `client` the jobs run on its workers instead (which need the
     data, but no common folder). `progress` shows a bar on standard error.
 
-    Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
-    a run of other settings. What is wrong with the files of one job does not stop the others: it is
-    raised with all of that kind in the end. Whatever else stops a job stops the run.
+    Raises `UsageError` for unknown names and senseless numbers, `InputError` where `output` is a
+    run of other settings, `MwzevalError` when a job fails on the cluster or a folder cannot be
+    made. What is wrong with the files of one job does not stop the others: it is raised with all of
+    that kind in the end. Whatever else stops a job stops the run.
     """
     jobs = planned(
         tasks, policies, dialogues=dialogues, seeds=seeds, tests=tests, legacy=legacy, data=data
