@@ -6,6 +6,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
+
 from tests.places import ROOT
 
 FOLDERS = ("mwzeval", "benchmarks", "examples", "tests", "tools")
@@ -36,6 +38,7 @@ def mentioned(tree: ast.AST) -> Iterator[str]:
                 yield text
 
 
+@pytest.mark.exhaustive
 def test_every_name_of_a_module_is_used() -> None:
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PROGRAMS}
     uses = Counter(name for tree in trees.values() for name in mentioned(tree))

@@ -288,7 +288,7 @@ sys.exit(main(sys.argv[1:]))
         (["memory://part-*"], "reading from URLs needs fsspec, which is not installed"),
     ],
 )
-@pytest.mark.exhaustive(but=1)
+@pytest.mark.exhaustive
 def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], message: str) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     report = str(tmp_path / "report.json")

@@ -206,6 +206,7 @@ class Remembering:
         return scores
 
 
+@pytest.mark.exhaustive
 def test_a_real_trainer_reports_what_evaluate_gives_for_its_generations(
     tokenizer: Any, scorer: Evaluator, tmp_path: Path
 ) -> None:

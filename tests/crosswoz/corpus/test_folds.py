@@ -51,6 +51,7 @@ def test_both_revisions_are_found_in_their_folder_and_beside_other_benchmarks(
     assert (root.path, root.origin) == (shared("data", "crosswoz"), "MWZEVAL_DATA")
 
 
+@pytest.mark.exhaustive
 def test_a_fold_is_loaded_with_what_is_known_beside_it() -> None:
     gold = load_gold(data=shared("data"))
     assert len(gold.fold.dialogues) == 500

@@ -65,7 +65,7 @@ def test_names_that_do_not_exist_are_errors_or_count_as_wrong(
 
 
 @pytest.mark.parametrize("name", ["test", "val"])
-@pytest.mark.exhaustive(but=1)
+@pytest.mark.exhaustive
 def test_everything_in_the_corpus_exists(name: str) -> None:
     gold = Gold(fold(name))
     for track, fields in (("nlu", ["user_acts", "system_acts_nlu"]), ("sim", ["user_state"])):

@@ -35,6 +35,7 @@ def test_statistics_are_the_golden_ones(name: str) -> None:
             assert value == pytest.approx(golden[scope][theirs], abs=1e-12), (scope, ours)
 
 
+@pytest.mark.exhaustive
 def test_the_table_for_reading_has_a_column_a_goal_type() -> None:
     text = statistics_text(corpus_statistics(fold().dialogues.values()))
     head, *lines = text.splitlines()

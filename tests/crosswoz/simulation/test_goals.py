@@ -86,6 +86,7 @@ def test_goals_are_sound() -> None:
                 assert line.slot == NAME or line.domain in TRAFFIC_DOMAINS
 
 
+@pytest.mark.exhaustive
 def test_types_are_told_as_in_the_corpus_and_the_golden_goals() -> None:
     for name in ("test", "val"):
         for dialogue in fold(name).dialogues.values():

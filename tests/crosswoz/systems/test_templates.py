@@ -143,6 +143,7 @@ def test_what_there_are_no_words_for_is_none(mode: Mode) -> None:
     assert Templates({}, {}).sentence((general("thank"),), FIRST, mode) is None
 
 
+@pytest.mark.exhaustive
 def test_a_mined_sentence_says_again_what_it_was_mined_from(tmp_path: Path) -> None:
     dialogues = list(fold("val").dialogues.values())[:40]
     write_templates(tmp_path, "auto", mine_templates(dialogues))

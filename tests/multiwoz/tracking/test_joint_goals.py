@@ -436,7 +436,7 @@ def flat(state: Any) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.parametrize("system", ["augpt", "damd", "galaxy-e2e", "pptod", "ubar"])
-@pytest.mark.exhaustive(but=1)
+@pytest.mark.exhaustive
 def test_literal_joint_goal_accuracy_of_published_systems_by_brute_force(system: str) -> None:
     data = shared("data", "multiwoz")
     predictions = read_json(data / "predictions" / f"{system}.json")

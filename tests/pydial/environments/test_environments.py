@@ -278,6 +278,7 @@ def test_maskable_ppo_learns_on_them() -> None:
     environment.step(action)
 
 
+@pytest.mark.exhaustive
 def test_the_example_trains_and_tests(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_page_needs_a_system() -> None:
         to_html([], title="none")
 
 
+@pytest.mark.exhaustive
 def test_a_thousand_units_of_two_systems_fit() -> None:
     systems = large_systems()
     page = to_html(systems, title="large")
