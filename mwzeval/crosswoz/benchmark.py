@@ -31,7 +31,7 @@ from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines, revision_of
-from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.errors import DataError, InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.sheet import Document
@@ -164,7 +164,7 @@ class CrossWozScorer:
 
     def _report(self, parts: Mapping[str, Any], file: str | None) -> Report:
         header = _header({shard: header for shard, (header, _) in parts.items()})
-        gold = self._gold_of(header.get("revision"))
+        gold = self._gold_of(header.get("revision"), file)
         contents = [content for _, content in parts.values()]
         if all(isinstance(content, Mapping) for content in contents):
             dialogues = {name: turns for content in contents for name, turns in content.items()}
@@ -176,13 +176,22 @@ class CrossWozScorer:
         return evaluate_simulation(lines, gold, self.options, file=file).report()
 
     def _gold(self, file: str) -> Gold:
-        return self._gold_of(revision_of(file) if is_simulation(file) else said_revision(file))
+        said = revision_of(file) if is_simulation(file) else said_revision(file)
+        return self._gold_of(said, file)
 
-    def _gold_of(self, said: object) -> Gold:
+    def _gold_of(self, said: object, file: str | None) -> Gold:
+        """Return what a file is scored against that is `said` to be about a revision."""
         is_known = isinstance(said, str) and said in REVISIONS
         revision = self.revision or (str(said) if is_known else RELEASE)
         fold = FOLDS[0] if revision == SAMPLE else self.fold
-        return load_gold(revision, fold, self.data, offline=self.offline)
+        try:
+            return load_gold(revision, fold, self.data, offline=self.offline)
+        except DataError as error:
+            if self.revision is not None or is_known:
+                raise
+            says = "no revision" if said is None else f'the unknown revision "{shorten(str(said))}"'
+            message = f"{META} says {says}, so that {RELEASE} is read (--revision names another)"
+            raise DataError(f"{file or 'input'}: {message}: {error}") from None
 
 
 def _header(headers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -119,8 +119,11 @@ def read_model(path: str | Path) -> bytes:
             raise unreadable(name, "it is not a file")
         if status.st_size > limit:
             raise too_large(name, limit=limit)
-        # Not `limit`, for which room would be made whatever the file has.
-        return stream.read(status.st_size)
+        try:
+            # Not `limit`, for which room would be made whatever the file has.
+            return stream.read(status.st_size)
+        except MemoryError:
+            raise unreadable(name, f"its {status.st_size:,} bytes do not fit into memory") from None
 
 
 def check_size(path: str | Path) -> int | None:

@@ -62,6 +62,8 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
         description = json.loads(header["__metadata__"][DESCRIPTION])
         found = description["format"], description["kind"]
         about = description["about"]
+    except MemoryError:
+        raise refused(path, f"its {len(raw):,} bytes do not fit into memory twice") from None
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise refused(path, f"not a safetensors file of this program ({error!r})") from None
     if found != (FORMAT, kind):

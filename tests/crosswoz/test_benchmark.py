@@ -180,6 +180,21 @@ def test_the_revision_of_a_file_counts_unless_another_is_named(
     assert 'says revision "convlab2"' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("revision", "says"), [(None, "no revision"), ("samle", 'the unknown revision "samle"')]
+)
+def test_a_corpus_that_is_not_there_is_told_with_the_file_that_asked_for_it(
+    revision: str | None, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = gold_file(GOLD.fold, "nlu", ["user_acts"])
+    plain["_meta"]["revision"] = revision
+    file, data = write(tmp_path, plain), str(tmp_path)
+    assert run("evaluate", "--benchmark", "crosswoz", file, "--data", data) == 2
+    error = capsys.readouterr().err
+    assert f"{file}: _meta says {says}, so that release is read (--revision" in error
+    assert "test.json" in error
+
+
 def test_only_known_tracks_are_benchmarks() -> None:
     assert "crosswoz-dst" in benchmark_named("crosswoz").names
     with pytest.raises(UsageError, match='did you mean "crosswoz-policy"'):

@@ -195,3 +195,28 @@ def test_a_model_is_a_file_of_its_own_size(tmp_path: Path, monkeypatch: pytest.M
         read_model(path)
     with pytest.raises(InputError, match="not a file"):
         read_model("/dev/zero")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits as Linux has them")
+def test_a_model_that_does_not_fit_into_memory_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "large.safetensors"
+    with path.open("wb") as stream:
+        stream.truncate(3 * 10**9)  # takes no room on disk
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (10**9, 10**9))
+
+    script = (
+        "from mwzeval.errors import InputError\n"
+        "from mwzeval.files.reading import read_model\n"
+        "try:\n"
+        f"    read_model({str(path)!r})\n"
+        "except InputError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], preexec_fn=limited, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    expected = f"{path}: cannot be read: its 3,000,000,000 bytes do not fit into memory"
+    assert done.stdout.strip() == expected
