@@ -34,7 +34,10 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name == f"mwzeval-{__version__}-py3-none-any.whl"
     content = set(zipfile.ZipFile(wheel).namelist())
-    assert {"mwzeval/py.typed", "mwzeval/data/public_files.tsv"} <= content
+    boards = {f"mwzeval/data/boards/{file.name}" for file in (ROOT / "data" / "boards").iterdir()}
+    scripts = (ROOT / "mwzeval" / "report" / "page" / "script").iterdir()
+    modules = {file.relative_to(ROOT).as_posix() for file in scripts}
+    assert {"mwzeval/py.typed", "mwzeval/data/public_files.tsv", *boards, *modules} <= content
     packages = {name.split("/")[0] for name in content}
     assert packages == {"mwzeval", f"mwzeval-{__version__}.dist-info"}
 
