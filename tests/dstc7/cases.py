@@ -19,6 +19,7 @@ from mwzeval.dstc7.scoring.evaluation import (
     validate,
 )
 from mwzeval.errors import Problem
+from mwzeval.files.resources import embedded
 from mwzeval.scores.findings import Findings
 from tests.places import read_json, shared
 
@@ -126,3 +127,9 @@ def kinds(problems: Sequence[Problem], severity: str | None = None) -> list[str]
 def scores(evaluated: ScoredSubmission, scope: str = "total") -> dict[str, float]:
     """Return the scores by name."""
     return {s.name: s.value for s in evaluated.report().scores if s.scope == scope}
+
+
+def sample_submission(track: Track, system: str) -> Path:
+    """Return the path of an example submission for the sample: system `overlap` or `random`."""
+    base = Track(track.dataset, track.subtask)
+    return embedded("predictions") / f"dstc7-{system}" / base.file_name

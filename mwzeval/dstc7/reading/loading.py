@@ -256,12 +256,6 @@ def sample_gold(track: Track) -> Gold:
     return Gold(gold.targets, gold.dialogues, gold.pool, is_sample=True)
 
 
-def sample_submission(track: Track, system: str) -> Path:
-    """Return the path of an example submission for the sample: system `overlap` or `random`."""
-    base = Track(track.dataset, track.subtask)
-    return embedded("predictions") / f"{FOLDER}-{system}" / base.file_name
-
-
 def _first(folder: Path, name: str) -> Path | None:
     """Return the file with a name, perhaps compressed; None when there is none."""
     for ending in ENDINGS:

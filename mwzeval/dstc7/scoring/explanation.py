@@ -4,7 +4,7 @@ that lost a hit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from mwzeval.dstc7.reading.loading import Loaded
 from mwzeval.dstc7.reading.tracks import NONE
@@ -158,8 +158,3 @@ def _span(rank: int) -> str:
             return str(high) if low == high else f"{low}-{high}"
         low = high + 1
     return f"over-{CUTOFFS[-1]}"
-
-
-def worst_first(explanations: Sequence[Explanation]) -> list[Explanation]:
-    """Return explanations, those that lost most outcomes first."""
-    return sorted(explanations, key=lambda explanation: -len(explanation.reasons))

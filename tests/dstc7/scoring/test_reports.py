@@ -12,7 +12,7 @@ import pytest
 from mwzeval.comparison import compare
 from mwzeval.comparison.runs import across
 from mwzeval.dstc7.benchmark import WORDS
-from mwzeval.dstc7.reading.loading import gold_in, sample_gold, sample_submission
+from mwzeval.dstc7.reading.loading import gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.dstc7.scoring.evaluation import (
     Options,
@@ -22,7 +22,7 @@ from mwzeval.dstc7.scoring.evaluation import (
     per_example,
     score,
 )
-from mwzeval.dstc7.scoring.explanation import explain, explain_all, worst_first
+from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.explanation_text import explanation_text, histogram_text
@@ -31,7 +31,16 @@ from mwzeval.report.json import to_json, to_plain
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
-from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, loaded, scores, submission_of
+from tests.dstc7.cases import (
+    SEVERAL,
+    UBUNTU,
+    WITH_NONE,
+    Folder,
+    loaded,
+    sample_submission,
+    scores,
+    submission_of,
+)
 
 
 def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
@@ -238,11 +247,8 @@ def test_an_unknown_example_cannot_be_explained() -> None:
         explain(sample("overlap").loaded, "920001")
 
 
-def test_the_worst_examples_come_first() -> None:
-    explanations = list(explain_all(sample("random").loaded))
-    losses = [len(explanation.reasons) for explanation in worst_first(explanations)]
-    assert losses == sorted(losses, reverse=True)
-    assert "were lost" in histogram_text(explanations)
+def test_a_histogram_counts_what_was_lost() -> None:
+    assert "were lost" in histogram_text(list(explain_all(sample("random").loaded)))
 
 
 def test_the_page_shows_contexts_and_ranked_candidates() -> None:
