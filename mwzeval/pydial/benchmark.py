@@ -89,11 +89,14 @@ class PyDial:
         return None
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
-        """Return the paper's tables, with a system among them."""
+        """Return the paper's tables, with a system among them.
+
+        Raises `UsageError` for embedded domains, of which nothing is published.
+        """
         return published_document(_task(arguments.benchmark), entry)
 
     def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
-        """Return where the public files are."""
+        """Return where the public files are. Raises `DataError` for a folder that is not there."""
         return Shelf(TITLE, NAME, data_root(data, offline=offline), {FOLDER: DOWNLOADED})
 
 
@@ -110,7 +113,7 @@ class EpisodesScorer:
         return evaluate(file, self.chosen, strict=self.strict, independent=self.independent)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return every problem of episodes."""
+        """Return every problem of episodes. Raises `InputError`, `UsageError`."""
         return validate(file, self.chosen, strict=self.strict)
 
     def of_shards(self, shards: Sequence[str]) -> ShardScorer:

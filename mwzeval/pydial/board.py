@@ -30,12 +30,16 @@ class PublishedResults:
     cross: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def figure(self, task: str, policy: str | None, dialogues: int, of: str) -> float | None:
-        """Return "success" or "reward", None where the paper has no such figure."""
+        """Return a figure of the paper, None where it has no such figure.
+
+        `policy` is the paper's name of it, `dialogues` the number of training dialogues, `of`
+        "success" (percent) or "reward" (a dialogue).
+        """
         pair = self.after.get(dialogues, {}).get(task, {}).get(policy or "")
         return None if pair is None else pair[of == "reward"]
 
     def mean(self, tasks: Sequence[str], policy: str, dialogues: int, of: str) -> float | None:
-        """Return the mean of the figures of tasks, None unless the paper has them all."""
+        """Return the mean of the figures of tasks (see `figure`), None unless all are there."""
         found = [self.figure(task, policy, dialogues, of) for task in tasks]
         known = [value for value in found if value is not None]
         return sum(known) / len(known) if len(known) == len(tasks) else None

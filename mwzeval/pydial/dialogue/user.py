@@ -64,7 +64,11 @@ class UserSimulator:
     def user(
         self, goal: Goal, patience: int, parameters: UserParameters, rng: RandomSource
     ) -> User:
-        """Return a user with this goal."""
+        """Return a user with this goal.
+
+        `patience` is how many fruitless turns the user takes, `parameters` how probably it does
+        what, and `rng` what it is drawn with.
+        """
         return User(
             UserState(
                 domain=self.domain,

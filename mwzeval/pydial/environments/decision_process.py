@@ -134,7 +134,7 @@ class DecisionProcess:
         self.masks.begin()
 
     def begin(self, rng: Rng) -> tuple[Vector, Info]:
-        """Start a dialogue; return the first observation and what else is to know."""
+        """Start a dialogue; return the first observation, shape (size,), and what else is known."""
         if not self.keep_alternatives:
             self.masks.begin()
         self.simulation.begin(rng)

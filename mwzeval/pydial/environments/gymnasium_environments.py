@@ -66,10 +66,13 @@ def make_environment(
     `action_masks()` tell which actions are allowed. The reward is -1 for an exchange, and 20 more
     at the end of a dialogue that succeeds. `domain` is one's own, otherwise it is loaded from
     `data`. What sounds alike is drawn from `confusion_seed` and the same for all dialogues.
+    `legacy` has the quirks of the published program; with `strict_masks` a masked action raises
+    `UsageError`; `render_mode` is "ansi" or None.
 
     An episode that reaches 25 exchanges is *terminated*, not truncated: it has failed or succeeded
-    as any other, and `info["out_of_time"]` tells. Raises `DependencyError`, `UsageError` and what
-    `load_domain` raises.
+    as any other, and `info["out_of_time"]` tells. Raises `DependencyError` without Gymnasium,
+    `UsageError` (of which `RenderModeError` is one) for unknown names, and `DataError` and
+    `InputError` for the files of a domain.
     """
     require_gymnasium()
     check_render_mode(render_mode)
@@ -89,7 +92,10 @@ def make_environment(
 def make_process(
     task: str | Task, *, domain: Domain | None, data: str | Path | None, **options: Any
 ) -> DecisionProcess:
-    """Return the decision process of a task by name, in its domain or in one's own."""
+    """Return the decision process of a task by name, in its domain or in one's own.
+
+    Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
+    """
     if isinstance(task, str):
         task = task_named(task)
     return DecisionProcess(domain or load_domain(task.domain, data), task, **options)
@@ -190,8 +196,10 @@ def make_vector_environment(
     environment that is reset with the i-th seed (`seed + i` for a number). A dialogue that ended is
     followed by a new one at the next step, whose action is not looked at (Gymnasium's mode
     NEXT_STEP). `info["action_mask"]` and `action_masks()` have shape (environments, actions).
+    All other arguments are those of `make_environment`.
 
-    Raises `UsageError` when `num_envs` is below 1.
+    Raises `UsageError` when `num_envs` is below 1, and what `make_environment` raises:
+    `RenderModeError`, `DependencyError`, `DataError` and `InputError`.
     """
     require_gymnasium()
     check_render_mode(render_mode)

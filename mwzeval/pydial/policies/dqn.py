@@ -103,12 +103,12 @@ class Transitions:
         self.added += 1
 
     def draw(self, generator: np.random.Generator, batch: int) -> Arrays:
-        """Return transitions drawn with replacement."""
+        """Return `batch` transitions drawn with replacement, each column of shape (batch, …)."""
         places = generator.integers(0, self.number, batch)
         return {name: column[places] for name, column in self.columns.items()}
 
     def pack(self) -> Arrays:
-        """Return what is kept."""
+        """Return the columns, each of shape (number, …), and how many were ever added."""
         kept = {f"kept.{name}": column[: self.number] for name, column in self.columns.items()}
         return {**kept, "kept": np.array(self.added)}
 

@@ -235,7 +235,9 @@ def natural_weights(
 
     The row of a dialogue in G is its gradient and a 1 (the column of the baseline). `inputs` and
     `returned` hold for each linear layer what went in, shape (exchanges, in), and the gradient that
-    came back, shape (exchanges, out). Raises `LinAlgError` where eigenvalues cannot be found.
+    came back, shape (exchanges, out). `of_dialogue` says of which dialogue an exchange is, shape
+    (exchanges,); `worth` is R, shape (dialogues,); eigenvalues below the share `cutoff` of the
+    largest count as 0. Raises `LinAlgError` where eigenvalues cannot be found.
     """
     number = len(worth)
     pairs = sum(

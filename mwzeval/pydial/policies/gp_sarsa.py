@@ -60,7 +60,10 @@ class GPSarsa:
         self._return = 0.0
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the allowed action with the highest drawn Q."""
+        """Return the allowed action with the highest drawn Q.
+
+        `state` has shape (size,), `mask` (actions,); in `training` Q varies more.
+        """
         scale = self.settings.training_scale if training else self.settings.test_scale
         best, highest = -1, -np.inf
         for action in np.flatnonzero(mask).tolist():

@@ -40,7 +40,12 @@ class Block:
         return self._places[: self.number]
 
     def add(self, belief: Vector, place: int, coefficients: Vector, novelty: float) -> None:
-        """Add a point, given how far it is from its projection on the others."""
+        """Add a point.
+
+        `belief` has shape (size,); `place` is its number among the points of all actions;
+        `coefficients`, shape (n,), are its projection on the points of this action, and `novelty`
+        is how far it is from that.
+        """
         if self.number == len(self._points):
             capacity = 2 * self.number
             self._points = np.resize(self._points, (capacity, self._points.shape[1]))
@@ -122,7 +127,7 @@ class SparseTemporalDifference:
         return square
 
     def predict(self, belief: Vector, action: int) -> tuple[float, float]:
-        """Return mean and variance of Q."""
+        """Return mean and variance of Q, given a belief of shape (size,)."""
         block = self.blocks[action]
         norm = float(belief @ belief)
         if not block.number:
@@ -246,6 +251,8 @@ class SparseTemporalDifference:
         squares: Vector | None = None,
     ) -> None:
         """Put points (in their order), their actions and weights in place of what is.
+
+        `points` have shape (n, size), `owners` (their actions) and `means` (n,).
 
         With `covariance` learning goes on to the same bits; `squares` are enough to predict.
         Raises `ValueError` for arrays that do not belong together.

@@ -24,7 +24,10 @@ class RandomPolicy:
     name = "random"
 
     def act(self, state: Any, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the number of an allowed action; `state` and `training` are not looked at."""
+        """Return the number of an action, drawn with `rng` from those that `mask` allows.
+
+        `mask` has shape (actions,); `state` and `training` are not looked at.
+        """
         allowed: list[int] = np.flatnonzero(mask).tolist()
         return rng.choose(allowed)
 

@@ -42,7 +42,11 @@ class ActionPolicy(Protocol):
     """A policy that chooses the number of an action."""
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the number of an action that `mask`, shape (actions,), allows."""
+        """Return the number of an action that `mask`, shape (actions,), allows.
+
+        `state` has shape (size,). What is drawn is drawn with `rng`; in `training` the policy may
+        explore.
+        """
         ...
 
 
@@ -61,7 +65,7 @@ class Learner(ActionPolicy, Protocol):
         ...
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
-        """Keep an exchange."""
+        """Keep an exchange: what was seen, shape (size,), allowed, done, and the reward of that."""
         ...
 
     def end(self) -> None:

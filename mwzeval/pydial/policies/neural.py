@@ -49,8 +49,12 @@ def layers(
 ) -> nn.Sequential:
     """Return linear layers with activations between them (and behind, unless `open_end`).
 
-    Weights are drawn from a normal distribution cut off at two standard deviations, biases are 0;
-    `deviation` None takes that of He et al. (2015), except for the last open layer: SMALL.
+    `sizes` are those of the input, of the hidden layers and of the output; `activation` is the name
+    of a module of PyTorch. Raises `DependencyError` without PyTorch.
+
+    Weights are drawn with `generator` from a normal distribution cut off at two standard
+    deviations, biases are 0; `deviation` None takes that of He et al. (2015), except for the last
+    open layer: SMALL.
     """
     torch = required("torch")
     modules: list[Any] = []
@@ -71,7 +75,7 @@ def layers(
 
 
 def seeded(seed: int) -> torch.Generator:
-    """Return a generator of PyTorch."""
+    """Return a generator of PyTorch. Raises `DependencyError` without PyTorch."""
     generator: torch.Generator = required("torch").Generator().manual_seed(seed)
     return generator
 
@@ -82,7 +86,10 @@ def allowed_logits(logits: Tensor, masks: Tensor) -> Tensor:
 
 
 def stacked(exchanges: Sequence[Exchange]) -> tuple[Any, Any, Any]:
-    """Return states, masks and actions of exchanges as tensors."""
+    """Return states, masks and actions of n exchanges as tensors.
+
+    Shapes are (n, size), (n, actions) and (n,). Raises `DependencyError` without PyTorch.
+    """
     torch = required("torch")
     states = torch.from_numpy(np.stack([e.state for e in exchanges]))
     masks = torch.from_numpy(np.stack([e.mask for e in exchanges]))
@@ -90,12 +97,15 @@ def stacked(exchanges: Sequence[Exchange]) -> tuple[Any, Any, Any]:
 
 
 def packed(name: str, module: nn.Module) -> Arrays:
-    """Return the parameters of a network, by names that begin with `name`."""
+    """Return copies of the parameters of a network in their shapes, by names from `name` on."""
     return {f"{name}.{k}": v.detach().numpy().copy() for k, v in module.state_dict().items()}
 
 
 def unpack(name: str, module: nn.Module, arrays: Arrays) -> None:
-    """Put packed parameters into a network of the same shape."""
+    """Put packed parameters into a network of the same shape.
+
+    Raises `DependencyError` without PyTorch, `RuntimeError` for other shapes.
+    """
     torch = required("torch")
     prefix = f"{name}."
     module.load_state_dict(
@@ -108,7 +118,7 @@ def unpack(name: str, module: nn.Module, arrays: Arrays) -> None:
 
 
 def packed_optimizer(optimizer: torch.optim.Optimizer) -> Arrays:
-    """Return what an optimiser remembers of each parameter."""
+    """Return what an optimiser remembers of each parameter, in the shape of that."""
     return {
         f"optimizer.{index}.{name}": np.asarray(value.detach().numpy()).copy()
         for index, state in optimizer.state_dict()["state"].items()
@@ -117,7 +127,7 @@ def packed_optimizer(optimizer: torch.optim.Optimizer) -> Arrays:
 
 
 def unpack_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
-    """Put back what `packed_optimizer` returned."""
+    """Put back what `packed_optimizer` returned. Raises `DependencyError` without PyTorch."""
     torch = required("torch")
     states: dict[int, dict[str, Any]] = {}
     for key, array in arrays.items():
@@ -142,7 +152,7 @@ def optimizer_layouts(optimizer: torch.optim.Optimizer, arrays: Arrays) -> dict[
 
 
 def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], size: int) -> Arrays:
-    """Return kept dialogues as arrays; `size` is the size of a state."""
+    """Return kept dialogues as arrays in the shapes of `dialogue_layouts`; `size` is a state's."""
     exchanges = [exchange for dialogue in dialogues for exchange in dialogue]
     states = [e.state for e in exchanges]
     return {
@@ -237,7 +247,10 @@ class NeuralPolicy(ABC):
         return self.exploration.share(self.dialogues)
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the best allowed action; in training sometimes any."""
+        """Return the best allowed action; in training sometimes any.
+
+        `state` has shape (size,), `mask` (actions,).
+        """
         if training and rng.random() < self.exploring:
             return int(rng.choose(np.flatnonzero(mask).tolist()))
         return best_allowed(self.scores(state), mask)
@@ -249,7 +262,7 @@ class NeuralPolicy(ABC):
         return scores
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:
-        """Keep an exchange."""
+        """Keep an exchange, with its reward in units of `REWARD_SCALE`."""
         self._exchanges.append(Exchange(state, mask, action, reward / REWARD_SCALE))
 
     def end(self) -> None:

@@ -99,7 +99,10 @@ class PPO(NeuralPolicy):
         self.waiting: list[tuple[Exchange, ...]] = []
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return an allowed action."""
+        """Return an allowed action, drawn with `rng` by the probabilities of the policy.
+
+        `state` has shape (size,), `mask` (actions,).
+        """
         if self.settings.greedy and not training:
             return super().act(state, mask, rng)
         scores = np.where(mask, self.scores(state).astype(np.float64), -np.inf)
@@ -178,7 +181,10 @@ class PPO(NeuralPolicy):
 def advantages(
     dialogue: Sequence[Exchange], values: NDArray[np.float64], discount: float, trace: float
 ) -> NDArray[np.float64]:
-    """Return how much better each action turned out than the critic thought, shape (exchanges,)."""
+    """Return how much better each action turned out than the critic thought, shape (exchanges,).
+
+    `values` are what the critic gave each state, shape (exchanges,); `discount` is γ, `trace` λ.
+    """
     rewards = np.array([exchange.reward for exchange in dialogue])
     following = np.append(values[1:], 0.0)
     return discounted(rewards + discount * following - values, discount * trace)

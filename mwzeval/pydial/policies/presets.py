@@ -60,7 +60,8 @@ class Preset:
     def learner(self, size: int, actions: int, *, seed: int, legacy: bool = False) -> Learner:
         """Return a new policy that has learned nothing.
 
-        Raises `DependencyError` without PyTorch, `UsageError` for a policy that does not learn.
+        `size` is that of a state, `actions` the number of actions. Raises `DependencyError` without
+        PyTorch, `UsageError` for a policy that does not learn.
 
         In `legacy` the initial weights are the same for all seeds, as in the published program.
         """

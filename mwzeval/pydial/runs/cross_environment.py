@@ -54,8 +54,10 @@ def cross(
 ) -> tuple[CrossResult, ...]:
     """Test what a run has learned, after its last checkpoint, in other environments.
 
-    `jobs` are those of the run. Tests are kept below `output`, and not done again. Raises
-    `UsageError` when none of the jobs has a model to test.
+    `jobs` are those of the run. Tests of `tests` dialogues are kept below `output`, and not done
+    again; `on_progress` is called with their number. Raises `UsageError` when none of the jobs has
+    a model to test, `InputError` for a damaged model or test, `DataError` for the files of a domain
+    and `MwzevalError` where a file cannot be written.
     """
     rewards: dict[tuple[str, str, str], list[float]] = {}
     for job in jobs:
@@ -80,7 +82,8 @@ def cross(
 def learned_in(output: str | Path) -> dict[str, Any]:
     """Return what a run has learned, as arguments of `run.planned`.
 
-    Raises `UsageError` where there is no folder, or nothing learned in it.
+    Raises `UsageError` where there is no folder, or nothing learned in it, and `InputError` for
+    settings that are wrong.
     """
     folder = Path(output)
     if not folder.is_dir():

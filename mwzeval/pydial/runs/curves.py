@@ -60,9 +60,13 @@ def read_curves(
 ) -> tuple[Curve, ...]:
     """Return the curves of training, as far as all seeds are. Training explores, tests do not.
 
+    `output` is the folder of the run of which `results` were read; `figure` is what is drawn, and a
+    point is the mean of `window` dialogues.
+
     With `means` they are of the domains and of all tasks, over the seeds that have them all. The
     band is the 95 % interval over seeds, or reaches from the lowest seed to the highest. Raises
     `InputError` with every error in the files; warnings go to `findings`.
+    Raises `UsageError` when there are no panels.
     """
     curves = []
     if findings is None:
@@ -140,8 +144,10 @@ def plot_curves(
     """Return a picture: a panel a task (or mean), with a curve and band for each policy.
 
     Points are the tests; a dashed line is the handcrafted policy (see `read_curves` for the rest).
-    Raises `UsageError` for an unknown format or a folder without tests, `DependencyError` without
-    matplotlib.
+    `figure` is what is drawn, `format_name` png, svg or pdf; a point of a curve is the mean of
+    `window` training dialogues (by default as many as give ten points). Warnings go to `findings`.
+    Raises `UsageError` for an unknown format or a folder without tests, `InputError` with every
+    error in the files, `DependencyError` without matplotlib.
     """
     if format_name not in FORMATS:
         known = ", ".join(FORMATS)

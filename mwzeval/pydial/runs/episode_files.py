@@ -329,7 +329,10 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
 
 
 def added_to(path: str | Path, line: Mapping[str, Any]) -> None:
-    """Add an episode to a file, which is as before if that fails. Raises `MwzevalError`."""
+    """Add an episode to a file, which is as before if that fails.
+
+    Raises `InputError` where the file cannot be read, `MwzevalError` where it cannot be written.
+    """
     file = Path(path)
     before = read_text(path) if file.exists() and file.stat().st_size else ""
     end = "" if not before or before.endswith("\n") else "\n"

@@ -50,7 +50,7 @@ class ActPolicy(Protocol):
 
 
 def rng_of(seed: int, index: int) -> Rng:
-    """Return the source of chance of one dialogue, from a generator of its own."""
+    """Return the random generator of a dialogue outside of runs: one of its own."""
     return rng_from(np.random.default_rng((seed, index)))
 
 
@@ -59,24 +59,26 @@ def play(
 ) -> Iterator[Episode]:
     """Play the dialogues numbered from `first` on; each depends on nothing but seed and number."""
     for index in range(first, first + dialogues):
-        rng = rng_of(seed, index)
-        belief = simulation.begin(rng)
-        reward = 0.0
-        while True:
-            result = simulation.answer(policy.act(belief, rng))
-            reward += result.reward
-            if result.ended:
-                break
-        yield Episode(
-            simulation.task.name, seed, index, result.success, simulation.exchange, reward
-        )
+        yield _played(simulation, policy, rng_of(seed, index), seed, index)
+
+
+def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, index: int) -> Episode:
+    """Return a dialogue, played to its end."""
+    belief = simulation.begin(rng)
+    reward = 0.0
+    while True:
+        result = simulation.answer(policy.act(belief, rng))
+        reward += result.reward
+        if result.ended:
+            break
+    return Episode(simulation.task.name, seed, index, result.success, simulation.exchange, reward)
 
 
 TRAINING, TEST = 0, 1
 
 
 def rng_of_phase(phase: int, seed: int, index: int) -> Rng:
-    """Return the source of chance of a dialogue of training or test."""
+    """Return the random generator of a dialogue of training or test: one of its own."""
     return rng_from(np.random.default_rng((seed, phase, index)))
 
 
@@ -187,14 +189,4 @@ class TaskRunner:
     def test_act_policy(self, policy: ActPolicy, seed: int, index: int) -> Episode:
         """Play a test dialogue with a policy that says acts of its own."""
         rng = rng_of_phase(TEST, seed, index)
-        simulation = self.process.simulation
-        belief = simulation.begin(rng)
-        total = 0.0
-        while True:
-            result = simulation.answer(policy.act(belief, rng))
-            total += result.reward
-            if result.ended:
-                break
-        return Episode(
-            simulation.task.name, seed, index, result.success, simulation.exchange, total
-        )
+        return _played(self.process.simulation, policy, rng, seed, index)

@@ -60,7 +60,7 @@ class Job:
 
     @property
     def preset(self) -> Preset:
-        """The policy."""
+        """The policy. Raises `UsageError` for an unknown one."""
         return preset_named(self.policy)
 
     @property
@@ -111,7 +111,10 @@ class Job:
 
 
 def runner_of(job: Job) -> TaskRunner:
-    """Return the task of a job. What sounds alike in it is drawn from the seed."""
+    """Return what plays the dialogues of a job. What sounds alike in them is drawn from the seed.
+
+    Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
+    """
     task = task_named(job.task)
     domain = load_domain(task.domain, job.data)
     return TaskRunner(
@@ -127,7 +130,10 @@ def runner_of(job: Job) -> TaskRunner:
 
 @contextmanager
 def single_threaded(preset: Preset) -> Iterator[None]:
-    """Let a policy compute in one thread: sums over several differ in their last bits."""
+    """Let a policy compute in one thread: sums over several differ in their last bits.
+
+    Raises `DependencyError` for a neural policy without PyTorch.
+    """
     if preset.learns and preset.view == "neural":
         # Now, since PyTorch that comes later would compute in as many as it likes.
         required("torch")
@@ -155,7 +161,7 @@ def run_job(
     `on_progress` is called with numbers of dialogues played, those of an earlier run included.
     Progress is saved after every test, and after `save_seconds`. Raises `InputError` where the
     folder holds another job's files or a part of a test, `MwzevalError` where files cannot be
-    written.
+    written, and what `runner_of` raises (`DataError`, `UsageError`).
     """
     report = _ProgressReport(on_progress)
     if job.is_done(output):
@@ -294,7 +300,7 @@ def _write_training(job: Job, output: Path, history: list[tuple[bool, int, float
 
 
 def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
-    """Write dialogues, one a line."""
+    """Write dialogues, one a line. Raises `MwzevalError` where the file cannot be written."""
     lines = (
         json.dumps(
             {

@@ -107,8 +107,9 @@ def adapter_for(
 ) -> PolicyAdapter:
     """Return "handcrafted", "random", or the policy in a checkpoint file, at its place in a task.
 
-    A checkpoint may come from another environment of the same domain. Raises `UsageError` for a
-    name that is neither, `InputError` for a file that is no checkpoint for this domain.
+    A checkpoint may come from another environment of the same domain. `legacy` has the quirks of
+    the published program, and what sounds alike is drawn from `confusion_seed`. Raises `UsageError`
+    for a name that is neither, `InputError` for a file that is no checkpoint for this domain.
     """
     name = str(policy)
     if name == HANDCRAFTED:

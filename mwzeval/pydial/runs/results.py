@@ -90,7 +90,10 @@ class Results:
     def values(
         self, tasks: Sequence[str], policy: str, dialogues: int, figure: Figure
     ) -> dict[int, float]:
-        """Return the mean over tasks of each seed that has them all; nothing if a task lacks."""
+        """Return the mean over tasks of each seed that has them all; nothing if a task lacks.
+
+        `dialogues` is the number of training dialogues, `figure` "success" (percent) or "reward".
+        """
         found = [self.get(task, policy, dialogues) for task in tasks]
         tests = [test for test in found if test is not None]
         if len(tests) < len(tasks) or not tasks:

@@ -52,15 +52,18 @@ def run(
 ) -> tuple[Job, ...]:
     """Train and test every policy in every task with every seed; return all that was done.
 
-    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `seeds` is a
-    number of seeds, from 0 on, or the seeds. `processes`: worker processes, by default one a core;
-    0: none but this one. With a Dask `client` the jobs run on its workers instead (which need the
-    data, but no common folder). `progress` shows a bar on standard error.
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `dialogues`
+    are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
+    number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program, and
+    `data` is the folder of the domains' files. `processes`: worker processes, by default one a
+    core; 0: none but this one. With a Dask `client` the jobs run on its workers instead (which need
+    the data, but no common folder). `progress` shows a bar on standard error.
 
-    Raises `UsageError` for unknown names and senseless numbers, `InputError` where `output` is a
-    run of other settings, `MwzevalError` when a job fails on the cluster or a folder cannot be
-    made. What is wrong with the files of one job does not stop the others: it is raised with all of
-    that kind in the end. Whatever else stops a job stops the run.
+    Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
+    a run of other settings. What is wrong with the files of one job does not stop the others: it is
+    raised with all of that kind in the end. Whatever else stops a job stops the run: `DataError`
+    for the files of a domain, `DependencyError`, `MwzevalError` when it fails on the cluster or a
+    file cannot be written.
     """
     jobs = planned(
         tasks, policies, dialogues=dialogues, seeds=seeds, tests=tests, legacy=legacy, data=data
@@ -119,7 +122,10 @@ def planned(
     legacy: bool = False,
     data: str | Path | None = None,
 ) -> tuple[Job, ...]:
-    """Return the jobs of a run, all of one seed before those of the next. Raises `UsageError`."""
+    """Return the jobs of a run, all of one seed before those of the next.
+
+    Arguments are those of `run`. Raises `UsageError` for unknown names and senseless numbers.
+    """
     checkpoints = tuple(sorted(set(dialogues)))
     chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
     task_names, policy_names = _all(tasks, PUBLISHED_TASKS), _all(policies, PRESETS)

@@ -154,8 +154,9 @@ def evaluate(
     """Return the scores of an episode file, or of a folder of a run with one policy's tests.
 
     Episodes of one seed share what sounds alike and what was learned: with several seeds of equal
-    size, intervals and tests resample seeds, unless dialogues are said to be `independent`. Raises
-    `InputError` with every problem, `UsageError`.
+    size, intervals and tests resample seeds, unless dialogues are said to be `independent`.
+    `chosen` says which tests of a folder are meant; with `strict` warnings are errors. Raises
+    `InputError` with every problem, `UsageError` for a folder without such tests.
     """
     chosen = chosen or Selection()
     texts = read_texts(path, chosen)
@@ -165,7 +166,10 @@ def evaluate(
 def evaluate_texts(
     texts: Texts, path: str, chosen: Selection, *, strict: bool = False, independent: bool = False
 ) -> ScoredEpisodes:
-    """Return the scores of texts, file → text, as `evaluate` does; `path` names all of them."""
+    """Return the scores of texts, file → text, as `evaluate` does; `path` names all of them.
+
+    `chosen`, `strict` and `independent` are as there. Raises `InputError` with every problem.
+    """
     findings = Findings(strict=strict)
     records, checksum = check_records(texts, path, chosen, findings)
     findings.check()
@@ -214,7 +218,10 @@ def evaluate_texts(
 
 
 def validate(path: str, chosen: Selection | None = None, *, strict: bool = False) -> list[Problem]:
-    """Return every problem of episodes, errors first."""
+    """Return every problem of episodes, errors first.
+
+    Raises `InputError` for what cannot be read, `UsageError` for a folder without such tests.
+    """
     chosen, findings = chosen or Selection(), Findings(strict=strict)
     check_records(read_texts(path, chosen), path, chosen, findings)
     return findings.problems
