@@ -21,12 +21,15 @@ class Sample:
 
     better: str
     worse: str
-    of_other_data: str
-    """A file that cannot be scored: it is about units that do not exist."""
+    invalid: str
+    """A file that cannot be scored."""
     corpus: tuple[str, ...] = ()
     """Options of a verb that is given no file, to be about the sample."""
-    board: tuple[str, ...] = ()
-    """Options with which the better file can stand among published results."""
+    board: tuple[str, ...] | None = None
+    """Options with which the better file stands among published results; None where its data are
+    others."""
+    shards: tuple[str, ...] = ()
+    """Options that have to be said of shards."""
 
 
 def write_sample(name: str, folder: Path) -> Sample:

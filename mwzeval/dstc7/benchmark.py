@@ -12,8 +12,8 @@ from typing import Any
 
 from mwzeval.benchmark import ScoredFile
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
-from mwzeval.dstc7 import SCORING_REVISION
-from mwzeval.dstc7.board import boards_of, published_document, read_results
+from mwzeval.dstc7 import SCORING_REVISION, TITLE
+from mwzeval.dstc7.board import FIGURES, boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import FOLDER, SPLITS, Gold, gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import (
     CASES,
@@ -132,8 +132,10 @@ class SentenceSelection:
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the published results of a track, or of all that have any.
 
-        Raises `UsageError` for a system that was scored on other data.
+        Raises `UsageError` for a system that was scored on other data, or is of another benchmark.
         """
+        if entry is not None:
+            entry.check(TITLE, ("corpus", "case", "fold", "options"), FIGURES)
         if entry is not None and entry.meta.get("note"):
             raise UsageError(f"published results are on other data. {entry.meta['note']}")
         results = read_results()

@@ -8,7 +8,7 @@ is shown and what its long form is are the same for all.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -247,6 +247,15 @@ class Entry:
                 "with its signature"
             )
         return cls(name, tuple(_score(name, record) for record in records), meta or {})
+
+    def check(self, title: str, keys: Iterable[str], names: Iterable[str]) -> None:
+        """Raise `UsageError` when it is no system of a benchmark, whose `title` that is.
+
+        Such a system has all these `keys` in `meta`, and at least one score of these names.
+        """
+        scored = {score.name for score in self.scores}
+        if not self.meta.keys() >= set(keys) or scored.isdisjoint(names):
+            raise not_a_report(self.name, f"nothing in it is of {title}")
 
     def row(self, figures: Mapping[str, str], scope: str = WHOLE) -> Row:
         """Return the system's row: `figures` maps names of figures to names of scores."""

@@ -1,4 +1,4 @@
-"""Predictions of end-to-end systems for the embedded sample."""
+"""States that were predicted for the embedded sample."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tests.samples import Sample
 
 
 def write(folder: Path) -> Sample:
-    """Return the sample; the worse system knows no state and says the same every time."""
-    plain = read_json(ROOT / "predictions" / "crosswoz-sample-e2e.json")
+    """Return the sample; the worse system never understands anything."""
+    plain = read_json(ROOT / "predictions" / "crosswoz-sample-dst.json")
     header = plain["_meta"]
     better = _written(folder / "rules.json", plain)
     for name, exchanges in plain.items():
         if name != "_meta":
             for exchange in exchanges:
-                exchange |= {"state": {}, "selected": {}, "system_acts": [], "response": "好的。"}
-    worse = _written(folder / "silent.json", plain)
-    other = _written(folder / "other.json", {"_meta": header, "1": [{"response": "您好"}]})
-    return Sample(better, worse, other)
+                exchange["state"] = {}
+    worse = _written(folder / "deaf.json", plain)
+    invalid = _written(folder / "invalid.json", {"_meta": header, "1": [{"response": "您好"}]})
+    return Sample(better, worse, invalid)
 
 
 def _written(path: Path, plain: object) -> str:

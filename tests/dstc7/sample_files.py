@@ -13,7 +13,7 @@ NAME = "Ubuntu_subtask_4.json"
 def write(folder: Path) -> Sample:
     """Return the sample. Given as files, its right answers are not known to be the sample's."""
     better, worse = (str(ROOT / "predictions" / f"dstc7-{s}" / NAME) for s in ("overlap", "random"))
-    other = folder / NAME
-    other.write_text('[{"example-id": 1, "candidate-ranking": []}]', encoding="utf-8")
+    invalid = folder / NAME
+    invalid.write_text('[{"example-id": 1, "candidate-ranking": []}]', encoding="utf-8")
     answers = ROOT / "data" / "dstc7" / "ubuntu_responses_subtask_4.tsv"
-    return Sample(better, worse, str(other), board=("--targets", str(answers)))
+    return Sample(better, worse, str(invalid), board=("--targets", str(answers)))

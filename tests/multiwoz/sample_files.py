@@ -13,14 +13,15 @@ DIALOGUES = 8
 
 
 def write(folder: Path) -> Sample:
-    """Return the sample: states in every turn, so that there is every score."""
-    files = []
-    for system in ("good", "weak-tracker"):
-        dialogues = dict(islice(sample_predictions(system).items(), DIALOGUES))
-        files.append(_written(folder / f"{system}.json", dialogues))
-    other = _written(folder / "other.json", {"nobody": [{"response": "", "active_domains": []}]})
-    better, worse = files
-    return Sample(better, worse, other, corpus=("--corpus", "sample"))
+    """Return the sample, with every score; the worse system says and understands nothing."""
+    plain = dict(islice(sample_predictions("good").items(), DIALOGUES))
+    better = _written(folder / "good.json", plain)
+    for turns in plain.values():
+        for turn in turns:
+            turn |= {"response": "there is [value_name]", "state": {}}
+    worse = _written(folder / "silent.json", plain)
+    invalid = _written(folder / "invalid.json", {next(iter(plain)): [{"response": 1}]})
+    return Sample(better, worse, invalid, ("--corpus", "sample"), shards=("-s", "-d"))
 
 
 def _written(path: Path, plain: object) -> str:

@@ -18,8 +18,8 @@ def write(folder: Path) -> Sample:
     """Return the sample: every second episode of the worse policy fails, after long."""
     better = _written(folder / "better.jsonl", TASKS, failing=EPISODES)
     worse = _written(folder / "worse.jsonl", TASKS, failing=2)
-    other = _written(folder / "other.jsonl", ["CR-99"], failing=EPISODES)
-    return Sample(better, worse, other)
+    invalid = _written(folder / "invalid.jsonl", ["CR-99"], failing=EPISODES)
+    return Sample(better, worse, invalid, board=())
 
 
 def _written(path: Path, tasks: Sequence[str], *, failing: int) -> str:
