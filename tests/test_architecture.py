@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("comparison",),
     ("report",),
     ("cluster",),
-    ("benchmark",),
+    ("benchmark", "moved"),
     BENCHMARKS,
     ("commands",),
     ("cli",),
@@ -37,6 +39,10 @@ HEAVY = frozenset(
     {"torch", "transformers", "gymnasium", "dask", "distributed", "fsspec", "matplotlib"}
 )
 LONGEST = 400
+"""Lines of a file."""
+PAGE = (".js", ".css", ".html")
+MOST_MODULES = 310
+MOST_IN_A_ROOM = 19
 
 
 def part_of(module: str) -> str:
@@ -109,9 +115,37 @@ def test_heavy_libraries_are_imported_where_they_are_used(path: Path) -> None:
     assert not at_once & HEAVY
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_no_module_is_longer_than_a_room(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+def test_no_file_is_longer_than_a_few_screens() -> None:
+    """In any language: templates, styles and scripts of the page, too."""
+    texts = [path for path in PACKAGE.rglob("*") if path.suffix in (".py", *PAGE)]
+    long = {
+        str(path.relative_to(PACKAGE)): length
+        for path in texts
+        if (length := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST
+    }
+    assert not long
+
+
+def test_rooms_are_small() -> None:
+    assert len(MODULES) <= MOST_MODULES
+    rooms = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in MODULES)
+    assert {room: number for room, number in rooms.items() if number > MOST_IN_A_ROOM} == {}
+
+
+def test_there_is_no_circle_of_imports() -> None:
+    """Of those that are run when a module is imported."""
+    names = {name_of(path): path for path in MODULES}
+    graph = {
+        name: {
+            imported
+            for imported, at_once in imports_of(path.read_text(encoding="utf-8"))
+            if at_once and imported in names and imported not in (name, "mwzeval")
+        }
+        for name, path in names.items()
+    }
+    for imported in graph.values():  # of `from package import module` only the module counts
+        imported -= {name.rpartition(".")[0] for name in imported}
+    TopologicalSorter(graph).prepare()  # raises an error that names the circle
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from tests.waiting import HANGING
 PACKAGE = ROOT / "mwzeval"
 KNOWING = ("__init__.py", "benchmark.py")
 """Files that name benchmarks: the public names, and the registry."""
-NOT_YET = {"cluster/dask.py", "cluster/shards.py"}
-"""Files that still do."""
 
 SMOKE = """
 import json, sys
@@ -54,7 +52,7 @@ def test_a_benchmark_is_named_in_its_folder_the_registry_and_the_public_names(na
         if path.relative_to(PACKAGE).parts[0] != name
         if (lines := lines_naming(name, path))
     }
-    assert naming.keys() <= {*KNOWING, *NOT_YET}
+    assert naming.keys() <= set(KNOWING)
     assert len(naming["benchmark.py"]) == 1
 
 

@@ -18,6 +18,16 @@ VERBS = {
 }
 """Verbs that only this benchmark has: what each is for, and its module."""
 
+MOVED = {
+    "mwzeval.crosswoz.acts": "mwzeval.crosswoz.corpus.acts",
+    "mwzeval.crosswoz.database": "mwzeval.crosswoz.corpus.database",
+    "mwzeval.crosswoz.evaluation": "mwzeval.crosswoz.scoring.evaluation",
+    "mwzeval.crosswoz.places": "mwzeval.crosswoz.corpus.folds",
+    "mwzeval.crosswoz.protocols": "mwzeval.crosswoz.simulation.protocols",
+    "mwzeval.crosswoz.simulation_run": "mwzeval.crosswoz.simulation.run",
+}
+"""Public modules under the names that they had, see `mwzeval.moved`."""
+
 META = "_meta"
 """The key of what a file says of itself."""
 _SIMULATED = frozenset({"dialogue_id", "finished", "goal"})

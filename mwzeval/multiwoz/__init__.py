@@ -28,6 +28,13 @@ VERBS = {
 }
 """Verbs that only this benchmark has: what each is for, and its module."""
 
+MOVED = {
+    "mwzeval.evaluator": "mwzeval.multiwoz.evaluator",
+    "mwzeval.incremental": "mwzeval.multiwoz.incremental",
+    "mwzeval.multiwoz.placeholders": "mwzeval.multiwoz.normalization.placeholders",
+}
+"""Public modules under the names that they had, see `mwzeval.moved`."""
+
 _FIELDS = frozenset({"response", "active_domains"})
 
 
