@@ -135,16 +135,19 @@ class CrossWozScorer:
 
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
-        gold = self._gold(file)
         if is_simulation(file):
-            return evaluate_simulation(file, gold, self.options)
-        return evaluate(file, gold, self.options)
+            lines = log_lines(file)
+            gold = self._gold_of(revision_of(lines), file)
+            return evaluate_simulation(lines, gold, self.options, file=file)
+        raw = read_predictions(file)
+        return evaluate(raw, self._gold_of(said_revision(raw), file), self.options, file=file)
 
     def validate(self, file: str) -> list[Problem]:
-        """Return every problem of a file."""
+        """Return every problem of a file. Raises `InputError` for one that cannot be read."""
         if is_simulation(file):
             return validate_simulation(file, self.options)
-        return validate(file, self._gold(file), self.options)
+        raw = read_predictions(file)
+        return validate(raw, self._gold_of(said_revision(raw), file), self.options, file=file)
 
     def of_shards(self, shards: Sequence[str]) -> ShardScorer:
         """Return what scores files that are parts of one: of predictions, or of a log."""
@@ -174,10 +177,6 @@ class CrossWozScorer:
             raise InputError([Problem("mixed-formats", message, file=file)])
         lines = [line for content in contents for line in content]
         return evaluate_simulation(lines, gold, self.options, file=file).report()
-
-    def _gold(self, file: str) -> Gold:
-        said = revision_of(file) if is_simulation(file) else said_revision(file)
-        return self._gold_of(said, file)
 
     def _gold_of(self, said: object, file: str | None) -> Gold:
         """Return what a file is scored against that is `said` to be about a revision."""

@@ -6,7 +6,6 @@ business of `fit.py`, and so is whether a track has what it needs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,11 +37,10 @@ from mwzeval.crosswoz.predictions.tracks import (
 )
 from mwzeval.errors import InputError, Problem, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json, parse_json_lines
-from mwzeval.files.reading import STANDARD_INPUT, read_bytes
+from mwzeval.files.reading import read_bytes
 from mwzeval.scores.findings import Findings, Place, found
 
 DIALOGUE, TURNS, TURN = "dialogue_id", "turns", "turn"
-SAID_REVISION = re.compile(r'"_meta"\s*:\s*\{[^{}]*"revision"\s*:\s*"(\w+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +121,11 @@ def read_predictions(path: str | Path) -> Any:
     return dialogues
 
 
-def said_revision(path: str | Path) -> str | None:
-    """Return the revision that a file says it is for, without reading all that is in it as JSON.
-
-    None when it does not say, or is standard input, which can be read only once. Raises
-    `InputError` as `read_predictions` does.
-    """
-    name = str(path)
-    if name == STANDARD_INPUT:
-        return None
-    match = SAID_REVISION.search(chinese_text(read_bytes(path), name))
-    return match[1] if match else None
+def said_revision(raw: Any) -> str | None:
+    """Return the revision that the header of a raw file says it is for, None when it does not."""
+    header = raw.get(META) if isinstance(raw, Mapping) else None
+    revision = header.get("revision") if isinstance(header, Mapping) else None
+    return revision if isinstance(revision, str) else None
 
 
 def is_lines(name: str, text: str) -> bool:

@@ -20,7 +20,7 @@ from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
 from mwzeval.crosswoz.predictions.fields import checked_user_state
-from mwzeval.crosswoz.predictions.reading import DIALOGUE, TURNS
+from mwzeval.crosswoz.predictions.reading import DIALOGUE, TURNS, said_revision
 from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.crosswoz.simulation.goals import goal_type
 from mwzeval.crosswoz.simulation.protocols import Selected, Slots
@@ -167,13 +167,6 @@ def is_simulation(path: str | Path) -> bool:
     return any(HAS_FINISHED in line and GOAL in line for line in _first_lines(path))
 
 
-def revision_of(path: str | Path) -> str | None:
-    """Return the revision that a log says it is about, None when it does not."""
-    headers = (line[META] for line in _first_lines(path) if isinstance(line.get(META), dict))
-    said = (header.get("revision") for header in headers)
-    return next((revision for revision in said if isinstance(revision, str)), None)
-
-
 def _first_lines(path: str | Path) -> Iterator[Mapping[str, Any]]:
     name = str(path)
     if name.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
@@ -193,6 +186,11 @@ def read_simulation(
 
 Lines = Sequence[tuple[int, Any]]
 """What is in a log: numbers of lines from 1, and values."""
+
+
+def revision_of(lines: Lines) -> str | None:
+    """Return the revision that a log says it is about, None when it does not."""
+    return next((said for _, line in lines[:2] if (said := said_revision(line)) is not None), None)
 
 
 def log_lines(path: str | Path) -> Lines:
