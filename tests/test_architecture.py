@@ -18,7 +18,7 @@ PACKAGE = ROOT / "mwzeval"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 BENCHMARKS = tuple(package.rpartition(".")[2] for package in REGISTRY)
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "version", "output"),
+    ("errors", "libraries", "version", "output"),
     ("files",),
     ("scores", "neural"),
     ("statistics",),
@@ -34,7 +34,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
 )
 """The parts of the package, layer on layer: one imports from its own layer or those above here."""
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
-REPORTED = ("errors", "scores", "statistics", "comparison", "metrics")
+REPORTED = ("errors", "libraries", "scores", "statistics", "comparison", "metrics")
 HEAVY = frozenset(
     {"torch", "transformers", "gymnasium", "dask", "distributed", "fsspec", "matplotlib"}
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.version import import_without_setuptools
+from mwzeval.libraries import import_without_setuptools
 from tests.places import ROOT
 
 WITHOUT = """

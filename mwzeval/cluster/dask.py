@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from mwzeval.cluster.shards import Found, ShardScorer, found_in
 from mwzeval.errors import DependencyError, MwzevalError, UsageError, shorten
+from mwzeval.libraries import required
 
 LOCAL = "local"
 ADDRESS = re.compile(r"[a-z]+://.+:[0-9]+")
@@ -90,14 +91,7 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise DependencyError(
-            f"evaluating on a cluster needs Dask, which is not installed ({error}): pip install "
-            "'mwzeval[distributed]'"
-        ) from None
-    return distributed
+    return required("distributed", "distributed", "evaluating on a cluster needs Dask")
 
 
 def _connected(distributed: Any, address: str) -> Any:

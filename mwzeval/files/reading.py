@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
 from mwzeval.errors import DependencyError, InputError, Problem, UsageError, shorten
+from mwzeval.libraries import required
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -310,14 +311,7 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
 
 def required_fsspec() -> Any:
     """Return fsspec. Raises `DependencyError` when it is not installed."""
-    try:
-        import fsspec
-    except ImportError:
-        raise DependencyError(
-            "reading from URLs needs fsspec, which is not installed: pip install "
-            "'mwzeval[distributed]'"
-        ) from None
-    return fsspec
+    return required("fsspec", "distributed", "reading from URLs needs fsspec")
 
 
 @contextmanager

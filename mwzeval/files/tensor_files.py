@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.reading import read_model
 from mwzeval.files.writing import write_atomically
-from mwzeval.version import required
+from mwzeval.libraries import required
 
 Arrays = dict[str, NDArray[Any]]
 DESCRIPTION = "mwzeval"

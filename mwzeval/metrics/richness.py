@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import DependencyError
+from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
 from mwzeval.metrics.type_counts import (
     Type,
@@ -40,7 +41,6 @@ from mwzeval.metrics.type_counts import (
 )
 from mwzeval.scores.score import Signature
 from mwzeval.statistics import Sums
-from mwzeval.version import import_without_setuptools
 
 
 class WindowTypes:

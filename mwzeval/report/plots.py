@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.errors import DependencyError, UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.libraries import required
 from mwzeval.report.page.model import PageSystem, labels_of
 from mwzeval.report.page.reasons import Kind, kinds_of
 from mwzeval.scores.explanation import Words
@@ -78,12 +79,7 @@ METADATA: Mapping[str, Mapping[str, str | None]] = {
 
 def require_matplotlib() -> None:
     """Raise `DependencyError` where matplotlib is missing."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise DependencyError(
-            f"drawing needs matplotlib ({error}): pip install 'mwzeval[plot]'"
-        ) from None
+    required("matplotlib.figure", "plot", "drawing needs matplotlib")
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.richness import Richness
-from mwzeval.version import import_without_setuptools
 from tests.multiwoz import specification
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.richness import WindowTypes, types_of_windows
-from mwzeval.version import import_without_setuptools
 
 lex_div = import_without_setuptools("lexical_diversity.lex_div")
 words = st.lists(st.sampled_from("abcdefg"), max_size=60)

@@ -18,7 +18,7 @@ from typing import Any
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.names import DISHES, HOTEL_TYPE, SERVICES
 from mwzeval.files.derived import derive
-from mwzeval.version import import_without_setuptools, required
+from mwzeval.libraries import import_without_setuptools, required
 
 REMEMBERED = 2**16
 """Texts kept before the oldest is forgotten: bounds memory on hostile input."""

@@ -78,7 +78,7 @@ class TrainedNlu:
         """Return the NLU. Raises `InputError` when it is none, `DependencyError`."""
         from mwzeval.crosswoz.systems.nlu_bert import load_bert
         from mwzeval.crosswoz.systems.nlu_model import load_tagger
-        from mwzeval.version import required
+        from mwzeval.libraries import required
 
         # Processes beside each other share the cores.
         required("torch").set_num_threads(1)

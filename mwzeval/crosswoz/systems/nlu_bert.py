@@ -19,9 +19,9 @@ from mwzeval.crosswoz.systems.nlu_model import BETWEEN, MODEL_FILE, JointNlu
 from mwzeval.crosswoz.systems.nlu_training import NluLearner, training_examples
 from mwzeval.errors import UsageError, shorten
 from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
+from mwzeval.libraries import required
 from mwzeval.neural.state import set_weights, weights_of
 from mwzeval.neural.training import Watch, reproducible, train
-from mwzeval.version import required
 
 if TYPE_CHECKING:
     from torch import Tensor

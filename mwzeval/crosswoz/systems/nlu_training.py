@@ -30,8 +30,8 @@ from mwzeval.crosswoz.systems.nlu_model import (
     save_tagger,
 )
 from mwzeval.errors import InputError, Problem
+from mwzeval.libraries import required
 from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
-from mwzeval.version import required
 
 if TYPE_CHECKING:
     from torch import Tensor

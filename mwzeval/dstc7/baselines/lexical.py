@@ -10,7 +10,7 @@ import numpy as np
 
 from mwzeval.dstc7.baselines.query import Query, Ranking
 from mwzeval.dstc7.baselines.vectors import Vectors, words_of
-from mwzeval.version import required
+from mwzeval.libraries import required
 
 K1 = 1.5
 B = 0.75

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import DependencyError, UsageError, shorten
+from mwzeval.errors import UsageError, shorten
+from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import rng_from
@@ -40,12 +41,7 @@ class RenderModeError(UsageError, TypeError):
 
 def require_gymnasium() -> None:
     """Raise `DependencyError` if Gymnasium is not installed."""
-    try:
-        import gymnasium  # noqa: F401
-    except ImportError:
-        raise DependencyError(
-            "the environments need Gymnasium, which is not installed: pip install 'mwzeval[rl]'"
-        ) from None
+    required("gymnasium", "rl", "the environments need Gymnasium")
 
 
 def make_environment(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.learner import (
@@ -28,7 +29,6 @@ from mwzeval.pydial.policies.learner import (
     generator_state,
     layouts_of,
 )
-from mwzeval.version import required
 
 if TYPE_CHECKING:
     import torch

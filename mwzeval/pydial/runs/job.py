@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.writing import write_atomically
+from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
@@ -35,7 +36,6 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
 from mwzeval.pydial.tasks import task_named
-from mwzeval.version import required
 
 PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"

@@ -36,9 +36,9 @@ from mwzeval.dstc7.baselines.dual_encoder.training_data import (
 )
 from mwzeval.dstc7.baselines.query import Query, all_candidates
 from mwzeval.dstc7.baselines.vectors import Scores, list_scores
+from mwzeval.libraries import required
 from mwzeval.neural.state import weights_of
 from mwzeval.neural.training import Learner, Point, Watch, train
-from mwzeval.version import required
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
