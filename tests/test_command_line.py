@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import __version__
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
@@ -52,6 +54,26 @@ def run(
     )
 
 
+def run_here(
+    monkeypatch: pytest.MonkeyPatch, *arguments: str, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run `mwzeval` without a process of its own, which takes most of a second to begin."""
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        try:
+            code = main(arguments)
+        except SystemExit as stopped:  # of argparse
+            code = int(stopped.code or 0)
+    printed = []
+    for stream in streams.values():
+        stream.flush()
+        printed.append(stream.detach().getvalue())
+    return subprocess.CompletedProcess(arguments, code, *printed)
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -79,10 +101,10 @@ def test_scores_go_to_the_terminal_and_the_report_into_a_file(
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
 @pytest.mark.exhaustive(but=1)
 def test_every_example_scores_and_its_warnings_go_to_standard_error(
-    elsewhere: Path, evaluator: Evaluator, system: str
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, evaluator: Evaluator, system: str
 ) -> None:
     file = str(ROOT / "predictions" / f"sample-{system}.json")
-    done = run(EVALUATE, "-bsrd", "-i", file, "-o", "report.json")
+    done = run_here(monkeypatch, "evaluate", "-bsrd", "-i", file, "-o", "report.json")
     assert done.returncode == 0
     report = read_json(elsewhere / "report.json")
     warnings = report["meta"]["warnings"]
@@ -110,12 +132,14 @@ def test_the_same_input_gives_the_same_bytes(elsewhere: Path) -> None:
 
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])
 @pytest.mark.exhaustive(but=1)
-def test_quiet_prints_nothing_but_errors(elsewhere: Path, quiet: str) -> None:
+def test_quiet_prints_nothing_but_errors(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, quiet: str
+) -> None:
     lexicalized = str(ROOT / "predictions" / "sample-lexicalized.json")
-    done = run(EVALUATE, "-s", quiet, "-i", lexicalized)
+    done = run_here(monkeypatch, "evaluate", "-s", quiet, "-i", lexicalized)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["warnings"]
-    done = run(EVALUATE, "-s", quiet, "-i", "missing.json")
+    done = run_here(monkeypatch, "evaluate", "-s", quiet, "-i", "missing.json")
     assert (done.returncode, done.stdout) == (2, b"")
     expected = b"error: missing.json: cannot be read: No such file or directory\n"
     assert done.stderr == expected
@@ -221,12 +245,15 @@ def test_a_pipe_as_output_is_written(elsewhere: Path) -> None:
     assert names(elsewhere) == []
 
 
-def test_predictions_come_from_standard_input(elsewhere: Path) -> None:
-    assert run(EVALUATE, "-s", "-i", "-", stdin=Path(GOOD).read_bytes()).returncode == 0
+def test_predictions_come_from_standard_input(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run_here(monkeypatch, "evaluate", "-s", "-i", "-", stdin=Path(GOOD).read_bytes())
+    assert done.returncode == 0
     piped = read_json(elsewhere / DEFAULT_OUTPUT)
-    assert run(EVALUATE, "-s", "-i", GOOD).returncode == 0
+    assert run_here(monkeypatch, "evaluate", "-s", "-i", GOOD).returncode == 0
     assert read_json(elsewhere / DEFAULT_OUTPUT) == piped
-    done = run(EVALUATE, "-s", "-i", "-", stdin=b"")
+    done = run_here(monkeypatch, "evaluate", "-s", "-i", "-", stdin=b"")
     assert (done.returncode, done.stderr) == (2, b"error: -: the file is empty\n")
 
 
@@ -239,12 +266,12 @@ def test_a_reader_that_goes_away_ends_it_as_other_tools_end(elsewhere: Path) -> 
     assert names(elsewhere) == [DEFAULT_OUTPUT]
 
 
-def test_validate_lists_problems_as_json(elsewhere: Path) -> None:
-    done = run(MWZEVAL, "validate", "-i", GOOD)
+def test_validate_lists_problems_as_json(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run_here(monkeypatch, "validate", "-i", GOOD)
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout) == {"valid": True, "problems": []}
     (elsewhere / "bad.json").write_text('{"smp0021": [{"reply": 1}]}')
-    done = run(MWZEVAL, "validate", "-i", "bad.json")
+    done = run_here(monkeypatch, "validate", "-i", "bad.json")
     assert (done.returncode, done.stderr) == (2, b"")
     result = json.loads(done.stdout)
     assert result["valid"] is False
@@ -284,7 +311,9 @@ def test_slot_domains_are_added_to_every_turn(elsewhere: Path, program: tuple[st
     assert read_json(elsewhere / "in.json") == with_placeholders()
 
 
-def test_slot_domains_are_added_to_other_formats(elsewhere: Path) -> None:
+def test_slot_domains_are_added_to_other_formats(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listed = [
         {
             "dialogue_id": f"{name}.json",
@@ -300,7 +329,7 @@ def test_slot_domains_are_added_to_other_formats(elsewhere: Path) -> None:
         for name, turns in with_placeholders().items()
     ]
     (elsewhere / "in.json").write_text(json.dumps(listed))
-    done = run(MWZEVAL, "add-slot-domains", "-i", "in.json", "-o", "out.json")
+    done = run_here(monkeypatch, "add-slot-domains", "-i", "in.json", "-o", "out.json")
     assert (done.returncode, done.stderr) == (0, b"out.json: 3 of 3 turns have a domain\n")
     first = read_json(elsewhere / "out.json")["sng0001"][0]
     assert first == {
@@ -309,8 +338,10 @@ def test_slot_domains_are_added_to_other_formats(elsewhere: Path) -> None:
     }
 
 
-def test_a_file_in_place_of_a_percentage_is_told(elsewhere: Path) -> None:
-    done = run(EVALUATE, "-s", "--ci", GOOD)
+def test_a_file_in_place_of_a_percentage_is_told(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run_here(monkeypatch, "evaluate", "-s", "--ci", GOOD)
     assert done.returncode == 2
     assert b"a percentage, such as 95" in done.stderr
     assert b"before --ci" in done.stderr
@@ -329,17 +360,19 @@ def test_active_domains_that_are_there_are_overwritten_only_on_request(elsewhere
 
 
 @pytest.mark.exhaustive
-def test_added_domains_are_scored(elsewhere: Path) -> None:
+def test_added_domains_are_scored(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weak = str(ROOT / "predictions" / "sample-weak-tracker.json")  # predicts no active domains
     assert run(ADD_SLOT_DOMAINS, "-i", weak, "-o", "out.json").returncode == 0
-    assert run(EVALUATE, "-s", "-i", "out.json").returncode == 0
+    assert run_here(monkeypatch, "evaluate", "-s", "-i", "out.json").returncode == 0
     signature = read_json(elsewhere / DEFAULT_OUTPUT)["meta"]["signatures"]["inform"]
     assert "domains:predicted" in signature
 
 
 @pytest.mark.exhaustive
-def test_data_status_tells_which_files_are_there(elsewhere: Path) -> None:
-    done = run(MWZEVAL, "data", "status", "--offline")
+def test_data_status_tells_which_files_are_there(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run_here(monkeypatch, "data", "status", "--offline")
     assert (done.returncode, done.stderr) == (0, b"")
     shown = done.stdout.decode()
     assert "db/restaurant_db.json" in shown
@@ -348,20 +381,20 @@ def test_data_status_tells_which_files_are_there(elsewhere: Path) -> None:
         assert corpus in shown
     (elsewhere / "db").mkdir()
     (elsewhere / "db" / "hotel_db.json").write_text("[]")
-    done = run(MWZEVAL, "data", "verify", "--data", ".")
+    done = run_here(monkeypatch, "data", "verify", "--data", ".")
     assert done.returncode == 1
     assert b"expected git blob" in done.stdout
 
 
 @pytest.mark.exhaustive
-def test_examples_are_copied_and_score(elsewhere: Path) -> None:
-    done = run(MWZEVAL, "data", "examples", "here")
+def test_examples_are_copied_and_score(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run_here(monkeypatch, "data", "examples", "here")
     assert (done.returncode, done.stderr) == (0, b"")
     copied = {Path(line).relative_to("here") for line in done.stdout.decode().splitlines()}
     assert {Path(f"sample-{system}.json") for system in SAMPLE_SYSTEMS} <= copied
     here = elsewhere / "here"
     assert {path.relative_to(here) for path in here.rglob("*") if path.is_file()} == copied
-    assert run(MWZEVAL, "evaluate", "-s", "-i", "here/sample-good.json").returncode == 0
+    assert run_here(monkeypatch, "evaluate", "-s", "-i", "here/sample-good.json").returncode == 0
 
 
 @pytest.mark.exhaustive

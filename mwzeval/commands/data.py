@@ -7,11 +7,6 @@ examples  copy the example predictions into a folder
 
 The first three are about all benchmarks with public files, or about one benchmark or corpus:
   mwzeval data download NAME
-
-What is behind `mwzeval data status|download|verify|examples`: which files are there, and right.
-
-Nothing here knows a benchmark: `corpora` maps the name of a corpus to the patterns of the places in
-a data root that it reads.
 """
 
 from __future__ import annotations
