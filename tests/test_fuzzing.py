@@ -291,7 +291,7 @@ READERS: dict[str, Reader] = {
 @pytest.fixture(scope="module")
 def child() -> Iterator[Callable[[list[str], Path], dict[str, Any]]]:
     with subprocess.Popen(
-        [sys.executable, fuzzing_child.__file__],
+        [sys.executable, "-m", fuzzing_child.__name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
