@@ -77,6 +77,13 @@ class Measure:
     is better unless `lower_is_better` (or it has no direction at all). `block` is how many
     neighbouring units belong together when resampling; `known` is the score of all units where `of`
     cannot tell it from small inputs.
+
+    >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
+    >>> table = Table.from_rows(("right", "all"), rows)
+    >>> accuracy = percentage("right", of="all")
+    >>> measure = Measure("accuracy", "Accuracy", Signature("accuracy", ()), accuracy)
+    >>> [(score.value, score.n) for score in ScoredTable(table, (measure,)).scores()]
+    [(25.0, 2)]
     """
 
     name: str

@@ -1,7 +1,4 @@
-"""MultiWOZ on the command line: its options, and what the verbs are told of it.
-
-The options of MultiWOZ: what verbs share about predictions, metrics and corpora.
-"""
+"""MultiWOZ on the command line: its options, how files are scored, and what the verbs are told."""
 
 from __future__ import annotations
 

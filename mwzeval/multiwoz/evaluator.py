@@ -97,6 +97,12 @@ class Evaluator:
     Raises `UsageError` for an unknown metric, corpus, fold or rule set, or an odd `confidence`;
     `DataError` when gold data are missing; `InputError` with every problem when predictions cannot
     be scored.
+
+    >>> evaluator = Evaluator(success=True, corpus="sample")
+    >>> state = {"hotel": {"area": "south", "type": "hotel", "pricerange": "expensive"}}
+    >>> turn = {"response": "how about [hotel_name]?", "state": state, "active_domains": ["hotel"]}
+    >>> evaluator.evaluate({"smp0021": [turn]})["success"]["inform"]
+    {'total': 100.0, 'hotel': 100.0}
     """
 
     def __init__(

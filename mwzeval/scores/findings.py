@@ -41,6 +41,12 @@ class Findings:
     `positions` tells where turns stand in what the user wrote, dialogue → position of each turn;
     without, they stand where they are counted. A `place` is any of `dialogue`, `turn`, `key`,
     `example` and `position`, as in `Problem`.
+
+    >>> findings = Findings("predictions.json")
+    >>> findings.warning("unknown-slot", 'unknown slot "prize"', dialogue="mul0003", turn=4)
+    >>> findings.warning("unknown-slot", 'unknown slot "prize"', dialogue="mul0003", turn=5)
+    >>> [(str(problem), problem.count) for problem in findings.problems]
+    [('predictions.json: dialogue "mul0003", turn 4: unknown slot "prize"', 2)]
     """
 
     file: str | None = None

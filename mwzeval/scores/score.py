@@ -1,7 +1,4 @@
-"""A number with what is needed to trust it: over how many units, and under which choices.
-
-What an evaluation has found, before anything is printed or written.
-"""
+"""A number with what is needed to trust it: over how many units, and under which choices."""
 
 from __future__ import annotations
 
@@ -93,6 +90,11 @@ class Score:
     `scope` says which part of the input it is about (a domain, say); `interval` is in the unit of
     the value, None where none was asked for. Higher is better unless `lower_is_better` (or it has
     no direction at all).
+
+    >>> signature = Signature.of("inform", {"corpus": "sample", "rules": 2021})
+    >>> score = Score("inform", "Inform", 87.5, n=40, signature=signature)
+    >>> f"{score.label}: {score.value:.1f} ({score.signature})"
+    'Inform: 87.5 (inform|corpus:sample|rules:2021)'
     """
 
     name: str

@@ -14,7 +14,15 @@ class Table:
     """Rows of additive numbers, one row per scored unit (a dialogue, an example, an episode).
 
     `values` has shape (units, columns). Column sums over any choice of rows are all that a score
-    needs, so resampling, pairing, selecting and adding tables never look inside a metric.
+    needs, so resampling, pairing, selecting and adding tables never look inside a metric. Raises
+    `ValueError` when `values` have another shape.
+
+    >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 3})]
+    >>> table = Table.from_rows(("right", "all"), rows)
+    >>> table.sums()
+    {'right': 1.0, 'all': 5.0}
+    >>> table.select(["b"]).values.tolist()
+    [[0.0, 3.0]]
     """
 
     units: tuple[str, ...]
@@ -34,7 +42,10 @@ class Table:
     def from_rows(
         cls, columns: Sequence[str], rows: Iterable[tuple[str, Mapping[str, float]]]
     ) -> Table:
-        """Build a table from (unit, {column: number}) pairs; a column that a row lacks is 0."""
+        """Build a table from (unit, {column: number}) pairs; a column that a row lacks is 0.
+
+        Raises `KeyError` for a column of a row that is not among `columns`.
+        """
         position = {column: index for index, column in enumerate(columns)}
         kept = list(rows)
         values = np.zeros((len(kept), len(position)))
@@ -91,7 +102,7 @@ class Table:
         )
 
     def __add__(self, other: Table) -> Table:
-        """Return the rows of both, one below the other; both need the same columns."""
+        """Return the rows of both, one below the other. Raises `ValueError` for other columns."""
         if self.columns != other.columns:
             raise ValueError("tables below each other need the same columns")
         values = np.vstack([self.values, other.values])

@@ -1,16 +1,12 @@
-"""References and states out of dialogues in the `data.json` format of MultiWOZ 2.0, 2.1, 2.3, 2.4.
+"""References and states out of a corpus' annotation files, in both of their shapes.
 
-Source: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020.
+`data.json` is that of MultiWOZ 2.0, 2.1, 2.3 and 2.4. Accepted, in this order, for a corpus folder
+`F`: ready-made fold files (`F/test.json` or `F/test.json.zip`), `F/data.json` or `F/data.json.zip`
+with the fold lists beside it, and the archive `F.zip` as it is published, with the lists inside.
+MultiWOZ 2.2 has `dialogues_*.json` and `dialog_acts.json`.
 
-The dialogues of one fold, wherever a `data.json`-format corpus keeps them.
-
-Accepted, in this order, for a corpus folder `F`: ready-made fold files (`F/test.json` or
-`F/test.json.zip`), `F/data.json` or `F/data.json.zip` with the fold lists beside it, and the
-archive `F.zip` as it is published, with the lists inside.
-
-References and states out of the MultiWOZ 2.2 files `dialogues_*.json` and `dialog_acts.json`.
-
-Source: Zang et al., "MultiWOZ 2.2", NLP4ConvAI 2020.
+Sources: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020; Zang et al.,
+"MultiWOZ 2.2", NLP4ConvAI 2020.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """The corpora: which files each is made of, and the gold data of one fold of it.
 
-What is derived from the files is kept in the user's cache, because the files are large.
-
-Which dialogues are there: each once, or as numbered rollouts of the same dialogue.
-
-Corpora have some thousand dialogues, and training makes millions of conversations from their goals.
-The id of such a rollout is that of the dialogue and a number: `sng0073#12`.
+What is derived from the files is kept in the user's cache, because the files are large. Training
+makes many conversations from one goal: a rollout of a dialogue has its id and a number,
+`sng0073#12`.
 """
 
 from __future__ import annotations

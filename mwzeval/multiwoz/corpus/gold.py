@@ -1,11 +1,8 @@
 """What the gold annotation says about each dialogue: goal, bookings, references, states.
 
-Goals and bookings out of a MultiWOZ 2.0/2.1-format `data.json` dialogue.
-
-Source: the `goal` and `metadata` annotations of Budzianowski et al., EMNLP 2018; which slots
-count as requested is the choice of Nekvinda and Dušek, GEM 2021.
-
-A reference response out of an utterance and its annotated spans.
+A reference is an utterance with placeholders for its annotated spans. Source: the `goal` and
+`metadata` annotations of Budzianowski et al., EMNLP 2018; which slots count as requested is the
+choice of Nekvinda and Dušek, GEM 2021.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The venue database, in memory: which venues satisfy some constraints?
 
 An answer is a conjunction of bit sets, one per constraint, each ready or remembered; no query
-looks at rows. Bit i of a set stands for row i of the domain's table.
-
-Whether two texts are nearly the same, by exactly the ratio that the published scores rely on.
+looks at rows. Bit i of a set stands for row i of the domain's table. Whether two texts are nearly
+the same is told by exactly the ratio that the published scores rely on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Function calls of a message, however it writes them, checked against the table of functions.
-
-What the calls of a dialogue amount to: its state and bookings.
+"""Function calls of a message, checked against the table of functions; their state and bookings.
 
 Active domains are left to be estimated from the states, as for most published systems. The domains
 of a turn's calls would often be several, where the estimate is one, and the same system would gain

@@ -1,13 +1,12 @@
-"""Dialogues with frames, as the Schema-Guided Dialogue data and MultiWOZ 2.2 write them.
+"""Dialogues with annotated turns: schema-guided frames, and ConvLab-3's unified format.
+
+Schema-Guided Dialogue and MultiWOZ 2.2 have the state in the frames of the user's turn. The unified
+format is a list of dialogues whose turns have an utterance and a state; ConvLab-3's evaluation
+scripts put what a system predicts into `predictions` of a turn, beside the annotation.
 
 Sources: Rastogi et al., "Towards scalable multi-domain conversational agents", AAAI 2020; Zang et
-al., "MultiWOZ 2.2", NLP4ConvAI 2020. The state stands in the frames of the user's turn.
-
-ConvLab-3's unified format: a list of dialogues whose turns have an utterance and a state.
-
-Source: Zhu et al., "ConvLab-3", EMNLP 2023 demonstrations; `data/unified_datasets/README.md` of its
-repository. Its evaluation scripts put what a system predicts into `predictions` of a turn, beside
-the annotation.
+al., "MultiWOZ 2.2", NLP4ConvAI 2020; Zhu et al., "ConvLab-3", EMNLP 2023 demonstrations, and
+`data/unified_datasets/README.md` of its repository.
 """
 
 from __future__ import annotations

@@ -3,12 +3,8 @@
 A find function looks for what the user wants, so its arguments are the constraints of a state; a
 book function books what was found. To teach the evaluator a function or an argument, add it here.
 Values are closed where the ontology of MultiWOZ closes them (Budzianowski et al., "MultiWOZ",
-EMNLP 2018, table 3).
-
-The functions of MultiWOZ as a JSON tool schema, for systems that call tools.
-
-The form is that of `tools` of the chat completions of OpenAI, which other servers and the chat
-templates of models take as well.
+EMNLP 2018, table 3). The JSON schema has the form of `tools` of OpenAI's chat completions, which
+other servers and the chat templates of models take as well.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Conversations of chat models: messages of a user, an assistant and the tools that it calls.
 
 The form is that of OpenAI's chat completions; what differs in Anthropic's messages (calls and
-results as parts of the content) and in the older `function_call` is read as well.
-
-What a message says: text, or parts of several kinds.
+results as parts of the content) and in the older `function_call` is read as well. A message says
+text, or parts of several kinds.
 """
 
 from __future__ import annotations

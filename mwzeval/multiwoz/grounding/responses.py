@@ -1,7 +1,7 @@
 """Lexicalised responses held against the database: what they name, what they say of it, to whom.
 
-Works on what has been found in the text (`mentions.py`). Definitions with examples are in
-`docs/metrics.md`; what follows from them for rates is in `mwzeval.metrics.grounding`.
+Works on what `mwzeval.multiwoz.words.recognition` finds in the text. Definitions with examples are
+in `docs/metrics.md`; what follows from them for rates is in `mwzeval.metrics.grounding`.
 """
 
 from __future__ import annotations

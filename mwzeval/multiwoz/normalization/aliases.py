@@ -1,8 +1,6 @@
-"""Spellings of names, foods and types that mean the same venue or value, as exact matches.
+"""Spellings that mean the same: names of venues, foods and types, and times of day as `HH:MM`.
 
 To add one, add a line; that changes scores, so it belongs into a new rule set.
-
-Times of day as `HH:MM`, out of the many ways in which systems and annotators write them.
 """
 
 from __future__ import annotations

@@ -1,17 +1,13 @@
-"""One spelling for slots and values: what predictions, gold states and queries are compared in.
+"""One spelling for slots, values and responses: what is compared, and what databases are asked for.
 
 Every published figure depends on these rules, the odd ones too, so none of them may be "repaired";
-a rule that must change becomes a new rule set. To add a spelling for a placeholder or a value,
-see `placeholders.py` and `value_aliases.py`.
+a rule that must change becomes a new rule set. To add a spelling of a value, see `aliases.py`; of a
+placeholder, `placeholders.py`. The slots that states can have are listed for warnings only: systems
+that predict others are scored as they are.
 
-The slots that MultiWOZ states can have, in normalised spelling.
-
-Only warnings come from here: systems that predict other slots are scored as they are.
-
-Natural spacing: Moses tokenisation and detokenisation, one after the other.
-
-Whatever spaces a system puts around punctuation, all systems come out alike. Source: the Moses
-scripts in their Python port, `sacremoses`, with library defaults for English.
+Responses get natural spacing by Moses tokenisation and detokenisation, one after the other, so that
+all systems come out alike whatever spaces they put around punctuation. Source: the Moses scripts in
+their Python port, `sacremoses`, with library defaults for English.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What an input is made of, counted: enough for everything that is decided by, or said about, all
-of it. Counts of parts add up, so an input may come in parts.
+"""What an input is made of, counted, and whether it fits the corpus.
 
-Does an input fit the corpus? Ids and lengths must; what is missing is counted.
+The counts are enough for everything that is decided by, or said about, all of an input. Those of
+parts add up, so an input may come in parts. Ids and lengths must fit; what is missing is counted.
 """
 
 from __future__ import annotations

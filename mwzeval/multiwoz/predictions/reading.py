@@ -1,7 +1,7 @@
 """Predictions as people write them, checked and typed.
 
 Everything that is wrong with an input is collected with its place; nothing of the input is changed.
-Whether it fits a corpus is the business of `coverage.py`.
+Whether it fits a corpus is the business of `census.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What the template system says: sentences with placeholders, by what they are for.
+"""What the template system reads of a user, by simple keywords, and the sentences that it says.
 
 Several wordings of one thing take turns, so that the same dialogue always reads the same.
-
-What a user asks for and talks about, by simple keywords: all that is read of an utterance.
 """
 
 from __future__ import annotations

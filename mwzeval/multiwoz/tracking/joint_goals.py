@@ -1,7 +1,4 @@
-"""Joint goal accuracy of MultiWOZ states under one convention: rows, scores, the error table.
-
-The errors of state tracking, slot by slot, as a document.
-"""
+"""Joint goal accuracy under one convention: rows, scores, and the errors slot by slot."""
 
 from __future__ import annotations
 

@@ -4,13 +4,10 @@ For all conventions alike: slot names are normalised; booking slots are called s
 `book` in front; values are compared in lower case with single blanks; an empty value and
 "not mentioned" mean that a slot is not filled; spellings of "dontcare" are one.
 
-TRADE's corrections of state labels, as tables.
-
-Many papers report joint goal accuracy after these corrections, which its authors wrote for the
-noise of MultiWOZ 2.0. They look at the label of one slot and nothing else: first spellings are
-mended whatever the slot is, then labels that belong to another slot are mended or taken away.
-Odd ones are deliberate: figures depend on them. Source: Wu et al., ACL 2019, and its public code
-(`fix_general_label_error`).
+The convention `trade` also corrects labels, by tables that its authors wrote for the noise of
+MultiWOZ 2.0: first spellings are mended whatever the slot is, then labels that belong to another
+slot are mended or taken away. Odd ones are deliberate: figures depend on them. Source: Wu et al.,
+ACL 2019, and its public code (`fix_general_label_error`).
 """
 
 from __future__ import annotations

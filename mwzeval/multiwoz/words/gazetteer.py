@@ -1,9 +1,7 @@
 """What can be said about the venues of a database: every value in its usual spellings.
 
-A trie of folded words finds the longest value that begins at a word in as many steps as the value
-has words, so that a text is read once.
-
-The spellings that people use for names and addresses, as folded words.
+Names and addresses are spelled as people do, in folded words. A trie of these finds the longest
+value that begins at a word in as many steps as the value has words, so that a text is read once.
 """
 
 from __future__ import annotations

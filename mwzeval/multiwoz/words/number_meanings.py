@@ -1,8 +1,7 @@
-"""What a number in a response is: a price, a time, how many people, how many choices, …
+"""What an unclear word means, told by the words beside it.
 
-Each is told from the words beside it.
-
-Whether a word that may be a value is one here: `a hotel` or `the hotel`, `free entry` or not.
+A number is a price, a time, how many people, how many choices, …; a word that may be a value is one
+or is not: `a hotel` or `the hotel`, `free entry` or not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What each candidate of a response is read as, by what the dialogue is about.
 
-Which of the slots that share their values is meant: times, places, prices, days.
+Slots that share their values (times, places, prices, days) are told apart by the same.
 """
 
 from __future__ import annotations

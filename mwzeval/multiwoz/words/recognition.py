@@ -1,10 +1,9 @@
 """One pass over a response: which stretches of it may be values, and of which slots.
 
-Names that are nearly those of venues: `the Lenfield`, `Huntington Marriott hotel`.
-
-A word that no name has is first replaced by the closest word of a name; if a name can then be read
-there, the text must be close to it as a whole. Closeness is rapidfuzz's `ratio`, 0 to 100: twice
-the letters in common, in order, of those of both texts.
+Some are names that are nearly those of venues (`the Lenfield`, `Huntington Marriott hotel`): a word
+that no name has is replaced by the closest word of a name, and if a name can then be read there,
+the text must be close to it as a whole. Closeness is rapidfuzz's `ratio`, 0 to 100: twice the
+letters in common, in order, of those of both texts.
 """
 
 from __future__ import annotations
