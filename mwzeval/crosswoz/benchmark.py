@@ -56,7 +56,8 @@ class CrossWoz:
     lacks: Mapping[str, str] = {
         "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
         "beside ours",
-        "ceiling": "gold and copy-previous stand beside every score of CrossWOZ already",
+        "ceiling": "gold and a copy of the turn before stand beside the main scores of every track "
+        "of CrossWOZ already, and simulated dialogues have no gold",
     }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:

@@ -11,10 +11,12 @@ import pytest
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
 from mwzeval.crosswoz.command import BASELINES
+from mwzeval.crosswoz.predictions.tracks import TRACKS
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.errors import UsageError
 from tests.crosswoz.logs import dialogue, log
 from tests.crosswoz.small_world import small_gold, write_world
+from tests.places import ROOT
 
 GOLD = small_gold()
 
@@ -200,3 +202,20 @@ def test_only_known_tracks_are_benchmarks() -> None:
     with pytest.raises(UsageError, match='did you mean "crosswoz-policy"'):
         benchmark_named("crosswoz-polcy")
     assert "docs/crosswoz.md" in benchmark_named("crosswoz").lacks["leaderboard"]
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("format_", ["text", "csv", "markdown", "latex", "jsonl", "html"])
+def test_gold_stands_beside_each_track_in_every_format(
+    track: str, format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(ROOT / "predictions" / f"crosswoz-sample-{track}.json")
+    report, page = str(tmp_path / "report.json"), str(tmp_path / "page.html")
+    output = page if format_ == "html" else report
+    assert run("evaluate", "--benchmark", "crosswoz", file, "-f", format_, "-o", output) == 0
+    shown = capsys.readouterr().out + Path(output).read_text("utf-8")
+    as_name = format_ in ("csv", "jsonl")
+    assert (f"gold.{track}." if as_name else "gold as prediction") in shown
+    if format_ != "html":
+        beside = json.loads(Path(report).read_text("utf-8"))["beside"]["gold"]
+        assert {name.partition(".")[0] for name in beside} == {track}

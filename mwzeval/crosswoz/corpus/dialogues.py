@@ -195,7 +195,10 @@ def _plain_value(value: str | tuple[str, ...]) -> str | list[str]:
 
 
 def field(plain: Any, key: str, kind: type[Kind], expected: str) -> Kind:
-    """Return the value of a key of an object of a file. Raises `ShapeError` for another kind."""
+    """Return the value of the `key` of an object of a file, `plain`.
+
+    Raises `ShapeError`, which says what was `expected`, unless it is there and of that `kind`.
+    """
     if not isinstance(plain, dict):
         raise ShapeError(f"expected an object, {found(plain)}")
     if key not in plain:

@@ -239,7 +239,10 @@ def load_gold(
     *,
     offline: bool | None = None,
 ) -> Gold:
-    """Return what predictions for a fold are scored against; in the cache, download it if need be.
+    """Return what predictions for a `fold` of a `revision` are scored against.
+
+    `data` and `offline` are those of `corpus_root`: in the cache, files are downloaded if need be,
+    unless `offline`.
 
     Raises `UsageError` for an unknown fold or revision, `DataError` when files are missing or not
     what they should be.

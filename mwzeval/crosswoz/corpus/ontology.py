@@ -66,7 +66,8 @@ SIDES = {
 def wrong_in(side: str, intent: str, domain: str, slot: str) -> tuple[str, str] | None:
     """Return the kind of a mistake and a sentence about it; None when an act is possible.
 
-    An intent of the other side is possible, too: models that tag both sides mix them up.
+    The `side` is `user` or `system`; `intent`, `domain` and `slot` are those of the act. An intent
+    of the other side is possible, too: models that tag both sides mix them up.
     """
     if intent not in INTENTS:
         of_side, _ = SIDES[side]

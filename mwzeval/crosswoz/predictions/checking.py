@@ -78,9 +78,10 @@ class CheckedPredictions:
 def check(
     predictions: Any, gold: Gold, options: Options, findings: Findings
 ) -> CheckedPredictions | None:
-    """Return predictions (a file's name, or its content) that can be scored, None if they cannot.
+    """Return `predictions` (a file's name, or its content) that can be scored, None if they cannot.
 
-    Problems go to `findings`. Raises `InputError` when a file cannot be read at all.
+    They are held against `gold`, as the `options` say; problems go to `findings`. Raises
+    `InputError` when a file cannot be read at all.
     """
     if isinstance(predictions, str | Path):
         predictions = read_predictions(predictions)

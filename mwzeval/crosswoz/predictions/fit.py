@@ -35,7 +35,7 @@ SHOWN_IDS = 5
 """How many ids a message names."""
 
 
-def check_header(header: Header, fold: Fold, findings: Findings) -> None:
+def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
     """Note where a file says that it is for another fold or revision than the one scored."""
     for what, said, scored in (
         ("revision", header.revision, fold.revision),
@@ -46,7 +46,7 @@ def check_header(header: Header, fold: Fold, findings: Findings) -> None:
             findings.error(f"other-{what}", message, key=META)
 
 
-def check_fit(
+def _check_fit(
     predictions: Predictions,
     fold: Fold,
     findings: Findings,
@@ -104,7 +104,7 @@ def _unknown(
     findings.error("other-fold", message)
 
 
-def check_fields(predictions: Predictions, tracks: Sequence[Track], findings: Findings) -> None:
+def _check_fields(predictions: Predictions, tracks: Sequence[Track], findings: Findings) -> None:
     """Note exchanges that lack what a track needs, each with its place."""
     for track in tracks:
         needed = fields_needed(predictions, track)
@@ -131,7 +131,7 @@ def fields_needed(predictions: Predictions, track: Track) -> tuple[str, ...]:
     return tuple(key for key in FIELDS if key in track.required or key in given)
 
 
-def check_conditioned(
+def _check_conditioned(
     predictions: Predictions, tracks: Sequence[Track], conditioning: str | None, findings: Findings
 ) -> None:
     """Note when nothing says what predicted states were conditioned on."""
@@ -143,7 +143,7 @@ def check_conditioned(
         findings.error("missing-conditioning", message, key=META)
 
 
-def check_user_states(predictions: Predictions, fold: Fold, findings: Findings) -> None:
+def _check_user_states(predictions: Predictions, fold: Fold, findings: Findings) -> None:
     """Note user states that are not about the goal of their dialogue."""
     for name, exchanges in predictions.dialogues.items():
         gold = fold.dialogues.get(name)
@@ -180,13 +180,18 @@ def check_all(
     allow_partial: bool,
     other_folds: Mapping[str, frozenset[str]],
 ) -> None:
-    """Note everything that keeps predictions from being scored in these tracks."""
-    check_header(predictions.header, fold, findings)
-    check_conditioned(predictions, tracks, conditioning, findings)
-    check_fit(predictions, fold, findings, allow_partial=allow_partial, other_folds=other_folds)
-    check_fields(predictions, tracks, findings)
+    """Note everything that keeps predictions from being scored against a fold in some `tracks`.
+
+    What is wrong goes to `findings`. `conditioning` is what states were predicted from, None where
+    nothing says it; with `allow_partial` dialogues of the `fold` may be missing; `other_folds` has
+    the ids of folds that are at hand, to say where unknown ones come from.
+    """
+    _check_header(predictions.header, fold, findings)
+    _check_conditioned(predictions, tracks, conditioning, findings)
+    _check_fit(predictions, fold, findings, allow_partial=allow_partial, other_folds=other_folds)
+    _check_fields(predictions, tracks, findings)
     if SIMULATOR in tracks:
-        check_user_states(predictions, fold, findings)
+        _check_user_states(predictions, fold, findings)
 
 
 def covered(predictions: Predictions, fold: Fold) -> dict[str, dict[str, int]]:
@@ -269,7 +274,11 @@ HALF_AND_FULL = "width (full or half), case or blanks"
 def note_spelling(
     predictions: Predictions, fold: Fold, tracks: Sequence[Track], findings: Findings
 ) -> None:
-    """Count values that are gold's but for their spelling, with the first place of each kind."""
+    """Count values that are gold's but for their spelling, with the first place of each kind.
+
+    `predictions` have the dialogues of the `fold`; only what the `tracks` score is looked at, and
+    warnings go to `findings`.
+    """
     for name, exchanges in predictions.dialogues.items():
         dialogue = fold.dialogues[name]
         for turn, (gold, said) in enumerate(zip(dialogue.exchanges, exchanges, strict=True)):

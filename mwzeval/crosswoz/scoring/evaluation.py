@@ -110,10 +110,10 @@ def evaluate(
     *,
     file: str | None = None,
 ) -> ScoredPredictions:
-    """Return the scores of predictions: a file's name, or what such a file has in it.
+    """Return the scores of `predictions`: a file's name, or what such a file has in it.
 
-    `file` names the input in messages. Raises `InputError` with every problem when they cannot be
-    scored.
+    They are scored against `gold`, in the tracks and in the way that `options` say. `file` names
+    the input in messages. Raises `InputError` with every problem when they cannot be scored.
     """
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     checked = check(predictions, _gold(gold), options, findings)
@@ -129,7 +129,7 @@ def validate(
     *,
     file: str | None = None,
 ) -> list[Problem]:
-    """Return every problem of predictions, errors first, instead of raising."""
+    """Return every problem, errors first, instead of raising; parameters as for `evaluate`."""
     findings = Findings(file or _file_of(predictions), options.lenient, options.strict)
     try:
         check(predictions, _gold(gold), options, findings)

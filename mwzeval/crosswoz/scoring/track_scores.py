@@ -53,7 +53,10 @@ Source = Callable[[Dialogue], Sequence[Predicted]]
 def scores_of(
     track: Track, predictions: Predictions, gold: Gold, conditioning: str | None
 ) -> AnyScores:
-    """Return what scores predictions in a track."""
+    """Return what scores `predictions` in a `track` against `gold`.
+
+    `conditioning` is what states were predicted from, and given for the track of states.
+    """
     needed = fields_needed(predictions, track)
     if track is NLU:
         return NluScores((USER, SYSTEM) if SYSTEM_ACTS_NLU in needed else (USER,))
@@ -74,7 +77,11 @@ def scores_of(
 def baseline_of(
     baseline: str, track: Track, gold: Gold, scores: AnyScores, conditioning: str | None
 ) -> Source | None:
-    """Return a baseline's predictions for a track; None where it makes no sense."""
+    """Return the predictions of a `baseline` (a name of `BESIDE`) for a `track` of `gold`.
+
+    They are conditioned as the system's are, and have what `scores` need of them. None where the
+    baseline makes no sense in the track.
+    """
     with_acts = not isinstance(scores, EndToEndScores) or scores.by_acts
     if baseline == GOLD:
         return partial(gold_exchanges, with_acts=with_acts)
@@ -89,7 +96,11 @@ def baseline_of(
 def scored_table(
     units: Iterable[str], gold: Gold, scores: Sequence[AnyScores], source: Source, sign: Sign
 ) -> ScoredTable:
-    """Return the rows of dialogues and the measures over them, track by track."""
+    """Return the rows of dialogues and the measures over them, track by track.
+
+    `units` are the names of dialogues of `gold`, `source` returns what is predicted for one, and
+    `sign` the signature of each metric. Raises `DependencyError` for texts without jieba.
+    """
     dialogues = gold.fold.dialogues
     predicted = {name: source(dialogues[name]) for name in units}
     rows: dict[str, dict[str, float]] = {name: {} for name in predicted}

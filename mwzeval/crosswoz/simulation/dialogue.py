@@ -171,7 +171,7 @@ class Setting:
     def simulate(
         self, goal: Goal, number: int, seed: int | str, *, note: Note | None = None
     ) -> SimulatedDialogue:
-        """Return the dialogue about a goal; seed and number decide whatever is left to chance.
+        """Return the dialogue about a `goal`; `seed` and `number` decide all random choices.
 
         Nothing that a user or system does is an error here: a dialogue in which one of them raises,
         or says what is no act, ends with that and says so. `note` is told before each call of one

@@ -87,7 +87,7 @@ class TrainedNlu:
 
 
 def nlu_named(name: str, user: Templates, system: Templates, database: Database) -> Nlu:
-    """Return an NLU by its name.
+    """Return an NLU by its `name`, for the templates of `user` and `system` and a `database`.
 
     `templates` understands the manual templates; a folder is that of a trained NLU;
     `package.module:Name` is something of the user's own that is called once, without arguments.

@@ -88,7 +88,12 @@ def simulated_dialogues(
     seed: int = 0,
     make_goal: MakeGoal | None = None,
 ) -> Iterator[SimulatedDialogue]:
-    """Yield the dialogues of a simulation one after the other, in this process."""
+    """Yield the dialogues of a simulation one after the other, in this process.
+
+    `setting` holds them, `per_type` is how many there are of each goal type, `seed` decides all
+    random choices, and `make_goal` generates goals (default: the goal generator on the database).
+    Raises `MwzevalError` when the generator makes no goals of some type.
+    """
     make = make_goal or GoalGenerator(setting.database).goal
     for number in GoalPlan(make, seed, per_type):
         yield setting.simulate(goal_of(make, seed, number), number, seed)
@@ -107,11 +112,12 @@ def simulate(
     progress: bool | None = None,
     time_limit: float | None = None,
 ) -> Summary:
-    """Simulate so many dialogues of each goal type; return how many finish.
+    """Simulate `per_type` dialogues of each goal type in a `setting`; return how many finish.
 
-    Goals are drawn by `make_goal` (default: CrossWOZ's goal generator on the database); one whose
-    type has enough is passed over. `output` is a JSON Lines file of all dialogues, complete lines
-    at any time; with `resume` a run that was killed goes on where its file ends, and the file
+    Goals are made by `make_goal` (default: CrossWOZ's goal generator on the database); one whose
+    type has enough is passed over. `seed` decides all random choices, `processes` how many
+    dialogues are held beside each other. `output` is a JSON Lines file of all dialogues, complete
+    lines at any time; with `resume` a run that was killed goes on where its file ends, and the file
     becomes what it would have been. `about` is added to the file's header. `progress` shows a bar
     on standard error, None only on a terminal. With a `time_limit` in seconds, dialogues are held
     in processes that can be killed, and one whose user or system takes longer for a call ends as
@@ -156,7 +162,11 @@ def simulate(
 def log_header(
     setting: Setting, seed: int, per_type: int, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what the first line of a log says: what the dialogues depend on."""
+    """Return what the first line of a log says: what the dialogues depend on.
+
+    These are the level and limit of the `setting`, `seed`, `per_type` and what else is `about`
+    them.
+    """
     return {
         "dataset": "crosswoz",
         "track": "simulation",

@@ -152,7 +152,11 @@ def known_characters(examples: Sequence[Example]) -> str:
 
 
 def save_tagger(path: str | Path, nlu: JointNlu, characters: str, settings: NluSettings) -> None:
-    """Write a character tagger as one safetensors file."""
+    """Write a character tagger as one safetensors file at `path`.
+
+    `characters` are those that the network of `nlu` knows, `settings` those of its training.
+    Raises `DependencyError` without safetensors, `MwzevalError` when the place cannot be written.
+    """
     about = {
         "characters": characters,
         "tags": nlu.labels.tags,

@@ -95,8 +95,9 @@ class Vocabulary:
     ) -> list[int]:
         """Return the places of the ones in the vector of a situation, ascending.
 
-        User acts, the system's acts before them, which slots are filled, how many `results` the
-        query of the current domain has, and whether the dialogue `ends` with this turn.
+        These are the `user_acts`, the `system_acts` before them, which slots of the `state` are
+        filled, how many `results` the query of the current domain has, and whether the dialogue
+        `ends` with this turn.
         """
         user, system = self._user_numbers, self._system_numbers
         ones = {user[act] for act in delexicalized(user_acts) if act in user}

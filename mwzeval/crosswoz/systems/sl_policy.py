@@ -48,11 +48,11 @@ def policy_turns(
     *,
     paper_compatible: bool = False,
 ) -> Iterator[PolicyTurn]:
-    """Yield the system turns of a dialogue as a policy sees them.
+    """Yield the system turns of a `dialogue` as a policy of a `vocabulary` sees them.
 
-    The state is the gold one of the wizard's last query; the current domain is that of RuleDST on
-    the gold acts. `paper_compatible` raises the flag of the last turn where the paper's evaluation
-    did: in all turns but the first two.
+    The state is the gold one of the wizard's last query to the `database`; the current domain is
+    that of RuleDST on the gold acts. `paper_compatible` raises the flag of the last turn where the
+    paper's evaluation did: in all turns but the first two.
     """
     tracker = RuleTracker()
     said: Acts = ()
@@ -82,7 +82,7 @@ def all_turns(
     *,
     paper_compatible: bool = False,
 ) -> list[PolicyTurn]:
-    """Return the system turns of dialogues one after the other."""
+    """Return the system turns of dialogues one after the other, as `policy_turns` yields them."""
     return [
         turn
         for dialogue in dialogues
@@ -170,7 +170,7 @@ def checked_weights(arrays: Arrays, vocabulary: Vocabulary, file: str | Path) ->
 def predicted_acts(
     policy: SlPolicy, dialogue: Dialogue, database: Database, *, paper_compatible: bool = False
 ) -> list[Acts]:
-    """Return what the policy says in each system turn of a dialogue (`policy_turns`)."""
+    """Return what a `policy` says in each of the system turns that `policy_turns` yields."""
     turns = list(
         policy_turns(dialogue, database, policy.vocabulary, paper_compatible=paper_compatible)
     )
