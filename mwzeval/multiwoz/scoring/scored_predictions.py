@@ -6,7 +6,7 @@ can be scored; `ScoredPredictions` is what came of it, for reports, comparisons 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring.explanation import explanation_as_written
 from mwzeval.multiwoz.scoring.measures import plain_metrics, scored_table
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
-from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
+from mwzeval.multiwoz.scoring.scorer import Scorer
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import Report
 from mwzeval.version import __version__, library_version
@@ -113,9 +113,7 @@ class ScoredPredictions:
 
     def explain(self, unit: str) -> Explanation:
         """Return what became of a dialogue. Raises `KeyError` for an unknown one."""
-        dialogues = self.checked.dialogues
-        sources = Sources.of(dialogues.values())
-        return explanation_as_written(self.checked.scorer, unit, dialogues[unit], sources)
+        return next(self._explained([unit]))
 
     def explain_all(self) -> Iterator[Explanation]:
         """Yield what became of every dialogue.
@@ -123,10 +121,14 @@ class ScoredPredictions:
         Predictions without any response can neither keep nor lose Inform and Success: their
         explanations have no outcomes and no reasons, only what was said and the states.
         """
-        dialogues = self.checked.dialogues
+        return self._explained(self.units())
+
+    def _explained(self, units: Iterable[str]) -> Iterator[Explanation]:
+        scorer, dialogues = self.checked.scorer, self.checked.dialogues
+        sources = self.dialogues.sources
         with_responses = any(
             turn.response is not None for turns in dialogues.values() for turn in turns
         )
-        for unit in dialogues:
-            explanation = self.explain(unit)
+        for unit in units:
+            explanation = explanation_as_written(scorer, unit, dialogues[unit], sources)
             yield explanation if with_responses else replace(explanation, outcomes={}, reasons=())
