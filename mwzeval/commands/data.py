@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 Corpora = Mapping[str, tuple[str, ...]]
+"""Of each corpus, by its name, the patterns of the places in a data root that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
