@@ -19,9 +19,15 @@ from tempfile import TemporaryDirectory
 from benchmarks.measure import Row
 from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings
 from mwzeval.dstc7.baselines.dual_encoder.training import dev_scores
-from mwzeval.dstc7.baselines.lexical import bm25_vectors, tfidf_vectors
 from mwzeval.dstc7.baselines.query import all_candidates, query_of
-from mwzeval.dstc7.baselines.ranker import BM25, DUAL_ENCODER, TFIDF, Baseline
+from mwzeval.dstc7.baselines.ranker import (
+    BM25,
+    DUAL_ENCODER,
+    TFIDF,
+    Baseline,
+    bm25_vectors,
+    tfidf_vectors,
+)
 from mwzeval.dstc7.baselines.run import predict, train
 from mwzeval.dstc7.baselines.vectors import list_scores, pool_best
 from mwzeval.dstc7.reading.dialogues import read_pool, stream_examples

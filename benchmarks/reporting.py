@@ -15,7 +15,7 @@ from benchmarks.measure import REPETITIONS, Row, run_process, seconds
 from mwzeval import Evaluator
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.benchmark import BENCHMARK
-from mwzeval.multiwoz.scoring.explanation import explain
+from mwzeval.multiwoz.scoring.scored_predictions import explain
 from mwzeval.multiwoz.scoring.scorer import Sources
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system

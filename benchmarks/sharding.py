@@ -23,7 +23,7 @@ from benchmarks.measure import Row, seconds
 from mwzeval import Evaluator
 from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
-from mwzeval.multiwoz.shards import shards_of
+from mwzeval.multiwoz.file_scorer import shards_of
 from mwzeval.report.json import to_json, to_plain
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mwzeval.files.resources import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
-    from mwzeval.report.sheet import Document
+    from mwzeval.report.formats import Document
     from mwzeval.scores.score import Report
 
 REGISTRY = (

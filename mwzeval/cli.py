@@ -3,24 +3,125 @@
 Exit codes: 0 fine, 1 a gate failed, 2 bad use or bad input. Results go to standard output,
 everything else to standard error. When the reader of either has gone (`| head`), the command ends
 without a word, with 141: as tools that a shell sees end by SIGPIPE (128 + 13).
+
+No verb writes over what it reads: outputs are held against inputs before anything is read.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from mwzeval.benchmark import benchmark_named, default_benchmark, known_benchmarks, own_verbs
-from mwzeval.commands.overwriting import refuse_overwriting
-from mwzeval.errors import MwzevalError, printable
+from mwzeval.errors import MwzevalError, UsageError, printable, shorten
+from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.output import prepare_streams
 from mwzeval.version import __version__
+
+WRITTEN = ("output", "mentions")
+"""Arguments that name what is written."""
+
+READ = frozenset(
+    {
+        *(
+            "bert",
+            "dev",
+            "dialogues",
+            "fail_below",
+            "file",
+            "files",
+            "folder",
+            "input",
+            "knowledge",
+        ),
+        *("model", "policy", "pool", "predictions", "report", "targets"),
+        *("templates", "training"),
+    }
+)
+"""Arguments that name what is read: files, or folders that are read as a whole."""
+
+Identity = tuple[int, int] | str
+"""Device and inode; of what is not there yet the path without symbolic links."""
+
+
+def refuse_overwriting(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` when two outputs, or an output and another argument, are the same file.
+
+    Files are the same whatever they are called: by `..`, symbolic or hard links, patterns.
+    """
+    given = vars(arguments)
+    written: dict[Identity, str] = {}
+    for option in WRITTEN:
+        path = given.get(option)
+        if not isinstance(path, str) or path == STANDARD_INPUT:
+            continue
+        identity = _identity(path)
+        if identity is None:
+            continue
+        if identity in written:
+            other = written[identity]
+            raise UsageError(f"--{option} and --{other} are the same file: {_shown(path)}")
+        written[identity] = option
+    if not written:
+        return
+    for name in sorted(READ & given.keys()):
+        for path in _files(given[name]):
+            identity = _standard_input() if path == STANDARD_INPUT else _identity(path)
+            if identity in written:
+                option = written[identity]
+                raise UsageError(
+                    f"--{option} {_shown(given[option])} is also read ({_shown(path)}), and would "
+                    "be overwritten: name another file"
+                )
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Yield what may be names of files in an argument, patterns as the files that match."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _files(each)
+    elif isinstance(value, str):
+        yield value
+        if any(sign in value for sign in "*?[") and not is_url(value):
+            import glob
+
+            yield from glob.iglob(value, recursive=True)  # noqa: PTH207
+
+
+def _identity(path: str) -> Identity | None:
+    """Return what a file or folder is known by; None for devices, pipes and impossible names."""
+    try:
+        return _known_by(Path(path).stat())
+    except FileNotFoundError:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _standard_input() -> Identity | None:
+    try:
+        return _known_by(os.fstat(sys.stdin.fileno()))
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _known_by(status: os.stat_result) -> Identity | None:
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return status.st_dev, status.st_ino
+    return None
+
+
+def _shown(path: str) -> str:
+    return shorten(path, 300)
+
 
 VERBS = {
     "evaluate": "score the file of a system",

@@ -16,9 +16,8 @@ from mwzeval.cli import main
 from mwzeval.crosswoz.simulation.summary import Rate, Summary
 from mwzeval.errors import DataError, InputError, Problem, UsageError, printable
 from mwzeval.output import write_result
-from mwzeval.report.formats import FORMATS, render
+from mwzeval.report.formats import FORMATS, Document, render, sheet
 from mwzeval.report.json import json_line, to_json
-from mwzeval.report.sheet import Document, sheet
 from tests.places import ROOT
 
 EVIL = "a\x1b[31m\nerror: b\u202ec\x9bd\re\u2028f\ud800"

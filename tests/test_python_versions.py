@@ -19,7 +19,7 @@ import pytest
 from tests.places import ROOT
 
 PROGRAMS = [
-    path for folder in ("mwzeval", "data", "examples") for path in ROOT.glob(f"{folder}/**/*.py")
+    path for folder in ("mwzeval", "tools", "examples") for path in ROOT.glob(f"{folder}/**/*.py")
 ]
 SINCE_311 = {"NamedTuple", "TypedDict"}
 """From 3.11 on these may stand beside `Generic`; before, the class statement is a TypeError."""
@@ -39,7 +39,7 @@ def generic_records(source: str) -> Iterator[str]:
 
 def test_no_record_is_generic() -> None:
     found = {path: list(generic_records(path.read_text(encoding="utf-8"))) for path in PROGRAMS}
-    assert len(found) > 300
+    assert len(found) > 250
     assert not {str(path): names for path, names in found.items() if names}
 
 

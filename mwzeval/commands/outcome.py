@@ -15,7 +15,7 @@ from mwzeval.output import tell, write_result
 if TYPE_CHECKING:
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
-    from mwzeval.report.sheet import Document
+    from mwzeval.report.formats import Document
     from mwzeval.scores.score import Score
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")

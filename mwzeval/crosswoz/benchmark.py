@@ -34,7 +34,7 @@ from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines,
 from mwzeval.errors import DataError, InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
-from mwzeval.report.sheet import Document
+from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Report

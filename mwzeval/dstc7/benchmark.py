@@ -40,7 +40,7 @@ from mwzeval.errors import Problem, UsageError
 from mwzeval.files.resources import DATA_VARIABLE
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
-from mwzeval.report.sheet import Document
+from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import Report
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.report.boards import Entry
-    from mwzeval.report.sheet import Document
+    from mwzeval.report.formats import Document
     from mwzeval.scores.score import Report
 
 

@@ -33,8 +33,8 @@ from mwzeval.report.boards import (
     notes_of,
     read_published,
 )
+from mwzeval.report.formats import Document
 from mwzeval.report.json import SCHEMA
-from mwzeval.report.sheet import Document
 from mwzeval.statistics import CONFIDENCE
 
 COLUMNS = (

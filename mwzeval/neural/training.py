@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
-from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
-from mwzeval.neural.state import restore, state_of, trained_by
+from mwzeval.neural.state import read_arrays, refused, restore, state_of, trained_by, write_arrays
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

@@ -25,7 +25,7 @@ from mwzeval.pydial.runs.scoring import (
 )
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.boards import Entry
-from mwzeval.report.sheet import Document
+from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Report

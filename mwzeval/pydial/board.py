@@ -16,7 +16,7 @@ from mwzeval.files.resources import embedded
 from mwzeval.pydial import TITLE
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.report.boards import Board, Column, Entry, Figure, Row, read_published
-from mwzeval.report.sheet import Document
+from mwzeval.report.formats import Document
 from mwzeval.scores.score import WHOLE
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mwzeval.errors import DataError, UsageError
-from mwzeval.report.sheet import Cell, Sheet, sheet
+from mwzeval.report.formats import Cell, Sheet, sheet
 from mwzeval.scores.score import WHOLE, Interval, Report, Score, Signature
 
 LARGEST = 1e9

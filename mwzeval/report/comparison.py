@@ -7,7 +7,7 @@ from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
-from mwzeval.report.sheet import Cell, Document, Sheet, sheet
+from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.score import WHOLE
 
 SCHEMA = 1

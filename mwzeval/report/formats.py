@@ -1,7 +1,10 @@
-"""The formats that documents come in, by name.
+"""Documents of titled tables, and the formats that they come in, by name.
 
 Text is for a terminal, Markdown (GitHub's) for an issue or a pull request, LaTeX (with the package
 booktabs) for a paper. CSV and JSON Lines have one unrounded number a record, JSON everything.
+
+Whatever is reported (scores, a comparison, a leaderboard) becomes a document once; each format
+knows only documents.
 """
 
 from __future__ import annotations
@@ -9,13 +12,57 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from unicodedata import east_asian_width
 
 from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable
 from mwzeval.report.json import json_line, to_json
-from mwzeval.report.sheet import Cell, Document, Sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell as it is shown; `best` ones stand out, `mark` follows the text (†, say)."""
+
+    text: str
+    best: bool = False
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table: the first column names the row, the others are numbers or short texts.
+
+    `title` may be empty; every row has as many cells as `header`.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report for any format.
+
+    `heading` and `notes` are lines above and below the tables; `records` the same numbers in long
+    form, one a row, unrounded, for CSV and JSON Lines; `plain` the value for JSON.
+    """
+
+    heading: tuple[str, ...]
+    sheets: tuple[Sheet, ...]
+    notes: tuple[str, ...]
+    records: tuple[Mapping[str, Any], ...]
+    plain: Mapping[str, Any]
+
+
+def sheet(title: str, header: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> Sheet:
+    """Return a sheet; plain texts become cells."""
+    cells = tuple(
+        tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows
+    )
+    return Sheet(title, tuple(header), cells)
 
 
 def to_text(document: Document) -> str:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from mwzeval.comparison.runs import Across
+from mwzeval.report.formats import Document, Sheet, sheet
 from mwzeval.report.json import SCHEMA
-from mwzeval.report.sheet import Document, Sheet, sheet
 from mwzeval.scores.score import WHOLE
 
 SPREAD = "mean ± standard deviation over runs"

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.report.json import score_record, to_plain
-from mwzeval.report.sheet import Cell, Document, Sheet, sheet
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
 
 WIDEST = 10

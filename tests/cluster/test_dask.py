@@ -23,8 +23,8 @@ from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.file_scorer import PredictionShards, shards_of
 from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.multiwoz.shards import PredictionShards, shards_of
 from mwzeval.report.json import to_json, to_plain
 from tests.cluster.split import INPUTS, write
 from tests.parts import Predictions, cut, rollouts, write_shards

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from mwzeval.cli import main
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
-from mwzeval.multiwoz import shards as shards_module
+from mwzeval.multiwoz import file_scorer
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.shards import shards_of
+from mwzeval.multiwoz.file_scorer import shards_of
 from mwzeval.report.json import to_json, to_plain
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
@@ -77,7 +77,7 @@ def test_a_turn_without_a_state_in_any_shard_counts_for_all(
 def test_long_files_are_read_in_batches(
     evaluator: Evaluator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards_module, "BATCH", 5)
+    monkeypatch.setattr(file_scorer, "BATCH", 5)
     predictions = sample_predictions("good")
     paths = write_shards(tmp_path, [predictions], [".jsonl.zst"])
     assert in_shards(evaluator, paths) == to_json(evaluator.evaluate(predictions))
@@ -188,7 +188,7 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     how: str,
     message: str,
 ) -> None:
-    monkeypatch.setattr(shards_module, "BATCH", 5)
+    monkeypatch.setattr(file_scorer, "BATCH", 5)
     first, second, third = cut(sample_predictions("good"), [20, 40])
     paths = write_shards(tmp_path, [first, {}, third])
     ending, content = broken(second, how)

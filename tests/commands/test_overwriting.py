@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.benchmark import benchmark_named, known_benchmarks, own_verbs
-from mwzeval.cli import VERBS, VERBS_OF_NONE, main
-from mwzeval.commands.overwriting import READ, WRITTEN
+from mwzeval.cli import READ, VERBS, VERBS_OF_NONE, WRITTEN, main
 
 NOT_READ = frozenset(
     {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import InputError
-from mwzeval.files.tensor_files import read_arrays, write_arrays
+from mwzeval.neural.state import read_arrays, write_arrays
 
 ARRAYS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array(7, dtype=np.int64)}
 ABOUT = {"名称": ["甲"], "n": 1}

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import InputError, UsageError
-from mwzeval.files.tensor_files import read_arrays, write_arrays
-from mwzeval.neural.state import weights_of
+from mwzeval.neural.state import read_arrays, weights_of, write_arrays
 from mwzeval.neural.training import (
     CHECKPOINT_FILE,
     KIND,

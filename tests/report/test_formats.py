@@ -14,8 +14,7 @@ import jsonschema
 import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.formats import FORMATS, render
-from mwzeval.report.sheet import Cell, Document, sheet
+from mwzeval.report.formats import FORMATS, Cell, Document, render, sheet
 from mwzeval.report.summary import per_dialogue, summary
 from mwzeval.scores.score import Report
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mwzeval.crosswoz.command_simulate import RULE_PAPER, system_named
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import dialogue_from_json
 from mwzeval.crosswoz.corpus.folds import TABLES
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.log import dialogue_line, header_line
-from mwzeval.crosswoz.simulation.named_systems import RULE_PAPER, system_named
 from mwzeval.crosswoz.simulation.run import log_header, simulated_dialogues
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.template_reader import TemplateReader

@@ -18,9 +18,8 @@ from mwzeval.crosswoz.systems.nlu_examples import Labels, NluSettings, Utterance
 from mwzeval.crosswoz.systems.nlu_model import BETWEEN, MODEL_FILE, JointNlu
 from mwzeval.crosswoz.systems.nlu_training import NluLearner, training_examples
 from mwzeval.errors import UsageError, shorten
-from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
 from mwzeval.libraries import required
-from mwzeval.neural.state import set_weights, weights_of
+from mwzeval.neural.state import read_arrays, refused, set_weights, weights_of, write_arrays
 from mwzeval.neural.training import Watch, reproducible, train
 
 if TYPE_CHECKING:

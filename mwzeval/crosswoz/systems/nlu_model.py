@@ -25,9 +25,8 @@ from mwzeval.crosswoz.systems.nlu_examples import (
     utterances,
 )
 from mwzeval.errors import UsageError
-from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
 from mwzeval.libraries import required
-from mwzeval.neural.state import set_weights, weights_of
+from mwzeval.neural.state import read_arrays, refused, set_weights, weights_of, write_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor

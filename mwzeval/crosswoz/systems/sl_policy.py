@@ -21,7 +21,7 @@ from mwzeval.crosswoz.corpus.file_shapes import checked_acts
 from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, lexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
 from mwzeval.errors import InputError, Problem
-from mwzeval.files.tensor_files import Arrays, read_arrays, refused, write_arrays
+from mwzeval.neural.state import Arrays, read_arrays, refused, write_arrays
 
 PAPER_ENDS = 2
 """(odd) From this exchange on the paper's evaluation takes every turn for the last one: it counts

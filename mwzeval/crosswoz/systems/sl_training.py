@@ -18,9 +18,8 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.systems.policy_vector import Vector, Vocabulary, multi_hot
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, SlPolicy, all_turns, no_turns, shapes
-from mwzeval.files.tensor_files import Arrays
 from mwzeval.libraries import required
-from mwzeval.neural.state import weights_of
+from mwzeval.neural.state import Arrays, weights_of
 from mwzeval.neural.training import Learner, Point, TrainingSettings, Watch, train
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from mwzeval.multiwoz.tracking.states import (
     any_similar,
     slots_of,
 )
-from mwzeval.report.sheet import Document, Sheet, sheet
+from mwzeval.report.formats import Document, Sheet, sheet
 from mwzeval.scores.score import WHOLE, Report, Signature
 from mwzeval.version import library_version
 

@@ -3,21 +3,259 @@
 A response is read once. At each word the longest value of the database that begins there is taken,
 in any of its usual spellings; phone numbers, postcodes, references, train ids, times and prices are
 told by their form, counts by the words beside them. What a value is read as, where there is a
-choice, depends on the domains the turn is about, the state and what was named before.
+choice, depends on the domains the turn is about, the state and what was named before; slots that
+share their values (times, places, prices, days) are told apart by the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
-from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.readings import Context, read
-from mwzeval.multiwoz.words.recognition import Recognizer
-from mwzeval.multiwoz.words.text import Delexicalized, Mention, lowered, tokenize
+from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
+from mwzeval.multiwoz.words.invented_names import TAILS
+from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
+from mwzeval.multiwoz.words.surface_tables import DOMAINS_OF, GENERIC_WORDS, ORDINARY_WORDS
+from mwzeval.multiwoz.words.text import Delexicalized, Mention, Tokens, fold, lowered, tokenize
+from mwzeval.multiwoz.words.value_spellings import SPELLED
+
+TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
+AWAY = frozenset({"from", "leaves", "leaving", "leave", "departs", "departing", "depart"})
+TOWARDS = frozenset({"to", "towards", "toward"})
+ARRIVING = ("arriv", "off", "destination")
+BOOKED_DOMAINS = frozenset({"restaurant", "hotel"})
+
+
+def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
+    """Tell whether a response is about a ride from venue to venue."""
+    return "taxi" in active or not TAXI_WORDS.isdisjoint(words)
+
+
+def choose_slot(slot: str, tokens: Tokens, candidate: Candidate, active: Sequence[str]) -> str:
+    """Return the slot of a candidate whose form alone does not tell it."""
+    if slot == "place":
+        return _way(tokens, candidate)
+    if slot == "time":
+        return _time(tokens, candidate, active)
+    if slot == "free" or (slot == "price" and "attraction" in active):
+        return "entrancefee"
+    if slot == "day" and "train" not in active and BOOKED_DOMAINS.intersection(active):
+        return "bookday"
+    return {"people": "bookpeople", "stay": "bookstay"}.get(slot, slot)
+
+
+def way_to_name(tokens: Tokens, candidate: Candidate) -> str | None:
+    """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
+    words = tokens.words
+    position = candidate.first - 1
+    if position >= 0 and words[position] == "the":
+        position -= 1
+    if position < 0:
+        return None
+    before, earlier = words[position], words[max(0, position - 3) : position]
+    if before in AWAY:
+        return "departure"
+    if before in TOWARDS:
+        return "destination"
+    if before in ("at", "in"):
+        if "up" in earlier:
+            return "departure"
+        if any(word.startswith(ARRIVING) for word in earlier):
+            return "destination"
+    return None
+
+
+def _way(tokens: Tokens, candidate: Candidate) -> str:
+    for word in reversed(tokens.words[max(0, candidate.first - 3) : candidate.first]):
+        if word in AWAY:
+            return "departure"
+        if word in ("to", "in", "arrives", "arriving", "destination"):
+            return "destination"
+    return "destination"
+
+
+def _time(tokens: Tokens, candidate: Candidate, active: Sequence[str]) -> str:
+    for word in reversed(tokens.words[max(0, candidate.first - 8) : candidate.first]):
+        if word.startswith(("arriv", "get")):
+            return "arriveby"
+        if word.startswith(("leav", "depart")):
+            return "leaveat"
+    return "booktime" if "restaurant" in active else "leaveat"
+
+
+BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
+"""Slots that, after a name in the same response, are of that venue's domain."""
+
+
+NOBODY: frozenset[str] = frozenset()
+
+
+class Context:
+    """What is known of a dialogue so far: the turn's state and domains, and what was named.
+
+    Names of states count as named by the user.
+    """
+
+    def __init__(self, gazetteer: Gazetteer) -> None:
+        self.gazetteer = gazetteer
+        self.names: set[str] = set()
+        self.state: State = {}
+        self.active: tuple[str, ...] = ()
+        self._venues: dict[str, frozenset[str]] = {}
+        self._named_here: str | None = None
+        self._named_last: str | None = None
+
+    def turn(self, state: State, active: tuple[str, ...]) -> None:
+        """Go on to the next turn."""
+        self.state = state
+        self.active = active
+        self._named_here = None
+        for slots in state.values():
+            if "name" in slots:
+                self.names.add(slots["name"])
+
+    def name(self, names: Iterable[str], mention: Mention) -> None:
+        """Remember what is named."""
+        self.names.update(names)
+        self._named_here = self._named_last = mention.domain
+        if mention.domain is not None:
+            self._venues[mention.domain] = frozenset(mention.venues)
+
+    def narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
+        """Return those of several values that what was named has; all of them if none has."""
+        if slot == "name":
+            return [value for value in values if value in self.names] or values
+        kept = [
+            value
+            for value in values
+            if any(
+                not self._venues.get(domain, NOBODY).isdisjoint(ids)
+                for domain, ids in self.gazetteer.venues(slot, value).items()
+            )
+        ]
+        return kept or values
+
+    def domain(self, slot: str, found: Found) -> tuple[str | None, bool]:
+        """Return the domain that a slot is read as, and whether that is sure.
+
+        `found` are the venues that have its value: only their domains are possible, if there are
+        any. Then count, in this order, what was named before in the same response, the active
+        domains, what was named last, and the state.
+        """
+        possible: Sequence[str] = DOMAINS_OF.get(slot, ())
+        if found:
+            possible = [domain for domain in possible if domain in found]
+        if len(possible) == 1:
+            return possible[0], True
+        named_here = self._named_here if slot in BY_NAME else None
+        for domain in (named_here, *self.active, self._named_last, *self.state):
+            if domain in possible:
+                return domain, True
+        return (possible[0], False) if found and possible else (None, True)
+
+
+def read(
+    text: str, tokens: Tokens, candidates: Sequence[Candidate], context: Context
+) -> list[Mention]:
+    """Return the candidates as mentions; what is no value in this dialogue is left out."""
+    mentions = []
+    taxi = is_about_taxi(tokens.words, context.active)
+    for candidate in candidates:
+        said = text[candidate.start : candidate.end]
+        slot = candidate.slot
+        if slot == "short":
+            known = _called(tokens, said, candidate, context)
+            if known is None:
+                continue
+            candidate = known
+            slot = "name"
+        values = [value for of_slot, value in candidate.meanings if value and of_slot == slot]
+        if slot == "car":
+            mentions.append(
+                Mention(candidate.start, candidate.end, said, "type", "taxi", values[0])
+            )
+            continue
+        slot = choose_slot(slot, tokens, candidate, context.active)
+        if slot in SPELLED:
+            values = [SPELLED[slot](said if said.isascii() else lowered(said))]
+        mention = _mention(candidate, said, slot, values, context)
+        if slot == "name":
+            context.name(values, mention)
+            way = way_to_name(tokens, candidate) if taxi else None
+            if way is not None:
+                mention = Mention(
+                    *(mention.start, mention.end, said, way, "taxi"),
+                    value=mention.value,
+                    sure=mention.sure,
+                )
+        mentions.append(mention)
+    return mentions
+
+
+def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -> Candidate | None:
+    """Return a short name as the name it stands for; None if it is no name here.
+
+    Either its venue was named before, or it is written like a name and can be nothing else.
+    """
+    options = [value for _, value in candidate.meanings]
+    named = [value for value in options if value in context.names]
+    words = said.lower().removeprefix("the ")
+    capital = said.rpartition(" ")[2][0].isupper()
+    complete = any(value.removeprefix("the ") == words for value in options)
+    telling = complete or (len(words) > SHORTEST_NAME and words not in ORDINARY_WORDS)
+    by_itself = capital and telling and len(options) == 1
+    called = (
+        (capital or tokens.without_capitals) and named and (complete or words not in GENERIC_WORDS)
+    )
+    if not (by_itself or called):
+        return None
+    return candidate._replace(meanings=tuple(("name", value) for value in named or options))
+
+
+SHORTEST_NAME = 3
+
+
+def _mention(
+    candidate: Candidate, said: str, slot: str, values: Sequence[str], context: Context
+) -> Mention:
+    gazetteer = context.gazetteer
+    if len(values) > 1:
+        values = context.narrowed(slot, values)
+    if len(values) == 1:
+        found = gazetteer.venues(slot, values[0])
+    else:
+        found = _united(gazetteer.venues(slot, value) for value in values)
+    domain, sure = context.domain(slot, found)
+    if domain is None and slot == "name":
+        domain = TAILS.get(said.rpartition(" ")[2].lower())
+    venues = found.get(domain, ()) if domain else ()
+    value = None
+    if venues:
+        values = [value for value in values if domain in gazetteer.venues(slot, value)]
+        value = gazetteer.spelling(slot, values[0])
+    return Mention(
+        start=candidate.start,
+        end=candidate.end,
+        text=said,
+        slot=slot,
+        domain=domain,
+        value=value,
+        venues=venues,
+        # `King's Parade` and `kings parade` are one.
+        sure=sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1),
+    )
+
+
+def _united(several: Iterable[Found]) -> Found:
+    united: dict[str, tuple[str, ...]] = {}
+    for found in several:
+        for domain, ids in found.items():
+            known = united.get(domain, ())
+            united[domain] = known + tuple(venue for venue in ids if venue not in known)
+    return united or NOWHERE
 
 
 class Delexicalizer:

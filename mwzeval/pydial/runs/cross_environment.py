@@ -27,7 +27,7 @@ from mwzeval.pydial.runs.job import (
 from mwzeval.pydial.runs.results import interval_over_seeds
 from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.pydial.tasks import TASKS
-from mwzeval.report.sheet import Cell, Document, sheet
+from mwzeval.report.formats import Cell, Document, sheet
 
 ENVIRONMENTS = (1, 3, 6)
 FOLDER = "cross"

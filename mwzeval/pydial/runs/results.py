@@ -21,7 +21,7 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import TESTS, location_of, run_settings
 from mwzeval.pydial.tasks import TASKS
-from mwzeval.report.sheet import Cell, Document, Sheet, sheet
+from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.findings import Findings
 from mwzeval.statistics import CONFIDENCE, Interval, holm
 

@@ -16,7 +16,7 @@ from mwzeval.crosswoz.systems.nlu_examples import NluSettings, utterances
 from mwzeval.crosswoz.systems.nlu_model import KIND, MODEL_FILE, JointNlu, load_tagger
 from mwzeval.crosswoz.systems.nlu_training import train_tagger
 from mwzeval.errors import InputError, UsageError
-from mwzeval.files.tensor_files import read_arrays, write_arrays
+from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point, Watch
 from tests.crosswoz.real_data import fold
 

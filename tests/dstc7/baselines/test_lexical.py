@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.dstc7.baselines.lexical import K1, B, bm25_vectors, tfidf_vectors
+from mwzeval.dstc7.baselines.ranker import K1, B, bm25_vectors, tfidf_vectors
 from mwzeval.dstc7.baselines.vectors import list_scores, pool_best
 
 CANDIDATES = [

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from mwzeval.dstc7.baselines.lexical import draw_from_pool, rank_at_random
 from mwzeval.dstc7.baselines.query import Query
+from mwzeval.dstc7.baselines.ranker import draw_from_pool, rank_at_random
 from mwzeval.dstc7.reading.tracks import NONE
 
 IDS = tuple(f"C{place:03d}" for place in range(100))

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.dstc7.reading.archive import tracks_in
-from mwzeval.dstc7.reading.submission import read_submission, submission_text, write_submission
+from mwzeval.dstc7.reading.submission import (
+    read_submission,
+    submission_text,
+    tracks_in,
+    write_submission,
+)
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_from, track_of, track_of_file
 from mwzeval.dstc7.scoring.evaluation import evaluate, validate
 from mwzeval.errors import InputError, UsageError

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mwzeval.crosswoz import META
+from mwzeval.crosswoz.command_simulate import nlu_named, system_named
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, PREDICTED_HISTORY, TRACKS
@@ -16,7 +17,6 @@ from mwzeval.crosswoz.scoring.baselines import rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation
-from mwzeval.crosswoz.simulation.named_systems import nlu_named, system_named
 from mwzeval.crosswoz.simulation.protocols import as_acts
 from mwzeval.crosswoz.simulation.run import simulate
 from mwzeval.crosswoz.systems.policy_vector import delexicalized

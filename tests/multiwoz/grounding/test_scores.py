@@ -20,7 +20,7 @@ from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.predictions.reading import Turn
-from mwzeval.multiwoz.scoring.explanation import explain_all
+from mwzeval.multiwoz.scoring.scored_predictions import explain_all
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import WHOLE

@@ -27,7 +27,7 @@ from mwzeval.dstc7.baselines.dual_encoder.arrays import (
 )
 from mwzeval.dstc7.baselines.vectors import Vectors, words_of
 from mwzeval.errors import UsageError
-from mwzeval.files.tensor_files import read_arrays, refused, write_arrays
+from mwzeval.neural.state import read_arrays, refused, write_arrays
 
 
 class Vocabulary:

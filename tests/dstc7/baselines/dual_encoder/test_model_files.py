@@ -14,7 +14,7 @@ from safetensors.numpy import save
 from mwzeval.dstc7.baselines.dual_encoder.model import MODEL_FILE, DualEncoder
 from mwzeval.dstc7.baselines.dual_encoder.training import train_dual_encoder
 from mwzeval.errors import InputError
-from mwzeval.files.tensor_files import read_arrays, write_arrays
+from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE
 from tests.dstc7.baselines.conversations import SMALL, conversations
 
