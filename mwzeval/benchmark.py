@@ -87,7 +87,11 @@ class FileScorer(Protocol):
 
 
 class Benchmark(Protocol):
-    """A benchmark: its options, and how its files are scored, checked and shown."""
+    """A benchmark: its options, and how its files are scored, checked and shown.
+
+    What a benchmark that is derived from this one leaves out is refused, as `lacks` says, or there
+    is none of it.
+    """
 
     names: Sequence[str]
     """What `--benchmark` may say; the first stands for what a file says."""
@@ -121,18 +125,22 @@ class Benchmark(Protocol):
 
         Raises `UsageError` where `lacks` says that it has no meaning.
         """
+        raise UsageError(self.lacks["ceiling"])
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
         """Return what options of this benchmark show instead of the summary; mostly None."""
+        return None
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the published results, with a system of one's own among them if there is one.
 
         Raises `UsageError` when nothing is published that could be compared with it.
         """
+        raise UsageError(self.lacks["leaderboard"])
 
     def shelf(self, data: str | None, *, offline: bool | None) -> Shelf | None:
         """Return where the public files are; None where there are none to be fetched."""
+        return None
 
 
 class Known(NamedTuple):

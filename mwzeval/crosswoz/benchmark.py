@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.benchmark import ScoredFile, Shelf
+from mwzeval.benchmark import Benchmark, ScoredFile, Shelf
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.crosswoz import META, NAME, SCORING_REVISION, TITLE
 from mwzeval.crosswoz.corpus.folds import (
@@ -31,10 +31,7 @@ from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines, revision_of
-from mwzeval.errors import DataError, InputError, Problem, UsageError, shorten
-from mwzeval.metrics.measure import Resampling
-from mwzeval.report.boards import Entry
-from mwzeval.report.formats import Document
+from mwzeval.errors import DataError, InputError, Problem, shorten
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import Report
@@ -44,7 +41,7 @@ ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn
 """Short names of scores for gates."""
 
 
-class CrossWoz:
+class CrossWoz(Benchmark):
     """All tracks of CrossWOZ; a log of simulated dialogues is scored as such."""
 
     names: Sequence[str] = (NAME, *(f"{NAME}-{track}" for track in TRACKS))
@@ -104,20 +101,6 @@ class CrossWoz:
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates."""
         return ALIASES
-
-    def ceiling(
-        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
-    ) -> Report:
-        """Refuse, as `lacks` says. Raises `UsageError`."""
-        raise UsageError(self.lacks["ceiling"])
-
-    def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return None: there is no other view of a report."""
-        return None
-
-    def published(self, entry: Entry | None, arguments: Namespace) -> Document:
-        """Refuse, as `lacks` says. Raises `UsageError`."""
-        raise UsageError(self.lacks["leaderboard"])
 
     def shelf(self, data: str | None, *, offline: bool | None) -> Shelf:
         """Return where the public files are."""

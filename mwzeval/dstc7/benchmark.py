@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mwzeval.benchmark import ScoredFile
+from mwzeval.benchmark import Benchmark
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.dstc7 import SCORING_REVISION, TITLE
 from mwzeval.dstc7.board import FIGURES, boards_of, published_document, read_results
@@ -38,7 +38,6 @@ from mwzeval.dstc7.scoring.evaluation import (
 from mwzeval.dstc7.scoring.explanation import KINDS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.resources import DATA_VARIABLE
-from mwzeval.metrics.measure import Resampling
 from mwzeval.report.boards import Entry
 from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
@@ -48,7 +47,7 @@ WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}
 
 
-class SentenceSelection:
+class SentenceSelection(Benchmark):
     """All tracks of DSTC7 sentence selection."""
 
     names: Sequence[str] = (
@@ -118,16 +117,6 @@ class SentenceSelection:
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates."""
         return ALIASES
-
-    def ceiling(
-        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
-    ) -> Report:
-        """Refuse, as `lacks` says. Raises `UsageError`."""
-        raise UsageError(self.lacks["ceiling"])
-
-    def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return None: there is no other view of a report."""
-        return None
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the published results of a track, or of all that have any.

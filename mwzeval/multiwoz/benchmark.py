@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_data
+from mwzeval.benchmark import Benchmark
 from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.multiwoz.choices import (
     AUTO,
@@ -135,7 +136,7 @@ WITH_CEILING = ("bleu", "success", "richness", "dst")
 """Metrics under which gold data do not have 100 percent by definition."""
 
 
-class MultiWoz:
+class MultiWoz(Benchmark):
     """MultiWOZ, and the embedded sample corpus."""
 
     names: Sequence[str] = (NAME,)

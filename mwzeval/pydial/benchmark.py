@@ -7,10 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.benchmark import ScoredFile, Shelf
+from mwzeval.benchmark import Benchmark, Shelf
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
-from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import Resampling
+from mwzeval.errors import Problem
 from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
 from mwzeval.pydial.board import published_document
 from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
@@ -34,7 +33,7 @@ ALIASES = {"success": "success", "reward": "reward"}
 """Short names of scores for gates."""
 
 
-class PyDial:
+class PyDial(Benchmark):
     """The tasks of the PyDial benchmark, those of the embedded domains among them."""
 
     names: Sequence[str] = (NAME, *(f"{NAME}-{task}" for task in TASKS))
@@ -77,16 +76,6 @@ class PyDial:
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates."""
         return ALIASES
-
-    def ceiling(
-        self, arguments: Namespace, of: ScoredFile | None, resampling: Resampling | None
-    ) -> Report:
-        """Refuse, as `lacks` says. Raises `UsageError`."""
-        raise UsageError(self.lacks["ceiling"])
-
-    def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return None: there is no other view of a report."""
-        return None
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the paper's tables, with a system among them.
