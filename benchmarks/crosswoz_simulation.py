@@ -23,7 +23,7 @@ from mwzeval.crosswoz.simulation.run import goal_of
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
-from mwzeval.files.resources import DataRoot
+from mwzeval.files.downloads import DataRoot
 
 DEFAULT_DATA = "../shared/data/crosswoz"
 ACT_A_SECOND, TEXT_A_SECOND = 1000, 200

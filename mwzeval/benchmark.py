@@ -18,7 +18,7 @@ from mwzeval.scores.explanation import Explanation, Words
 
 if TYPE_CHECKING:
     from mwzeval.cluster.shards import ShardScorer
-    from mwzeval.files.resources import DataRoot
+    from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
     from mwzeval.report.formats import Document

@@ -201,7 +201,7 @@ def test_the_public_names_are_these() -> None:
 
 OTHER_READERS = {
     "commands/data.py": "embedded files",
-    "files/resources.py": "embedded files",
+    "files/downloads.py": "embedded files",
     "report/boards.py": "embedded files",
     "report/page/html.py": "embedded files",
     "pydial/runs/run.py": "what a job has just written",

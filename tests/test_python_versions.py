@@ -87,7 +87,7 @@ EXTRAS = "crosswoz,distributed,plot,retrieval,rl"
 CHEAP_TESTS = (
     "metrics/test_dialogue_acts",
     "golden/test_recorded_scores",
-    "files/test_derived",
+    "files/test_cache",
     "crosswoz/**/test_rule_tracker",
     "dstc7/**/test_worked_examples",
     "pydial/**/test_user",

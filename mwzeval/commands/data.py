@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Literal
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import Shelf
 from mwzeval.errors import DataError, UsageError, did_you_mean, printable, shorten
-from mwzeval.files.derived import checksums_of, remembered_checksums
-from mwzeval.files.resources import (
+from mwzeval.files.cache import checksums_of, remembered_checksums
+from mwzeval.files.downloads import (
     DataRoot,
     PublicFile,
     State,

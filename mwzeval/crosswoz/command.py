@@ -23,7 +23,7 @@ from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.corpus.folds import Fold
-    from mwzeval.files.resources import DataRoot
+    from mwzeval.files.downloads import DataRoot
     from mwzeval.neural.training import Point
 
 FOLDS = ("test", "val", "train")

@@ -9,7 +9,7 @@ from typing import Any
 
 from mwzeval.dstc7.reading.tracks import RANKED, Track
 from mwzeval.errors import UsageError
-from mwzeval.files.resources import embedded
+from mwzeval.files.downloads import embedded
 from mwzeval.report.boards import Board, Column, Entry, Figure, Row, read_published
 from mwzeval.report.formats import Document
 

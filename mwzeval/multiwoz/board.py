@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.files.resources import embedded
+from mwzeval.files.downloads import embedded
 from mwzeval.multiwoz.board_entry import (
     COMPARED,
     RATES,

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from mwzeval.errors import UsageError
-from mwzeval.files.resources import embedded
+from mwzeval.files.downloads import embedded
 from mwzeval.pydial import TITLE
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.report.boards import Board, Column, Entry, Figure, Row, read_published

@@ -17,7 +17,7 @@ from mwzeval.commands.data import (
     verify,
 )
 from mwzeval.errors import DataError, UsageError
-from mwzeval.files.resources import DataRoot, Origin, PublicFile, embedded, public_files
+from mwzeval.files.downloads import DataRoot, Origin, PublicFile, embedded, public_files
 
 CORPORA = {"old": ("db/*.json", "old.zip", "old.json"), "new": ("db/*.json", "new/*.json")}
 CONTENT = b"published"

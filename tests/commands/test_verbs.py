@@ -11,7 +11,7 @@ import pytest
 from mwzeval.benchmark import benchmark_named, known_benchmarks
 from mwzeval.cli import VERBS, main
 from mwzeval.errors import UsageError
-from mwzeval.files.resources import embedded
+from mwzeval.files.downloads import embedded
 from tests.places import read_json
 
 OVERLAP, RANDOM = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, load_fold
-from mwzeval.files.resources import DataRoot
+from mwzeval.files.downloads import DataRoot
 from tests.places import shared
 
 

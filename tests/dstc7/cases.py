@@ -19,7 +19,7 @@ from mwzeval.dstc7.scoring.evaluation import (
     validate,
 )
 from mwzeval.errors import Problem
-from mwzeval.files.resources import embedded
+from mwzeval.files.downloads import embedded
 from mwzeval.scores.findings import Findings
 from tests.places import read_json, shared
 

@@ -19,9 +19,9 @@ from mwzeval.crosswoz.corpus.dialogues import Dialogue, dialogue_from_json
 from mwzeval.crosswoz.corpus.file_shapes import Table, checked_acts, checked_rows, chinese_data
 from mwzeval.crosswoz.corpus.names import ATTRACTION, HOTEL, METRO, RESTAURANT
 from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
-from mwzeval.files.derived import combined_fingerprint, remembered_checksums
+from mwzeval.files.cache import combined_fingerprint, remembered_checksums
+from mwzeval.files.downloads import DataRoot, embedded, locate
 from mwzeval.files.json_files import data_bytes
-from mwzeval.files.resources import DataRoot, embedded, locate
 
 FOLDS = ("test", "val", "train")
 TABLES = {

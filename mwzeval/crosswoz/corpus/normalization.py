@@ -17,7 +17,7 @@ from typing import Any
 
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.names import DISHES, HOTEL_TYPE, SERVICES
-from mwzeval.files.derived import derive
+from mwzeval.files.cache import derive
 from mwzeval.libraries import import_without_setuptools, required
 
 REMEMBERED = 2**16

@@ -44,7 +44,7 @@ from mwzeval.crosswoz.corpus.names import (
     TAXI,
     YES,
 )
-from mwzeval.files.resources import DataRoot
+from mwzeval.files.downloads import DataRoot
 
 Vector = NDArray[np.float32]
 NUMBERED = (INFORM, RECOMMEND)

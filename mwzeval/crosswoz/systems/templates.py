@@ -36,9 +36,9 @@ from mwzeval.crosswoz.corpus.file_shapes import chinese_data, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, Side
 from mwzeval.errors import DataError, InputError
+from mwzeval.files.downloads import embedded
 from mwzeval.files.json_files import data_bytes
 from mwzeval.files.reading import read_zip
-from mwzeval.files.resources import embedded
 from mwzeval.files.writing import write_atomically
 
 

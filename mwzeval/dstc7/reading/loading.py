@@ -26,8 +26,8 @@ from mwzeval.dstc7.reading.submission import Submission, read_submission
 from mwzeval.dstc7.reading.targets import Targets, read_targets
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_of_file
 from mwzeval.errors import DataError, UsageError
+from mwzeval.files.downloads import embedded
 from mwzeval.files.reading import STANDARD_INPUT, is_zip
-from mwzeval.files.resources import embedded
 from mwzeval.scores.findings import Findings
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, InputError
+from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import data_bytes, parse_data
 from mwzeval.files.reading import read_zip
-from mwzeval.files.resources import DataRoot
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus.gold import Annotations, Span, delexicalize, dialogue_id
 

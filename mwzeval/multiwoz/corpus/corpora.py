@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, UsageError, did_you_mean
-from mwzeval.files.derived import combined_fingerprint, derive
+from mwzeval.files.cache import combined_fingerprint, derive
+from mwzeval.files.downloads import DataRoot, embedded, locate
 from mwzeval.files.json_files import read_data
-from mwzeval.files.resources import DataRoot, embedded, locate
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus.annotations import (

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, UsageError, shorten
-from mwzeval.files.derived import derive, fingerprint
+from mwzeval.files.cache import derive, fingerprint
+from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import read_data
-from mwzeval.files.resources import DataRoot
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus.corpora import CORPORA, GoldFold, derived_revision, load_fold

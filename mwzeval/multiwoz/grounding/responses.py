@@ -15,7 +15,7 @@ from mwzeval.metrics.grounding import JudgedValue
 from mwzeval.multiwoz.database.facts import TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
-from mwzeval.multiwoz.scoring.inform_success import WITHOUT_OFFER
+from mwzeval.multiwoz.scoring.offers import WITHOUT_OFFER
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.multiwoz.words.value_spellings import AMOUNTS
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.normalization.normalize import canonical_response
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
-from mwzeval.multiwoz.scoring.inform_success import OFFERED_BY, PROVIDABLE
+from mwzeval.multiwoz.scoring.offers import OFFERED_BY, PROVIDABLE
 from mwzeval.multiwoz.words.value_spellings import has_identifier
 from mwzeval.scores.findings import Findings
 

@@ -12,7 +12,7 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import Progress, replaces
-from mwzeval.multiwoz.scoring.inform_success import OFFERED_BY, NormalizedTurn, provided_slots
+from mwzeval.multiwoz.scoring.offers import OFFERED_BY, NormalizedTurn, provided_slots
 from mwzeval.multiwoz.scoring.repairs import (
     Case,
     Changes,

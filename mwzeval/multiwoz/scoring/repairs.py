@@ -15,7 +15,7 @@ from mwzeval.metrics.goal_success import (
 )
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.scoring.inform_success import NormalizedTurn, dialogue_acts
+from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 
 Changes = Mapping[str, str | None]

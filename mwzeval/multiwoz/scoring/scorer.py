@@ -44,7 +44,7 @@ from mwzeval.multiwoz.normalization.normalize import (
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.predictions.wording import Wording
-from mwzeval.multiwoz.scoring.inform_success import NormalizedTurn, dialogue_acts, prepare_goal
+from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, prepare_goal
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer

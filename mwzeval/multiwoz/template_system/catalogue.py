@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import read_data
-from mwzeval.files.resources import DataRoot
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database.venues import UNKNOWN, Database, id_column, partial_ratio
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_slots

@@ -16,9 +16,9 @@ from typing import Any
 from urllib.parse import quote
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.files.downloads import DataRoot, embedded, locate
 from mwzeval.files.json_files import RepeatedKeys, read_json
 from mwzeval.files.reading import check_size
-from mwzeval.files.resources import DataRoot, embedded, locate
 from mwzeval.pydial.dialogue.domain import (
     NAME,
     RESERVED,

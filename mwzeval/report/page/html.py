@@ -24,7 +24,7 @@ from markupsafe import Markup
 
 from mwzeval.report.page.model import PageSystem, labels_of, letter_of
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
-from mwzeval.report.page.scores import about_intervals, panels_of, score_rows, signatures_of
+from mwzeval.report.page.score_rows import about_intervals, panels_of, score_rows, signatures_of
 from mwzeval.scores.explanation import Explanation, Fact, Words
 from mwzeval.scores.score import WHOLE
 

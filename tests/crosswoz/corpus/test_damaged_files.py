@@ -26,7 +26,7 @@ from mwzeval.crosswoz.systems.sl_policy import all_turns
 from mwzeval.crosswoz.systems.template_reader import spellings
 from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
 from mwzeval.errors import DataError, InputError
-from mwzeval.files.resources import embedded
+from mwzeval.files.downloads import embedded
 from mwzeval.report.json import to_json, to_plain
 from tests.crosswoz.logs import dialogue
 from tests.crosswoz.mutations import GONE, ODD, Steps, paths_in, with_odd

@@ -17,7 +17,7 @@ from mwzeval.crosswoz.corpus.folds import (
     load_gold,
 )
 from mwzeval.errors import DataError
-from mwzeval.files.resources import embedded, public_files, state_of
+from mwzeval.files.downloads import embedded, public_files, state_of
 from tests.crosswoz.small_world import DEPENDENT, SINGLE, write_world
 from tests.places import shared
 

@@ -20,7 +20,7 @@ from mwzeval.crosswoz.systems.policy_vector import (
 )
 from mwzeval.crosswoz.systems.sl_policy import PolicyTurn, policy_turns
 from mwzeval.errors import DataError
-from mwzeval.files.resources import DataRoot
+from mwzeval.files.downloads import DataRoot
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.places import shared
 

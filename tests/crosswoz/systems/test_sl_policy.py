@@ -16,7 +16,7 @@ from mwzeval.crosswoz.systems.policy_vector import Vocabulary, delexicalized, lo
 from mwzeval.crosswoz.systems.sl_policy import MakeSlSystem, SlPolicy, predicted_acts, shapes
 from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 from mwzeval.errors import InputError, UsageError
-from mwzeval.files.resources import DataRoot
+from mwzeval.files.downloads import DataRoot
 from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, KIND, Point
 from tests.crosswoz.real_data import database, figures, fold

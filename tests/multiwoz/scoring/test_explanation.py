@@ -15,7 +15,7 @@ from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.scoring.inform_success import NormalizedTurn
+from mwzeval.multiwoz.scoring.offers import NormalizedTurn
 from mwzeval.multiwoz.scoring.reasons import KINDS, SLOT_NAMES, Loss, losses, repaired
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain_all

@@ -16,7 +16,7 @@ import pytest
 import mwzeval.report.page.html
 from mwzeval.report.page.html import PageSystem, Words, to_html
 from mwzeval.report.page.reasons import kinds_of
-from mwzeval.report.page.scores import panels_of, score_rows
+from mwzeval.report.page.score_rows import panels_of, score_rows
 from mwzeval.scores.score import Interval, Score, Signature
 from tests.report.systems import HOSTILE, hostile_systems, large_systems
 

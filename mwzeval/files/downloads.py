@@ -19,8 +19,8 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from mwzeval.errors import DataError, UsageError, shorten
-from mwzeval.files.derived import cache_directory, checksums_of, remembered_checksums
-from mwzeval.files.transfer import TIMEOUT_SECONDS, transfer
+from mwzeval.files.cache import cache_directory, checksums_of, remembered_checksums
+from mwzeval.files.transfer_limits import TIMEOUT_SECONDS, transfer
 from mwzeval.output import tell
 
 DATA_VARIABLE = "MWZEVAL_DATA"

@@ -17,7 +17,7 @@ from shutil import copytree, ignore_patterns
 import pytest
 
 from mwzeval.errors import DataError, UsageError
-from mwzeval.files.resources import (
+from mwzeval.files.downloads import (
     DataRoot,
     PublicFile,
     download,
@@ -231,7 +231,7 @@ def test_embedded_data_are_found_in_a_checkout_and_in_an_installed_wheel(tmp_pat
         [
             sys.executable,
             "-c",
-            "from mwzeval.files.resources import embedded;"
+            "from mwzeval.files.downloads import embedded;"
             "print(embedded('predictions', 'a.json'), embedded('sample'))",
         ],
         cwd=tmp_path,
@@ -356,7 +356,7 @@ def test_what_cannot_be_downloaded_leaves_nothing_and_says_what_to_do(
         case "dripping":
             mirror.serve(file, cut=1 << 16, pause=0.02)
         case "endless":
-            monkeypatch.setattr("mwzeval.files.transfer.DOWNLOAD_SECONDS", 0.2)
+            monkeypatch.setattr("mwzeval.files.transfer_limits.DOWNLOAD_SECONDS", 0.2)
             mirror.serve(file, pause=5.0)
         case "too large":
             monkeypatch.setenv("MWZEVAL_MAX_SIZE", str(len(CONTENT) - 1))
@@ -445,7 +445,7 @@ def in_another_process(folder: Path, file: PublicFile) -> subprocess.Popen[bytes
     code = (
         # Who runs the tests in the background of a shell has children that hear no interrupt.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "from pathlib import Path; from mwzeval.files.resources import *;"
+        "from pathlib import Path; from mwzeval.files.downloads import *;"
         f"download({file!r}, Path({str(folder)!r}))"
     )
     return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)

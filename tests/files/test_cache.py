@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from mwzeval.errors import DataError
-from mwzeval.files.derived import (
+from mwzeval.files.cache import (
     Checksums,
     cache_directory,
     checksums_of,
@@ -465,7 +465,7 @@ def test_a_full_cache_that_became_read_only_is_still_read(own_cache: Path, sourc
 
 def test_many_processes_at_once_all_get_the_value(own_cache: Path, source: Path) -> None:
     code = (
-        "from pathlib import Path; from mwzeval.files.derived import derive\n"
+        "from pathlib import Path; from mwzeval.files.cache import derive\n"
         "for revision in range(20):\n"
         f"    value = derive('test', [Path({str(source)!r})], revision, lambda: ['v', revision])\n"
         "    assert value == ['v', revision], value\n"
