@@ -90,6 +90,8 @@ def _confidence(text: str) -> float:
     except ValueError:
         message = f"a percentage, such as 95, not {text!r} (if this is a file: put it before --ci)"
         raise argparse.ArgumentTypeError(message) from None
+    if not 0 < value < 100:
+        raise argparse.ArgumentTypeError(f"a percentage between 0 and 100, such as 95, not {text}")
     return value / 100 if value > 1 else value
 
 

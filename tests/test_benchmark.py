@@ -16,6 +16,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
 ODD: tuple[Any, ...] = ({}, [], [[]], None, 1, "x", {"1": None}, {"1": [None]})
+GOOD = str(ROOT / "predictions" / "sample-good.json")
 EPISODE = {"dialogue": 0, "success": True, "exchanges": 4, "reward": 16, "turns": []}
 EPISODES = [
     {"_meta": {"task": "CR-1", "policy": "handcrafted", "legacy": False}},
@@ -29,6 +30,7 @@ STATE = [{"response": "", "state": {"餐馆": {"人均消费": "50元"}}}]
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
     return tmp_path
 
 
@@ -57,6 +59,12 @@ def test_evaluate_names_the_benchmark_of_every_example_file(
     assert line.endswith(f"did you mean --benchmark {benchmark}?")
 
 
+@pytest.mark.parametrize("read_as", ["crosswoz", "dstc7", "dstc7-ubuntu-1", "pydial"])
+def test_other_benchmarks_name_it_too(read_as: str, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(["evaluate", "--benchmark", read_as], GOOD, capsys)
+    assert line.endswith("did you mean --benchmark multiwoz?")
+
+
 @pytest.mark.parametrize("name", ["test-400.jsonl", "episodes", "episodes.json"])
 @pytest.mark.parametrize("lines", [EPISODES, EPISODES[1:]], ids=["header", "no header"])
 def test_evaluate_names_pydial_whatever_its_episodes_are_called(
@@ -67,9 +75,6 @@ def test_evaluate_names_pydial_whatever_its_episodes_are_called(
 ) -> None:
     (elsewhere / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert "did you mean --benchmark pydial?" in refused(["evaluate", "-s"], name, capsys)
-
-
-GOOD = str(ROOT / "predictions" / "sample-good.json")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ class ShardScorer(Protocol):
     It is sent to other processes with every shard, small; what it reads there, it keeps.
     """
 
-    def part(self, shard: str) -> Any:
+    def part(self, shard: str) -> Part:
         """Return the part that a shard is.
 
         Raises `InputError` with all its problems, `DataError`, `UsageError`.

@@ -10,7 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, add_resampling, files_of
-from mwzeval.commands.systems import compared_all, print_warnings, workers
+from mwzeval.commands.systems import compared_all, print_warnings, scorer_of, workers
 from mwzeval.output import write_result
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     files = files_of(arguments, at_least=2)
     resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
-    scorer = benchmark.scorer(arguments)
+    scorer = scorer_of(benchmark, arguments)
     with workers(scorer, arguments.jobs) as executor:
         systems = compared_all(scorer, files, executor)
         comparison = compare(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mwzeval.arguments import add_data
-from mwzeval.benchmark import Shelf
+from mwzeval.benchmark import Shelf, benchmark_named, known_benchmarks
 from mwzeval.errors import DataError, UsageError, did_you_mean, printable, shorten
 from mwzeval.files.cache import checksums_of, remembered_checksums
 from mwzeval.files.downloads import (
@@ -32,7 +32,7 @@ from mwzeval.files.downloads import (
 )
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Shelf
+    from mwzeval.benchmark import Shelf, benchmark_named, known_benchmarks
 
 
 Corpora = Mapping[str, tuple[str, ...]]
@@ -87,9 +87,16 @@ def chosen(shelves: Iterable[Shelf], name: str | None) -> list[Shelf]:
             return [shelf]
         if name in shelf.corpora:
             return [replace(shelf, corpora={name: shelf.corpora[name]})]
+    titles = {known.name: known.title for known in known_benchmarks()}
+    if name in titles:
+        raise UsageError(
+            f"the data of {titles[name]} are no public files that could be fetched: name a folder "
+            "with --data (docs/data.md)"
+        )
     known = list(dict.fromkeys(n for shelf in everything for n in (shelf.name, *shelf.corpora)))
     raise UsageError(
-        f'unknown corpus "{shorten(name)}"{did_you_mean(name, known)} (known: {", ".join(known)})'
+        f'unknown benchmark or corpus "{shorten(name)}"{did_you_mean(name, known)} '
+        f"(known: {', '.join(known)})"
     )
 
 
@@ -266,8 +273,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _shelves(arguments: argparse.Namespace) -> list[Shelf]:
     """Return the files of every benchmark that has a table of public files."""
-    from mwzeval.benchmark import benchmark_named, known_benchmarks
-
     shelves = (
         benchmark_named(known.name).shelf(arguments.data, offline=arguments.offline)
         for known in known_benchmarks()

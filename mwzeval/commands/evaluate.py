@@ -20,7 +20,7 @@ from mwzeval.commands.outcome import (
     finish,
     warn,
 )
-from mwzeval.commands.systems import names_of, page, refuse, score_all
+from mwzeval.commands.systems import names_of, page, refuse, score_all, scorer_of
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.files.streams import is_pattern
 
@@ -175,6 +175,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 def _files(arguments: argparse.Namespace, benchmark: Benchmark) -> list[str]:
     files = files_of(arguments)
+    if arguments.output.endswith(".html"):
+        arguments.parser.error(
+            "-o is where the JSON report goes: `mwzeval report -o PAGE.html` writes the page"
+        )
     unit = benchmark.words.unit
     sharded = is_sharded(arguments, files, benchmark.words)
     if len(files) > 1 and not (arguments.runs or sharded):
@@ -210,7 +214,7 @@ def _score_one(
 
     if arguments.ceiling:
         refuse(benchmark, "ceiling")
-    scorer = benchmark.scorer(arguments)
+    scorer = scorer_of(benchmark, arguments)
     system = scorer.score(file, progress=not arguments.quiet)
     baseline = None if arguments.fail_below is None else scorer.score(arguments.fail_below)
     report = system.report(resampling if arguments.ci else None)
@@ -247,7 +251,7 @@ def _score_shards(
         arguments.parser.error(
             f"the page shows single {benchmark.words.units}, and of shards there are sums"
         )
-    scorer = benchmark.scorer(arguments)
+    scorer = scorer_of(benchmark, arguments)
     report = report_of_shards(arguments, scorer, files)
     failed = failed_gates(gates, report.scores, benchmark.aliases(report.meta))
     warn(arguments, report.warnings)
@@ -265,7 +269,7 @@ def _score_runs(
     from mwzeval.report.json import plain_problem
     from mwzeval.report.runs import runs_document
 
-    scorer = benchmark.scorer(arguments)
+    scorer = scorer_of(benchmark, arguments)
     runs = score_all(scorer, files, progress=not arguments.quiet)
     reports = {name: run.report() for name, run in runs.items()}
     scores = across({name: run.scored_table for name, run in runs.items()})

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.systems import print_warnings
+from mwzeval.commands.systems import print_warnings, scorer_of
 from mwzeval.errors import UsageError, did_you_mean, shorten
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ SHOWN_IDS = 5
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
     unit, units = benchmark.words.unit, benchmark.words.units
-    parser.add_argument("file", metavar="INPUT", help="the file of a system")
+    parser.add_argument("file", nargs="?", metavar="INPUT", help="the file of a system")
     parser.add_argument(
         "unit", nargs="?", metavar=unit.upper(), help=f"id of the {unit} to explain"
     )
+    parser.add_argument("-i", "--input", metavar="INPUT", help="the same as INPUT")
     parser.add_argument(
         "--worst",
         type=_positive,
@@ -65,11 +66,17 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.json import to_json
 
     words = benchmark.words
+    if arguments.input is not None:  # what stands alone is the unit then
+        if arguments.unit is not None:
+            arguments.parser.error("name one file: INPUT or -i INPUT")
+        arguments.file, arguments.unit = arguments.input, arguments.file
+    if arguments.file is None:
+        arguments.parser.error("the following arguments are required: INPUT")
     if arguments.unit is not None and (arguments.worst or arguments.reason):
         arguments.parser.error(
             f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
         )
-    system = benchmark.scorer(arguments).score(arguments.file)
+    system = scorer_of(benchmark, arguments).score(arguments.file)
     print_warnings([system.warnings])
     if arguments.unit is None:
         explanations = list(system.explain_all())

@@ -10,7 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS, add_resampling
-from mwzeval.commands.systems import names_of, print_warnings, refuse
+from mwzeval.commands.systems import names_of, print_warnings, refuse, scorer_of
 from mwzeval.output import write_result
 from mwzeval.statistics import CONFIDENCE
 
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     """Add the arguments of this verb."""
     system = parser.add_mutually_exclusive_group()
     system.add_argument("-i", "--input", metavar="INPUT", help="the file of your system")
+    system.add_argument("file", nargs="?", metavar="INPUT", help="the same as -i")
     system.add_argument("--report", metavar="REPORT.json", help="the report of your system")
     parser.add_argument("--name", metavar="TEXT", help="name of your system (default: the file's)")
     benchmark.add_arguments(parser, "leaderboard")
@@ -51,13 +52,13 @@ def _entry(arguments: argparse.Namespace, benchmark: Benchmark) -> Entry | None:
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.boards import Entry
 
-    file: str | None = arguments.input or arguments.report
+    file: str | None = arguments.input or arguments.file or arguments.report
     if file is None:
         return None
     name: str = arguments.name or names_of([file])[0]
     if arguments.report:
         return Entry.reported(name, read_json(file))
-    system = benchmark.scorer(arguments).score(file, progress=True)
+    system = scorer_of(benchmark, arguments).score(file, progress=True)
     report = system.report(Resampling(CONFIDENCE, arguments.samples, arguments.seed))
     print_warnings([report.warnings])
     return Entry.of(name, report)

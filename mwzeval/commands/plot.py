@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
-from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all
+from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all, scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import tell
 from mwzeval.statistics import CONFIDENCE
@@ -87,7 +87,7 @@ def _draw(arguments: argparse.Namespace, benchmark: Benchmark, format_name: str)
     from mwzeval.report.plots import plot_parts, plot_reasons, plot_scores
 
     files = files_of(arguments)
-    systems = score_all(benchmark.scorer(arguments), files, progress=True)
+    systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     by_reason = arguments.kind == "reasons"
     reports = [system.report(resampling) for system in systems.values()]

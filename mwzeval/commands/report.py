@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
 from mwzeval.commands.outcome import STANDARD_OUTPUT
-from mwzeval.commands.systems import check_one_corpus, page, print_warnings, score_all
+from mwzeval.commands.systems import check_one_corpus, page, print_warnings, score_all, scorer_of
 from mwzeval.output import tell, write_result
 from mwzeval.statistics import CONFIDENCE
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.metrics.measure import Resampling
 
     files = files_of(arguments)
-    systems = score_all(benchmark.scorer(arguments), files, progress=True)
+    systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     reported = {name: (system.report(resampling), system) for name, system in systems.items()}
     check_one_corpus({file: of for file, (of, _) in zip(files, reported.values(), strict=True)})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -17,6 +18,7 @@ from mwzeval.files.reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
+    from mwzeval.cluster.shards import ShardScorer
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.explanation import Words
     from mwzeval.scores.score import Report
@@ -28,6 +30,71 @@ def refuse(benchmark: Benchmark, what: str) -> None:
     """Raise `UsageError` with the reason where something has no meaning for a benchmark."""
     if what in benchmark.lacks:
         raise UsageError(benchmark.lacks[what])
+
+
+def scorer_of(benchmark: Benchmark, arguments: argparse.Namespace) -> FileScorer:
+    """Return what scores the files of a command, and knows files of other benchmarks.
+
+    Raises `UsageError` for options that contradict each other.
+    """
+    return _Recognising(benchmark.scorer(arguments), arguments.benchmark.partition("-")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Recognising:
+    """A scorer that tells of which benchmark a file is that it cannot score."""
+
+    scorer: FileScorer
+    benchmark: str
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
+        """Return a file scored, as the scorer does."""
+        with self._telling(file):
+            return self.scorer.score(file, progress=progress)
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of a file, or the one that it is of another benchmark."""
+        with self._telling(file):
+            problems = self.scorer.validate(file)
+            if any(problem.severity == "error" for problem in problems):
+                self._check(file)
+        return problems
+
+    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
+        """Return what scores shards."""
+        return self.scorer.of_shards(shards)
+
+    @contextmanager
+    def _telling(self, file: str) -> Iterator[None]:
+        try:
+            yield
+        except MwzevalError:
+            self._check(file)
+            raise
+
+    def _check(self, file: str) -> None:
+        """Raise `InputError` if a file is of another benchmark; standard input is read already."""
+        from mwzeval.benchmark import known_benchmarks, recognised
+
+        if file == STANDARD_INPUT or (raw := _beginning(file)) is None:
+            return
+        known = {known.name: known.title for known in known_benchmarks()}
+        if other := recognised(raw, but=self.benchmark):
+            message = other.advice(known[self.benchmark])
+            raise InputError([Problem("other-benchmark", message, file=file)])
+
+
+def _beginning(file: str) -> Any:
+    """Return the JSON value of a file, or of its first line; None when there is none."""
+    from mwzeval.files.json_files import parse_json, read_text
+
+    try:
+        text = read_text(file)
+        with suppress(InputError):
+            return parse_json(text, file)
+        return parse_json(text.lstrip().partition("\n")[0], file)
+    except MwzevalError:
+        return None
 
 
 def score_all(

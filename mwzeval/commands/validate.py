@@ -9,6 +9,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, files_of
+from mwzeval.commands.systems import scorer_of
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     (file,) = files_of(arguments, at_most=1)
     try:
-        problems = benchmark.scorer(arguments).validate(file)
+        problems = scorer_of(benchmark, arguments).validate(file)
     except InputError as error:
         problems = list(error.problems)
     failed = any(problem.severity == "error" or arguments.strict for problem in problems)

@@ -174,7 +174,8 @@ class CrossWozScorer:
                 raise
             says = "no revision" if said is None else f'the unknown revision "{shorten(str(said))}"'
             message = f"{META} says {says}, so that {RELEASE} is read (--revision names another)"
-            raise DataError(f"{file or 'input'}: {message}: {error}") from None
+            first, *more = error.args
+            raise DataError(f"{file or 'input'}: {message}: {first}", *more) from None
 
 
 def _header(headers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:

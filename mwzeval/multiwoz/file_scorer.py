@@ -187,8 +187,13 @@ class PredictionsScorer:
         return self.evaluator(*self.metrics).validate(read_predictions(file), file=file)
 
     def of_shards(self, shards: Sequence[str]) -> PredictionShards:
-        """Return what scores shards by the metrics that are asked for. Raises `UsageError`."""
-        return shards_of(self.evaluator(*self.metrics), shards)
+        """Return what scores shards by the metrics that are asked for. Raises `UsageError`.
+
+        By default by those of responses and states: what shards allow is known at their end.
+        """
+        asked = self.metrics or self.arguments["dst_rules"]
+        metrics = self.metrics if asked else tuple(m for m in self.allowed if m != "grounded")
+        return shards_of(self.evaluator(*metrics), shards)
 
     def evaluator(self, *metrics: str) -> Evaluator:
         """Return what scores predictions by these metrics."""

@@ -106,6 +106,7 @@ def check(
         if findings.errors:
             return None
         _note_empty(typed, findings)
+        _note_unfilled(typed, findings)
         note_spelling(typed, gold.fold, tracks, findings)
     scores = tuple(scores_of(track, typed, gold, conditioning) for track in tracks)
     return CheckedPredictions(gold, typed, tracks, scores, conditioning, tuple(findings.warnings))
@@ -130,6 +131,29 @@ def _note_empty(predictions: Predictions, findings: Findings) -> None:
                 'write them, as ["Inform", "餐馆", "评分", "4.5分以上"]'
             )
             findings.warning("empty-acts", message, dialogue=first, turn=0, key=key)
+
+
+UNFILLED = frozenset(
+    {"none", "null", "nan", "n/a", "unknown", "not mentioned", "无", "未提及", "未知"}
+)
+"""What systems write for a slot that is not filled, in lower case; no gold state has them."""
+
+
+def _note_unfilled(predictions: Predictions, findings: Findings) -> None:
+    """Warn about values of states that say that a slot is not filled."""
+    for dialogue, exchanges in predictions.dialogues.items():
+        for turn, exchange in enumerate(exchanges):
+            for domain, slots in (exchange.state or {}).items():
+                for slot, value in slots.items():
+                    if value.strip().lower() in UNFILLED:
+                        message = (
+                            f'"{shorten(value)}" is scored as the value of a slot: leave out slots '
+                            "that are not filled, or leave them empty"
+                        )
+                        key = f"{STATE}.{domain}.{slot}"
+                        findings.warning(
+                            "unfilled-value", message, dialogue=dialogue, turn=turn, key=key
+                        )
 
 
 def _values(state: State) -> Iterator[Iterable[str]]:

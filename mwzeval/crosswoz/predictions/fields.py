@@ -170,8 +170,15 @@ def checked_user_state(raw: Any, place: Place) -> Goal:
     return tuple(lines)
 
 
+LONGEST_TEXT = 10_000
+"""Characters of an utterance; cutting Chinese into words takes time with the square of a text."""
+
+
 def checked_text(raw: Any, place: Place) -> str | None:
     """Return an utterance, None when there is none."""
+    if isinstance(raw, str) and len(raw) > LONGEST_TEXT:
+        message = f"{len(raw):,} characters, where a text has at most {LONGEST_TEXT:,}"
+        place.error("too-long", message)
     if raw is None or isinstance(raw, str):
         return raw
     place.error("shape", f"expected text, {found(raw)}")

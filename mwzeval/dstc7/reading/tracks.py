@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Literal, get_args
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
+from mwzeval.files.reading import STANDARD_INPUT, is_url
 
 Order = Literal["list", "confidence"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -210,7 +211,7 @@ def track_of_file(file: str) -> Track | None:
 def track_from(name: str | None, file: str) -> Track:
     """Return the track that was asked for, else the one that the submission's name says.
 
-    Raises `UsageError` when neither says it.
+    Raises `UsageError` when neither says it, `InputError` when there is no such file.
     """
     if name is not None:
         asked = track_of(name)
@@ -218,11 +219,14 @@ def track_from(name: str | None, file: str) -> Track:
         same = said is not None and (said.dataset, said.subtask) == (asked.dataset, asked.subtask)
         return said if said is not None and same and asked.case is None else asked
     said = track_of_file(file)
+    if said is None and file != STANDARD_INPUT and not is_url(file) and not Path(file).is_file():
+        reason = "it is a folder" if Path(file).is_dir() else "there is no such file"
+        raise InputError([Problem("unreadable", f"cannot be read: {reason}", file=file)])
     if said is None:
         example = Track("ubuntu", 1).file_name
         raise UsageError(
             f"{shorten(file)}: the name does not say which dataset and subtask it is of, as "
-            f"{example} does: name the track (--benchmark or --track), one of "
-            f"{', '.join(TRACK_NAMES)}"
+            f"{example} does: name the track as --benchmark, one of {', '.join(TRACK_NAMES)} "
+            "(--track of `mwzeval dstc7`)"
         )
     return said
