@@ -210,12 +210,11 @@ def test_gold_stands_beside_each_track_in_every_format(
     track: str, format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(ROOT / "predictions" / f"crosswoz-sample-{track}.json")
-    report, page = str(tmp_path / "report.json"), str(tmp_path / "page.html")
-    output = page if format_ == "html" else report
+    output = str(tmp_path / "report.json")
     assert run("evaluate", "--benchmark", "crosswoz", file, "-f", format_, "-o", output) == 0
     shown = capsys.readouterr().out + Path(output).read_text("utf-8")
     as_name = format_ in ("csv", "jsonl")
     assert (f"gold.{track}." if as_name else "gold as prediction") in shown
     if format_ != "html":
-        beside = json.loads(Path(report).read_text("utf-8"))["beside"]["gold"]
+        beside = json.loads(Path(output).read_text("utf-8"))["beside"]["gold"]
         assert {name.partition(".")[0] for name in beside} == {track}

@@ -16,7 +16,7 @@ def overlap(context: Sequence[str], candidates: Sequence[str]) -> list[float]:
 
     def score(text: str) -> float:
         words = _words(text)
-        shared = sum(math.log(1 + len(candidates) / spread[w]) for w in set(words) & said)
+        shared = sum(math.log(1 + len(candidates) / spread[w]) for w in sorted(set(words) & said))
         return shared / math.sqrt(1 + len(words))
 
     return [score(text) for text in candidates]
