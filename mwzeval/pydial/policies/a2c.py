@@ -29,13 +29,13 @@ from mwzeval.pydial.policies.neural import (
     layers,
     optimizer_layouts,
     packed,
-    packed_dialogues,
     packed_optimizer,
+    packed_replay,
     seeded,
     stacked,
     unpack,
     unpack_optimizer,
-    unpacked_dialogues,
+    unpacked_replay,
 )
 
 
@@ -151,12 +151,8 @@ class A2C(NeuralPolicy):
         unpack("network", self.network, arrays)
 
     def _pack(self) -> Arrays:
-        values = [values for _, values in self.replay]
-        return {
-            **packed_optimizer(self.optimizer),
-            **packed_dialogues([dialogue for dialogue, _ in self.replay], self.size),
-            "values": np.concatenate([np.zeros(0), *values]),
-        }
+        replay = packed_replay("values", self.replay, self.size)
+        return {**packed_optimizer(self.optimizer), **replay}
 
     def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
         return {
@@ -168,10 +164,7 @@ class A2C(NeuralPolicy):
     def _unpack(self, arrays: Arrays) -> None:
         unpack_optimizer(self.optimizer, arrays)
         self.replay.clear()
-        at = 0
-        for dialogue in unpacked_dialogues(arrays):
-            self.replay.append((dialogue, arrays["values"][at : at + len(dialogue)]))
-            at += len(dialogue)
+        self.replay.extend(unpacked_replay("values", arrays))
 
 
 def targets(

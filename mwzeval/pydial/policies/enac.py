@@ -35,13 +35,13 @@ from mwzeval.pydial.policies.neural import (
     layers,
     optimizer_layouts,
     packed,
-    packed_dialogues,
     packed_optimizer,
+    packed_replay,
     seeded,
     stacked,
     unpack,
     unpack_optimizer,
-    unpacked_dialogues,
+    unpacked_replay,
 )
 
 
@@ -200,12 +200,9 @@ class ENAC(NeuralPolicy):
         unpack("network", self.network, arrays)
 
     def _pack(self) -> Arrays:
-        chances = [played.chances for played in self.replay]
-        return {
-            **packed_optimizer(self.optimizer),
-            **packed_dialogues([played.exchanges for played in self.replay], self.size),
-            "chances": np.concatenate([np.zeros(0), *chances]),
-        }
+        kept = ((played.exchanges, played.chances) for played in self.replay)
+        replay = packed_replay("chances", kept, self.size)
+        return {**packed_optimizer(self.optimizer), **replay}
 
     def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
         return {
@@ -217,11 +214,7 @@ class ENAC(NeuralPolicy):
     def _unpack(self, arrays: Arrays) -> None:
         unpack_optimizer(self.optimizer, arrays)
         self.replay.clear()
-        at = 0
-        for dialogue in unpacked_dialogues(arrays):
-            chances = arrays["chances"][at : at + len(dialogue)]
-            self.replay.append(Played(dialogue, chances))
-            at += len(dialogue)
+        self.replay.extend(Played(*kept) for kept in unpacked_replay("chances", arrays))
 
 
 def natural_weights(

@@ -6,7 +6,7 @@ Networks are small and in PyTorch (extra `neural`); arrays stand for them in a m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -162,6 +162,28 @@ def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], size: int) -> Arra
         "kept.actions": np.array([e.action for e in exchanges], dtype=np.int64),
         "kept.rewards": np.array([e.reward for e in exchanges], dtype=np.float64),
     }
+
+
+def packed_replay(
+    name: str, replay: Iterable[tuple[Sequence[Exchange], NDArray[np.float64]]], size: int
+) -> Arrays:
+    """Return kept dialogues as arrays, and a number of each exchange under a name.
+
+    `replay` has the dialogues, each with its numbers, shape (exchanges,); `size` is a state's.
+    """
+    kept = list(replay)
+    numbers = np.concatenate([np.zeros(0), *(numbers for _, numbers in kept)])
+    return {**packed_dialogues([dialogue for dialogue, _ in kept], size), name: numbers}
+
+
+def unpacked_replay(
+    name: str, arrays: Arrays
+) -> Iterator[tuple[tuple[Exchange, ...], NDArray[np.float64]]]:
+    """Yield the dialogues and numbers that `packed_replay` made arrays of. Raises `ValueError`."""
+    at = 0
+    for dialogue in unpacked_dialogues(arrays):
+        yield dialogue, arrays[name][at : at + len(dialogue)]
+        at += len(dialogue)
 
 
 def dialogue_layouts(size: int, actions: int) -> dict[str, Layout]:

@@ -23,6 +23,7 @@ from mwzeval.pydial.runs.results import (
     read_results,
 )
 from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
+from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, new_figure, require_matplotlib
 from mwzeval.scores.findings import Findings
 
@@ -112,9 +113,9 @@ def _training(
             continue
         seed = int(number)
         episodes = read_episodes(file, task, seed, settings=settings, findings=findings)
-        values = [100.0 * e.success if figure == "success" else e.reward for e in episodes]
-        whole = len(values) // window * window
-        found[seed] = np.array(values[:whole]).reshape(-1, window).mean(axis=1)
+        whole = len(episodes) // window * window
+        windows = (episodes[at : at + window] for at in range(0, whole, window))
+        found[seed] = np.array([mean_of(figure, of_window) for of_window in windows])
     return found
 
 

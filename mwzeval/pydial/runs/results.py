@@ -20,6 +20,7 @@ from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import TESTS, location_of, run_settings
+from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.findings import Findings
@@ -137,8 +138,8 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
 def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]) -> PolicyTests:
     return PolicyTests(
         *key,
-        success={s: 100.0 * float(np.mean([e.success for e in of])) for s, of in of_seed.items()},
-        reward={s: float(np.mean([e.reward for e in of])) for s, of in of_seed.items()},
+        success={seed: mean_of("success", episodes) for seed, episodes in of_seed.items()},
+        reward={seed: mean_of("reward", episodes) for seed, episodes in of_seed.items()},
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.dialogue.domain import NAME
@@ -72,7 +72,7 @@ def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tup
             name="success",
             label="Success",
             signature=signature,
-            of=_mean("successes", scope, 100.0),
+            of=_mean("success", scope),
             cases=dialogues,
             outcome=successes if block == 1 else None,
             places=1,
@@ -112,8 +112,22 @@ class _Mean:
             return np.asarray(self._scale * sums[self._column] / sums[self._cases])
 
 
-def _mean(column: str, scope: str, scale: float = 1.0) -> _Mean:
+MEANS = {
+    "success": ("successes", 100.0),
+    "reward": ("reward", 1.0),
+    "exchanges": ("exchanges", 1.0),
+}
+"""Score → the column that it is the mean of, and what a mean of 1 is called."""
+
+
+def _mean(score: str, scope: str = WHOLE) -> _Mean:
+    column, scale = MEANS[score]
     return _Mean(column_of(column, scope), column_of("dialogues", scope), scale)
+
+
+def mean_of(score: str, episodes: Iterable[Episode]) -> float:
+    """Return the success rate (percent), mean reward or mean number of exchanges of episodes."""
+    return float(_mean(score)(observed(table_of(episodes)))[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
