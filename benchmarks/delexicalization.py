@@ -23,7 +23,7 @@ Predictions = dict[str, list[dict[str, str]]]
 
 def rows(folder: Path) -> Iterator[Row]:
     """Yield the lines of the table; `folder` is that of the published predictions."""
-    predictions = _human_responses(folder.parent / "data" / "MultiWOZ_2.2" / "test")
+    predictions = human_responses(folder.parent / "data" / "MultiWOZ_2.2" / "test")
     evaluator = Evaluator(success=True, corpus="multiwoz-2.2", responses=LEXICALIZED)
     checked = evaluator.checked(predictions)
     scorer, sources = checked.scorer, Sources.of(checked.dialogues.values())
@@ -81,7 +81,7 @@ def _growth(
     )
 
 
-def _human_responses(folder: Path) -> Predictions:
+def human_responses(folder: Path) -> Predictions:
     """Return the system's side of the dialogues, without states."""
     return {
         dialogue_id(dialogue["dialogue_id"]): [

@@ -1,0 +1,239 @@
+"""How well claims are read and judged, on logs of which the truth of every claim is known.
+
+`python -m benchmarks.claims [LOGS …]` prints tables by kind, slot and form, then what the human
+responses of the test fold get; `--write` keeps them in `benchmarks/claims.md`, `--errors` lists
+every claim that was judged wrongly. The logs are dialogues with `messages` and `facts`, each with a
+place, a slot, a form and a kind; `right` ones are true of the venue that is spoken of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.delexicalization import human_responses
+from mwzeval import Evaluator
+from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz.grounding.responses import Judged
+from mwzeval.multiwoz.scoring.scorer import Sources
+
+SHARED = Path(__file__).parents[2] / "shared"
+LOGS = sorted((SHARED / "golden" / "claims").glob("*.jsonl"))
+CORPUS = "multiwoz-2.2"
+RESULTS = Path(__file__).parent / "claims.md"
+RIGHT, CLEAN, CORRUPTED = "right", "clean", "corrupted"
+NAME = "name"
+
+
+@dataclass
+class Counts:
+    """Claims of one kind, slot or form, and what became of them."""
+
+    claims: int = 0
+    found: int = 0
+    flagged: int = 0
+    credited: int = 0
+
+    def add(self, found: bool, flagged: bool, credited: bool) -> None:
+        """Count a claim."""
+        self.claims += 1
+        self.found += found
+        self.flagged += flagged
+        self.credited += credited
+
+
+@dataclass
+class Reading:
+    """What is counted over files of logs."""
+
+    groups: dict[tuple[bool, str, str], Counts] = field(default_factory=lambda: defaultdict(Counts))
+    flags: Counter[str] = field(default_factory=Counter)
+    errors: list[str] = field(default_factory=list)
+    clean: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def is_flag(judged: Judged) -> bool:
+    """Tell whether a judged mention is said to be wrong."""
+    return not judged.known or judged.agrees is False
+
+
+def dialogues(log: Path, which: str) -> dict[str, dict[str, Any]]:
+    """Return the dialogues of a set, by id."""
+    rows = map(json.loads, log.read_text(encoding="utf-8").splitlines())
+    return {row["dialogue"]: row for row in rows if row["set"] == which}
+
+
+def read(reading: Reading, log: Path, evaluator: Evaluator) -> None:
+    """Add what comes of a file of logs."""
+    for which in (CLEAN, CORRUPTED):
+        rows = dialogues(log, which)
+        predictions = {name: {"messages": row["messages"]} for name, row in rows.items()}
+        scored = evaluator.score(predictions)
+        checked, sources = scored.checked, scored.dialogues.sources
+        for name, turns in checked.dialogues.items():
+            dialogue = checked.scorer.normalize(name, turns, sources)
+            by_turn: dict[int, list[Judged]] = defaultdict(list)
+            for judged in checked.scorer.grounded(dialogue).judged:
+                by_turn[judged.turn].append(judged)
+            words = [turn.response or "" for turn in turns]
+            _compare(reading, f"{log.stem} {which} {name}", words, rows[name]["facts"], by_turn)
+        if which == CLEAN:
+            reading.clean[log.stem] = {
+                score.label: round(score.value, 2)
+                for score in scored.report().scores
+                if score.scope == "total" and score.label in _OF_WORDS
+            }
+
+
+_OF_WORDS = ("Hallucination", "Consistency", "Grounded Inform", "Grounded Success")
+
+
+def _compare(
+    reading: Reading,
+    where: str,
+    words: Sequence[str],
+    facts: Sequence[Mapping[str, Any]],
+    by_turn: Mapping[int, Sequence[Judged]],
+) -> None:
+    covered: set[tuple[int, int, int]] = set()
+    wrong: set[tuple[int, int, int]] = set()
+    for fact in facts:
+        turn, start, end = fact["turn"], fact["start"], fact["end"]
+        over = [j for j in by_turn.get(turn, ()) if j.mention.start < end and start < j.mention.end]
+        places = {(turn, j.mention.start, j.mention.end) for j in over}
+        covered |= places
+        true = fact["kind"] == RIGHT
+        if not true:
+            wrong |= places
+        found = any(j.mention.slot == fact["slot"] for j in over)
+        flagged = any(map(is_flag, over))
+        credited = fact["slot"] == NAME and any(
+            j.mention.slot == NAME and j.mention.value is not None for j in over
+        )
+        kind = fact["kind"] if true else f"{fact['kind']}: {fact['slot']}"
+        for group, key in (
+            *(("kind", kind), ("slot", f"{fact['domain']} {fact['slot']}")),
+            ("form", f"{fact['slot']}: {fact['form']}"),
+        ):
+            reading.groups[true, group, key].add(found, flagged, credited)
+        if (
+            (true and (flagged or not found))
+            or (not true and not flagged)
+            or (not true and credited)
+        ):
+            said = [
+                (j.mention.slot, j.mention.domain, j.mention.value, j.known, j.agrees) for j in over
+            ]
+            reading.errors.append(
+                f"{where} turn {turn}: {fact['kind']} {fact['domain']} {fact['slot']} "
+                f"[{fact['form']}] {words[turn][start:end]!r} read {said} in "
+                f"{words[turn][max(0, start - 60) : end + 30]!r}"
+            )
+    for turn, of_turn in by_turn.items():
+        for judged in filter(is_flag, of_turn):
+            place = (turn, judged.mention.start, judged.mention.end)
+            kind = "right" if place in wrong else "true claim" if place in covered else "no claim"
+            reading.flags[kind] += 1
+            if kind == "no claim":
+                mention = judged.mention
+                text = words[turn][max(0, mention.start - 60) : mention.end + 30]
+                reading.errors.append(
+                    f"{where} turn {turn}: false alarm {mention.domain} {mention.slot} "
+                    f"{mention.text!r} in {text!r}"
+                )
+
+
+def share(part: int, whole: int) -> str:
+    """Return a percentage with one decimal, and what it is of."""
+    return f"{100 * part / whole:.2f} ({part}/{whole})" if whole else "—"
+
+
+def lines(reading: Reading) -> Iterator[str]:
+    """Yield the tables in Markdown."""
+    by_kind = {k[2]: c for k, c in reading.groups.items() if k[1] == "kind"}
+    true = by_kind.pop(RIGHT, Counts())
+    false = sum(c.claims for c in by_kind.values())
+    flagged = sum(c.flagged for c in by_kind.values())
+    names = [c for kind, c in by_kind.items() if kind == "invented: name"]
+    yield "| what | % (of) | to reach |"
+    yield "|---|---:|---:|"
+    yield f"| false claims flagged | {share(flagged, false)} | ≥ 95 |"
+    for kind, counts in sorted(by_kind.items()):
+        yield f"| … {kind} | {share(counts.flagged, counts.claims)} | |"
+    total = sum(reading.flags.values())
+    yield f"| flags that are right | {share(reading.flags['right'], total)} | ≥ 97 |"
+    yield f"| true claims found | {share(true.found, true.claims)} | ≥ 98 |"
+    yield f"| true claims flagged | {share(true.flagged, true.claims)} | ≤ 0.15 |"
+    credited = sum(c.credited for c in names)
+    of_names = sum(c.claims for c in names)
+    yield f"| invented names credited as real venues | {share(credited, of_names)} | ≤ 0.5 |"
+    for log, scores in reading.clean.items():
+        told = ", ".join(f"{label} {value:.2f}" for label, value in scores.items())
+        yield f"| clean dialogues of {log} | {told} | 0.1, 99.8, 100, 99 |"
+    for group in ("slot", "form"):
+        yield ""
+        yield f"| {group} | true | found | flagged | false | flagged |"
+        yield "|---|---:|---:|---:|---:|---:|"
+        keys = sorted({key for _, of_group, key in reading.groups if of_group == group})
+        for key in keys:
+            right = reading.groups.get((True, group, key), Counts())
+            wrong = reading.groups.get((False, group, key), Counts())
+            yield (
+                f"| {key} | {right.claims} | {share(right.found, right.claims)} | {right.flagged} "
+                f"| {wrong.claims} | {share(wrong.flagged, wrong.claims)} |"
+            )
+
+
+def human(folder: Path) -> Iterator[str]:
+    """Yield what the human responses of the test fold get, with the annotated states."""
+    evaluator = Evaluator(
+        bleu=True, success=True, grounded=True, corpus=CORPUS, responses=LEXICALIZED
+    )
+    scored = evaluator.score(human_responses(folder))
+    asked = ("Inform", "Success", "BLEU (mwz22)", *_OF_WORDS)
+    scores = [s for s in scored.report().scores if s.scope == "total" and s.label in asked]
+    told = ", ".join(f"{s.label} {s.value:.2f}" for s in scores)
+    flags: Counter[str] = Counter()
+    checked = scored.checked
+    sources = Sources.of(checked.dialogues.values())
+    for name, turns in checked.dialogues.items():
+        dialogue = checked.scorer.normalize(name, turns, sources)
+        for judged in filter(is_flag, checked.scorer.grounded(dialogue).judged):
+            flags["unknown" if not judged.known else "inconsistent"] += 1
+    yield ""
+    yield f"Human responses of the test fold: {told}; flags: {dict(flags)}."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables; returns 0."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("logs", nargs="*", type=Path, default=LOGS)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--no-human", action="store_true")
+    chosen = parser.parse_args(arguments)
+    data = SHARED / "data" / "multiwoz"
+    os.environ.setdefault("MWZEVAL_DATA", str(data))
+    reading = Reading()
+    evaluator = Evaluator(grounded=True, corpus=CORPUS, responses=LEXICALIZED)
+    for log in chosen.logs:
+        read(reading, log, evaluator)
+    if chosen.errors:
+        print("\n".join(reading.errors))
+    found = list(lines(reading))
+    if not chosen.no_human:
+        found += human(data / "data" / "MultiWOZ_2.2" / "test")
+    print("\n".join(found))
+    if chosen.write:
+        RESULTS.write_text("\n".join(found) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
