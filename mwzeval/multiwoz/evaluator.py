@@ -295,10 +295,11 @@ class Evaluator:
         check_keys(census, scorer.gold, findings)
         if self.metrics.tracking:
             check_tracking(census, findings)
+        lexicalized = scorer.delexicalizes(Sources.of_census(census))
         if self.metrics.need_responses:
-            check_responses(census, findings, self.responses)
+            check_responses(census, lexicalized, findings, self.responses)
         if self.metrics.grounded:
-            check_grounded(census, scorer.delexicalizes(Sources.of_census(census)), findings)
+            check_grounded(census, lexicalized, findings)
         check_references(census, scorer.reference_sets, findings)
         return coverage(census, scorer.gold, findings)
 

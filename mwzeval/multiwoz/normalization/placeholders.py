@@ -60,6 +60,9 @@ CANONICAL: dict[str, list[str]] = {
 }
 PLACEHOLDERS = {name: canonical for canonical, names in CANONICAL.items() for name in names}
 
+KNOWN_PLACEHOLDER = rf"\[(?:{'|'.join(sorted(PLACEHOLDERS, key=len, reverse=True))})\]"
+"""Matches a known placeholder in lower case, and nothing else in brackets."""
+
 # The plural ending goes with the placeholder; of the alternatives the first that fits counts.
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 
@@ -83,12 +86,11 @@ def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
 
 
 # Text in brackets before a parenthesis is a link of Markdown.
-_NO_LINK = re.compile(r"\[([\w\s]+)\](?!\()")
+_NO_LINK = re.compile(rf"{KNOWN_PLACEHOLDER}(?!\()")
 
 
 def known_placeholders(response: str) -> frozenset[str]:
     """Return the canonical names of the placeholders of a response that the scorer knows."""
     if "[" not in response:
         return frozenset()
-    names = _NO_LINK.findall(response.lower())
-    return frozenset(PLACEHOLDERS[name] for name in names if name in PLACEHOLDERS)
+    return frozenset(PLACEHOLDERS[found[1:-1]] for found in _NO_LINK.findall(response.lower()))

@@ -166,16 +166,19 @@ def check_active_domains(dialogues: Dialogues, findings: Findings) -> None:
                 )
 
 
-def check_responses(census: Census, findings: Findings, responses: Responses = AUTO) -> None:
+def check_responses(
+    census: Census, lexicalized: bool, findings: Findings, responses: Responses = AUTO
+) -> None:
     """Warn about placeholders nobody knows or all turns have, and of unclear kinds of responses.
 
-    `responses` is how they are said to be.
+    `lexicalized` is whether they are taken to be in words, `responses` how they are said to be.
     """
+    becomes = "is dropped unless it has a value in words" if lexicalized else "is dropped"
     for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
         close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
         findings.warning(
             "unknown-placeholder",
-            f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
+            f'unknown placeholder "[{shorten(name)}]" {becomes}{close}',
             count=count,
         )
     check_answers(census.answers, findings)
@@ -206,7 +209,7 @@ def check_responses(census: Census, findings: Findings, responses: Responses = A
             f"{there} of {census.turns} turns have placeholders already, which stay; values in "
             "words get placeholders in all turns",
         )
-    elif in_words and responses == AUTO and wording.lexicalized:
+    elif in_words and responses == AUTO and lexicalized:
         findings.warning(
             "mixed-responses",
             f"{mixture}: they were taken to be lexicalised, and delexicalised with the database; "

@@ -10,6 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
+from mwzeval.multiwoz.normalization.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS, WORD_SPELLINGS
 
 
@@ -44,10 +45,10 @@ class Delexicalized:
 
 _fold = {**NUMBER_WORDS, **WORD_SPELLINGS, "&": "and"}.get
 
-# A placeholder; something with a digit (13:15, 5pm, cb2.1ab, tr1234); a word with a possessive s,
-# also as tokenisers set it apart (king 's); any other sign.
+# A known placeholder (all else in brackets is words); something with a digit (13:15, 5pm, cb2.1ab,
+# tr1234); a word with a possessive s, also as tokenisers set it apart (king 's); any other sign.
 _TOKEN = re.compile(
-    r"(\[[\w\s]{1,64}\])"
+    rf"({KNOWN_PLACEHOLDER})"
     r"|([^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*)"
     r"|([^\W_]+)(\s?['’`´]\s?s\b)?"
     r"|[^\w\s]"

@@ -67,6 +67,26 @@ def test_a_bracket_in_one_response_changes_nothing(turn: int, bracket: str) -> N
     }  # fmt: skip
 
 
+def test_venues_in_brackets_are_read_and_the_warning_says_so() -> None:
+    """Before, a name in brackets was dropped as a placeholder that nobody knows."""
+    predictions = sample_predictions("lexicalized")
+    expected = scored(predictions, responses="lexicalized")
+    tables = Evaluator(corpus="sample").scorer("sample").gold.tables
+    names = {str(row["name"]).title() for row in tables["restaurant"]}
+    changed = 0
+    for turns in predictions.values():
+        for turn in turns:
+            for name in names:
+                changed += f"{name} " in turn["response"]
+                turn["response"] = turn["response"].replace(f"{name} ", f"[{name}] ")
+    assert changed > 10
+    found = scored(predictions, responses="lexicalized")
+    assert found["success"] == expected["success"]
+    messages = [warning["message"] for warning in found["meta"]["warnings"]]
+    assert messages
+    assert all("dropped unless it has a value in words" in message for message in messages)
+
+
 @pytest.mark.parametrize("bracket", [LINK, " [odd]", " [phone](tel:01632960123)"])
 def test_a_bracket_flips_no_reward(bracket: str) -> None:
     evaluator = Evaluator(corpus="sample")

@@ -248,6 +248,17 @@ def test_usual_spellings_are_found(slot: str, value: str, said: str) -> None:
         ),
         ("The Copper Spoon's phone ?", "restaurant", "[restaurant_name]'s phone ?"),
         ("[restaurant_name] is a [value_food] place", "restaurant", None),
+        (
+            "How about [The Copper Spoon] at [14 weir street]?",
+            "restaurant",
+            "How about [[restaurant_name]] at [[restaurant_address]]?",
+        ),
+        (
+            "[The Copper Spoon restaurant](https://example.org), [Phone] and [address]",
+            "restaurant",
+            "[[restaurant_name]](https://example.org), [Phone] and [address]",
+        ),
+        ("Its [area](https://example.org) is [odd name], [1] and []", "restaurant", None),
         ("", "restaurant", None),
         ("You are welcome, goodbye!", "restaurant", None),
     ],
