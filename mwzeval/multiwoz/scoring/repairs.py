@@ -27,7 +27,7 @@ class Case:
     """What the scorer judges: the turns of a dialogue, and what they are judged by.
 
     `constraints` are the informable slots of each domain of the goal; `booked` are the domains
-    booked by each turn, `annotated` its gold state.
+    booked by each turn, `annotated` its gold state; `in_words` where responses came in words.
     """
 
     goal: Mapping[str, DomainGoal]
@@ -36,6 +36,7 @@ class Case:
     booked: tuple[frozenset[str], ...]
     annotated: tuple[State, ...]
     database: Database
+    in_words: bool = False
 
     @classmethod
     def of(cls, scorer: Scorer, dialogue: NormalizedDialogue) -> Case:
@@ -49,6 +50,7 @@ class Case:
             booked=gold.booked,
             annotated=scorer.gold_states(dialogue.name),
             database=scorer.database,
+            in_words=dialogue.mentions is not None,
         )
 
     def acts(self) -> Iterator[dict[str, DomainTurn]]:
@@ -66,6 +68,14 @@ class Case:
     def outcome_of(self, domain: str) -> DomainOutcome:
         """Return how a domain ends when it is judged alone."""
         return self.alone(domain).outcome().domains[domain]
+
+    def offers_right(self, domain: str) -> bool:
+        """Tell whether venues are on offer in the end, and all of them satisfy the goal.
+
+        Inform of a train can be won as well by offering none, which puts nothing right.
+        """
+        ended = self.outcome_of(domain)
+        return ended.inform and bool(ended.offered)
 
     def edited(
         self, turns: Iterable[int], edit: Callable[[NormalizedTurn], NormalizedTurn]

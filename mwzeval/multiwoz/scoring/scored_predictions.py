@@ -28,8 +28,8 @@ from mwzeval.multiwoz.normalization.normalize import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.predictions.wording import Wording
+from mwzeval.multiwoz.scoring.losses import losses, spelled
 from mwzeval.multiwoz.scoring.measures import plain_metrics, scored_table
-from mwzeval.multiwoz.scoring.reasons import losses, spelled
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources

@@ -15,8 +15,9 @@ from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.scoring.losses import losses, repaired
 from mwzeval.multiwoz.scoring.offers import NormalizedTurn
-from mwzeval.multiwoz.scoring.reasons import KINDS, SLOT_NAMES, Loss, losses, repaired
+from mwzeval.multiwoz.scoring.reasons import KINDS, SLOT_NAMES, Loss
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain_all
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Sources
@@ -30,10 +31,14 @@ SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "uba
 
 
 def is_won(case: Case, domain: str, outcome: str, slot: str | None) -> bool:
-    """Tell whether a domain informs, or has a requested slot counted, by the scorer itself."""
+    """Tell whether a domain informs, or has a requested slot counted, by the scorer itself.
+
+    To offer nothing any longer, which is enough of a train, is not taken for a repair.
+    """
     result = case.outcome().domains[domain]
     if outcome == "inform":
-        return result.inform
+        offers = bool(result.offered) or case.goal[domain].needs_offer is NeedsOffer.NEVER
+        return result.inform and offers
     return slot not in {SLOT_NAMES.get(missing, missing.lower()) for missing in result.missing}
 
 
@@ -245,8 +250,13 @@ def state(**slots: str) -> dict[str, Any]:
         ),
         (
             "lost at the last offer",
-            [(OFFER, RIGHT, HERE), (OFFER, state(area="south"), HERE), ("bye", RIGHT, HERE)],
+            [(OFFER, RIGHT, HERE), (OFFER, state(area="south"), HERE), ("bye", {}, HERE)],
             [("wrong", "area", 1)],
+        ),
+        (
+            "wanted something else at the last offer",
+            [(OFFER, RIGHT, HERE), (OFFER, state(area="south"), HERE), ("bye", RIGHT, HERE)],
+            [("not-offered-again", None)],
         ),
         (
             "lost at an offer of nothing",
@@ -282,6 +292,83 @@ def test_the_annotation_knows_the_name_settled_on() -> None:
     annotated = {"hotel": {**WANTED, "name": "acorn"}}
     (loss,) = assert_complete_and_true(case_of(turns, annotated=annotated))
     assert loss.code == "missing-constraint:stars"
+
+
+TRAINS = [
+    {"trainID": "TR1", "departure": "ely", "destination": "cambridge", "leaveAt": "17:40"},
+    {"trainID": "TR2", "departure": "cambridge", "destination": "ely", "leaveAt": "17:20"},
+    {"trainID": "TR3", "departure": "cambridge", "destination": "ely", "leaveAt": "16:20"},
+]
+
+
+def train_case(wanted: Mapping[str, str], tracked: Mapping[str, str]) -> Case:
+    """Return a dialogue of a user who need not be told of a train, and is offered some."""
+    rows = [{**row, "arriveBy": row["leaveAt"].replace(":20", ":50")} for row in TRAINS]
+    tables = {"hotel": [], "restaurant": [], "attraction": [], "train": rows}
+    database = Database(tables, "2021")
+    goal = DomainGoal(frozenset(database.query("train", wanted)), frozenset(), NeedsOffer.IF_MADE)
+    return Case(
+        goal={"train": goal},
+        constraints={"train": wanted},
+        turns=(NormalizedTurn("TRAINID leaves soon", {"train": dict(tracked)}, ("train",)),),
+        booked=(frozenset(),),
+        annotated=({"train": dict(wanted)},),
+        database=database,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "tracked", "codes"),
+    [
+        # With `leave` alone no train would be left, and none on offer would do as well.
+        (
+            {"leave": "17:00", "departure": "cambridge"},
+            {"arrive": "17:00", "departure": "cambridge"},
+            ["misplaced-constraint:leave"],
+        ),
+        # A train from Ely to Ely does not exist: that none is on offer puts nothing right.
+        (
+            {"departure": "ely", "destination": "cambridge"},
+            {"departure": "cambridge", "destination": "ely"},
+            ["wrong-constraint:departure", "wrong-constraint:destination"],
+        ),
+    ],
+)
+def test_that_no_train_is_left_is_no_repair(
+    wanted: Mapping[str, str], tracked: Mapping[str, str], codes: list[str]
+) -> None:
+    found = assert_complete_and_true(train_case(wanted, tracked))
+    assert sorted(loss.code for loss in found) == codes
+    assert all(value in found[0].text for value in ("arrive=17:00", "leave=17:00")) or codes[1:]
+
+
+def test_a_state_that_was_right_then_is_not_the_reason() -> None:
+    then, now = {"area": "south", "stars": "4"}, {"area": "north", "stars": "4"}
+    turns = [(OFFER, {"hotel": then}, HERE), ("that is free", {"hotel": now}, HERE)]
+    (loss,) = assert_complete_and_true(case_of(turns))
+    assert (loss.code, loss.turn) == ("not-offered-again", None)
+    assert "Turn 0" in loss.text
+    assert "wanted area=south" in loss.text
+    # The annotation does not know of any change: the state was wrong from the first.
+    (loss,) = assert_complete_and_true(case_of(turns, annotated={"hotel": now}))
+    assert (loss.code, loss.turn) == ("wrong-constraint:area", 0)
+    # The user never wanted what the goal says: no later turn could have known.
+    turns = [(OFFER, {"hotel": then}, HERE), ("that is free", {"hotel": then}, HERE)]
+    (loss,) = assert_complete_and_true(case_of(turns))
+    assert loss.text.endswith("(as the annotation of that turn has it).")
+
+
+def test_what_another_turn_says_is_not_denied() -> None:
+    turns = [(OFFER, {}, ()), ("it is in the north", RIGHT, HERE)]
+    (loss,) = assert_complete_and_true(case_of(turns))
+    assert loss.code == "no-venue-offered"
+    assert "others have it: turn 0 (active: none)" in loss.text
+    # Where the user had asked for a hotel by then, that it was not noticed is the reason.
+    found = assert_complete_and_true(case_of(turns, annotated=RIGHT))
+    assert [(loss.code, loss.turn) for loss in found] == [
+        ("domain-not-active", 0),
+        ("no-state", 0),
+    ]
 
 
 def test_a_goal_that_nothing_satisfies_is_named() -> None:
