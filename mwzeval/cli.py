@@ -43,7 +43,7 @@ READ = frozenset(
             "knowledge",
         ),
         *("model", "policy", "pool", "predictions", "report", "targets"),
-        *("templates", "training"),
+        *("templates", "tools", "training"),
     }
 )
 """Arguments that name what is read: files, or folders that are read as a whole."""

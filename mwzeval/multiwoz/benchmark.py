@@ -33,13 +33,19 @@ if TYPE_CHECKING:
 
 
 def add_input_format(parser: argparse.ArgumentParser) -> None:
-    """Add `--input-format`, how predictions are written."""
+    """Add how predictions are written: `--input-format`, and `--tools` of their calls."""
     parser.add_argument(
         "--input-format",
         default=AUTO,
         choices=INPUT_FORMATS,
         help=f"how predictions are written: {', '.join(INPUT_FORMATS)} (default: auto, told by "
         "their shape)",
+    )
+    parser.add_argument(
+        "--tools",
+        metavar="FILE",
+        help="JSON: the names of your own functions and their arguments, in terms of those of "
+        "mwzeval tools-schema (docs/formats.md)",
     )
 
 
@@ -52,10 +58,16 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what `add_reading` or `add_corpus` adds, as arguments of an `Evaluator`."""
+    """Return what `add_reading` or `add_corpus` adds, as arguments of an `Evaluator`.
+
+    Raises `InputError` when the tools cannot be read.
+    """
+    from mwzeval.multiwoz.formats.functions import read_tools
+
     what = ("corpus", "fold", "rules", "data", "offline")
     names = (*what, "input_format", "responses", "unfilled")
-    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    return given | {"tools": read_tools(getattr(arguments, "tools", None))}
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> None:

@@ -40,6 +40,7 @@ from mwzeval.multiwoz.corpus.references import (
     own_references,
 )
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
+from mwzeval.multiwoz.formats.functions import Tools, read_tools
 from mwzeval.multiwoz.predictions.census import Census, Coverage, check_fit, coverage
 from mwzeval.multiwoz.predictions.plausibility import (
     check_grounded,
@@ -84,9 +85,10 @@ class Evaluator:
     every score has an interval, resampled ones from `samples` samples drawn with `seed`. With
     `rollouts`, ids may be numbered (`sng0073#12`) to predict a dialogue more than once.
     `input_format` is how predictions are written, one of `mwzeval.multiwoz.choices.INPUT_FORMATS`
-    (docs/formats.md); `auto`: told by their shape. `responses` says whether responses are
-    `lexicalized`, and so to be delexicalised with the database before they are scored, or
-    `delexicalized`; `auto`: what most of the input is (docs/delexicalization.md). `unfilled`
+    (docs/formats.md); `auto`: told by their shape. `tools` maps a system's own functions and
+    arguments to those of the schema: a JSON file, or what is in it. `responses` says whether
+    responses are `lexicalized`, and so to be delexicalised with the database before they are
+    scored, or `delexicalized`; `auto`: what most is (docs/delexicalization.md). `unfilled`
     are values of states that say that a slot is not filled, such as `none,not mentioned`; by
     default they are values like any other, and warned about. `grounded` adds what words say, held
     against the database, and bookings (docs/metrics.md).
@@ -124,6 +126,7 @@ class Evaluator:
         dst_rules: str | Sequence[str] = (),
         rollouts: bool = False,
         input_format: str = AUTO,
+        tools: str | Path | Mapping[str, Any] | Tools | None = None,
         responses: str = AUTO,
         unfilled: str | Sequence[str] = (),
         grounded: bool = False,
@@ -140,6 +143,7 @@ class Evaluator:
         self.references = None if references is None else tuple(references)
         self.resampling = None if confidence is None else Resampling(confidence, samples, seed)
         self.input_format = known_name("input format", input_format, INPUT_FORMATS)
+        self.tools = read_tools(tools)
         self.responses: Responses = known_name("kind of responses", responses, RESPONSES)
         self.unfilled = parse_unfilled(unfilled)
         self.rollouts = rollouts
@@ -252,7 +256,7 @@ class Evaluator:
     ) -> tuple[Scorer, NormalizedDialogue]:
         """Return one checked dialogue in normal form, with its scorer. Raises `InputError`."""
         findings = Findings(file)
-        predictions = adapt_dialogue(dialogue_id, turns, self.input_format, findings)
+        predictions = adapt_dialogue(dialogue_id, turns, self.input_format, findings, self.tools)
         dialogues = filled(
             check_dialogues(predictions, findings, need_responses=True), self.unfilled
         )
@@ -276,7 +280,7 @@ class Evaluator:
     def part(self, predictions: Any, findings: Findings) -> CheckedPart | None:
         """Check what can be said of a part of an input as of the whole; None when it is empty."""
         need_responses = self.metrics.need_responses
-        predictions = adapt(predictions, self.input_format, findings)
+        predictions = adapt(predictions, self.input_format, findings, self.tools)
         if predictions is None and findings.errors:
             return None
         dialogues = filled(
@@ -348,4 +352,12 @@ class Evaluator:
             for name in dict.fromkeys(names):
                 is_own = name == gold.reference_set
                 sets[name] = own if is_own else load_references(name, self.fold, root)
-        return Scorer(gold, self.rules, sets, self.metrics.dst_rules, self.responses, self.unfilled)
+        return Scorer(
+            gold,
+            self.rules,
+            sets,
+            self.metrics.dst_rules,
+            self.responses,
+            self.unfilled,
+            self.tools.checksum,
+        )

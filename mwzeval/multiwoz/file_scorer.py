@@ -205,7 +205,9 @@ class PredictionsScorer:
     def _evaluator_for(self, predictions: Any) -> Evaluator:
         if not self.allowed:
             return self.evaluator(*self.metrics)
-        adapted = adapt(predictions, self.arguments["input_format"], Findings())
+        adapted = adapt(
+            predictions, self.arguments["input_format"], Findings(), self.arguments["tools"]
+        )
         return self.evaluator(*(m for m in _possible(adapted) if m in self.allowed))
 
     def __getstate__(self) -> dict[str, Any]:

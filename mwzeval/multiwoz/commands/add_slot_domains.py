@@ -39,12 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.files.reading import STANDARD_INPUT
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.formats.adaptation import adapt
+    from mwzeval.multiwoz.formats.functions import read_tools
     from mwzeval.multiwoz.normalization.active_domains import add_slot_domains, has_active_domains
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
 
     (file,) = files_of(arguments, at_most=1)
     findings = Findings(file)
-    predictions = adapt(read_predictions(file), arguments.input_format, findings)
+    tools = read_tools(arguments.tools)
+    predictions = adapt(read_predictions(file), arguments.input_format, findings, tools)
     findings.check()
     completed = add_slot_domains(predictions, findings)
     if has_active_domains(predictions) and not arguments.yes:

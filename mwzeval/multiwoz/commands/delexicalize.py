@@ -176,6 +176,7 @@ def run(arguments: argparse.Namespace) -> int:
         data=arguments.data,
         offline=arguments.offline,
         input_format=arguments.input_format,
+        tools=arguments.tools,
         responses=LEXICALIZED,
         unfilled=arguments.unfilled,
     )
@@ -189,7 +190,7 @@ def run(arguments: argparse.Namespace) -> int:
         lines = (json.dumps(record, ensure_ascii=False) for record in delexicalized.records())
         write_atomically(arguments.mentions, "".join(f"{line}\n" for line in lines))
     # The same once more, because what is written keeps keys that nobody scores.
-    adapted = adapt(raw, arguments.input_format, Findings())
+    adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     written = json.dumps(delexicalized.written_into(adapted), indent=1, ensure_ascii=False) + "\n"
     table = render(_document(delexicalized.account.plain()), arguments.format)
     if arguments.output in STANDARD_OUTPUT:

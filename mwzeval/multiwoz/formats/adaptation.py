@@ -18,6 +18,7 @@ from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
 from mwzeval.multiwoz.formats.exchanges import Adapted
 from mwzeval.multiwoz.formats.frames import adapt_sgd, adapt_unified
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.formats.messages import adapt_messages
 from mwzeval.multiwoz.predictions.reading import TURN_KEYS
 from mwzeval.scores.findings import OBJECT, Findings
@@ -72,19 +73,19 @@ def _marks_of_list(raw: list[Any] | tuple[Any, ...]) -> Iterator[str]:
 
 
 _ADAPTERS: dict[str, Callable[[Any, Findings], Adapted]] = {
-    MESSAGES: adapt_messages,
     UNIFIED: adapt_unified,
     SGD: adapt_sgd,
 }
-"""Format → what reads it. To teach the evaluator a format, add a line here, its name to
-`choices.INPUT_FORMATS` and its marks to `detection.py`."""
+"""Format of listed dialogues → what reads it. To teach the evaluator one, add a line here, its
+name to `choices.INPUT_FORMATS` and its marks to `detection.py`."""
 
 
-def adapt(raw: Any, input_format: str, findings: Findings) -> Any:
+def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TOOLS) -> Any:
     """Return predictions as mwzeval writes them; the same object when they are so already.
 
-    `input_format` is one of `choices.INPUT_FORMATS`. Problems go to `findings`, which from then on
-    places turns where they stand in the original. None when nothing is left that could be checked.
+    `input_format` is one of `choices.INPUT_FORMATS`; `tools` are what messages call. Problems go
+    to `findings`, which from then on places turns where they stand in the original. None when
+    nothing is left that could be checked.
     """
     if foreign := recognised(raw, but=NAME):
         findings.error("other-benchmark", foreign.advice(TITLE))
@@ -98,13 +99,20 @@ def adapt(raw: Any, input_format: str, findings: Findings) -> Any:
         return None
     if input_format == OWN_FORMAT:
         return raw
-    adapted = _ADAPTERS[input_format](raw, findings)
+    if input_format == MESSAGES:
+        adapted = adapt_messages(raw, findings, tools)
+    else:
+        adapted = _ADAPTERS[input_format](raw, findings)
     findings.positions = adapted.positions
     return adapted.dialogues or None
 
 
 def adapt_dialogue(
-    dialogue_id: str, turns: Any, input_format: str, findings: Findings
+    dialogue_id: str,
+    turns: Any,
+    input_format: str,
+    findings: Findings,
+    tools: Tools = OUR_TOOLS,
 ) -> dict[str, Any]:
     """Return the predictions of one dialogue, given by its turns or messages alone.
 
@@ -112,7 +120,7 @@ def adapt_dialogue(
     """
     is_listed = input_format in (UNIFIED, SGD)
     raw = [{"dialogue_id": dialogue_id, "turns": turns}] if is_listed else {dialogue_id: turns}
-    adapted: dict[str, Any] | None = adapt(raw, input_format, findings)
+    adapted: dict[str, Any] | None = adapt(raw, input_format, findings, tools)
     if adapted is None:
         findings.check()
     return adapted or {}

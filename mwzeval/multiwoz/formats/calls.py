@@ -7,13 +7,14 @@ a point or two of Inform and Success by its format alone.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError, did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys, parse_json
-from mwzeval.multiwoz.formats.functions import BY_NAME, Function, Parameter
+from mwzeval.multiwoz.formats.functions import Function, Parameter, Tool, Tools
 from mwzeval.scores.findings import OBJECT, Place, check_repeated, found, repeated
 
 
@@ -22,6 +23,8 @@ class Call(NamedTuple):
 
     function: Function
     arguments: dict[str, str]
+    record: dict[str, Any]
+    """The call as turns keep it; what it returns is added when it comes."""
 
 
 class _Written(NamedTuple):
@@ -39,27 +42,27 @@ class _Written(NamedTuple):
 class Ledger:
     """The calls of a dialogue so far, each of which may have one result."""
 
-    called: dict[str, bool] = field(default_factory=dict)
-    """Id → whether its result has come."""
-    without_id: int = 0
+    called: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Id → the call as turns keep it, with `result` once that has come."""
+    without_id: deque[dict[str, Any]] = field(default_factory=deque)
 
-    def call(self, written_id: Any, place: Place, path: str) -> None:
+    def call(self, written_id: Any, record: dict[str, Any], place: Place, path: str) -> None:
         """Note a call."""
         if written_id is None:
-            self.without_id += 1
+            self.without_id.append(record)
         elif not isinstance(written_id, str):
             place.error("shape", f"a call's id is text, {found(written_id)}", f"{path}.id")
         elif written_id in self.called:
             message = f'the id "{shorten(written_id)}" was called before in this dialogue'
             place.error("repeated-call", message, f"{path}.id")
         else:
-            self.called[written_id] = False
+            self.called[written_id] = record
 
-    def result(self, written_id: Any, place: Place, path: str) -> None:
-        """Note a result, which must be that of a call."""
+    def result(self, written_id: Any, returned: Any, place: Place, path: str) -> None:
+        """Note what was returned, which must be the result of a call."""
         if written_id is None:
             if self.without_id:
-                self.without_id -= 1
+                self.without_id.popleft()["result"] = returned
             else:
                 place.error("result-without-call", "the result of no call that waits for it", path)
         elif not isinstance(written_id, str):
@@ -68,26 +71,35 @@ class Ledger:
             close = did_you_mean(written_id, self.called)
             message = f'no call before has the id "{shorten(written_id)}"{close}'
             place.error("result-without-call", message, path)
-        elif self.called[written_id]:
+        elif "result" in self.called[written_id]:
             message = f'the call "{shorten(written_id)}" has a result already'
             place.error("repeated-result", message, path)
         else:
-            self.called[written_id] = True
+            self.called[written_id]["result"] = returned
 
 
 def calls_of(
-    message: Mapping[str, Any], place: Place, path: str, ledger: Ledger
+    message: Mapping[str, Any], place: Place, path: str, ledger: Ledger, tools: Tools
 ) -> tuple[int, list[Call]]:
-    """Return how many calls a message makes, and those of them that can be understood."""
+    """Return how many calls a message makes, and those of them that can be understood.
+
+    Calls of functions that none of ours stands for are passed over.
+    """
     number = 0
     calls = []
     for written in _written(message, place, path):
         number += 1
-        ledger.call(written.id, place, written.path)
-        function = _function(written, place)
+        record: dict[str, Any] = {}
+        ledger.call(written.id, record, place, written.path)
+        tool = _tool(written, place, tools)
         raw = _decoded(written, place)
-        if function is not None and raw is not None:
-            calls.append(Call(function, _arguments(function, raw, written, place)))
+        if tool is None or raw is None or tool.function is None:
+            continue
+        arguments = _arguments(tool, tool.function, raw, written, place)
+        record |= {"function": tool.function.name, "arguments": arguments}
+        if tool.slots:
+            record["slots"] = tool.slots
+        calls.append(Call(tool.function, arguments, record))
     return number, calls
 
 
@@ -126,16 +138,17 @@ def _of_function(raw: Any, id_: Any, place: Place, at: str, path: str) -> Iterat
     yield _Written(id_, name, arguments, at, f"{path}.name", f"{path}.arguments")
 
 
-def _function(written: _Written, place: Place) -> Function | None:
+def _tool(written: _Written, place: Place, tools: Tools) -> Tool | None:
     name = written.name
     if not isinstance(name, str):
         place.error("shape", f"a function's name is text, {found(name)}", written.name_path)
         return None
-    if name not in BY_NAME:
-        close = did_you_mean(name, BY_NAME) or f" (known: {', '.join(BY_NAME)})"
+    known = tools.by_name
+    if name not in known:
+        close = did_you_mean(name, known) or f" (known: {', '.join(known)})"
         message = f'unknown function "{shorten(name)}"{close}'
         place.error("unknown-function", message, written.name_path)
-    return BY_NAME.get(name)
+    return known.get(name)
 
 
 def _decoded(written: _Written, place: Place) -> Mapping[Any, Any] | None:
@@ -156,22 +169,31 @@ def _decoded(written: _Written, place: Place) -> Mapping[Any, Any] | None:
 
 
 def _arguments(
-    function: Function, raw: Mapping[Any, Any], written: _Written, place: Place
+    tool: Tool, function: Function, raw: Mapping[Any, Any], written: _Written, place: Place
 ) -> dict[str, str]:
-    given = {}
+    """Return the arguments by our names, of those that have a value and a meaning."""
+    given: dict[str, str] = {}
     for name, value in raw.items():
         path = f"{written.arguments_path}.{name}"
-        parameter = function.parameter(name)
+        slot = tool.slot(name)
+        if slot is None:
+            continue
+        parameter = function.parameter(slot)
         if parameter is None:
-            names = [known.name for known in function.parameters]
+            names = tool.arguments
             close = did_you_mean(str(name), names) or f" (it has {', '.join(names)})"
-            message = f'{function.name} has no argument "{shorten(str(name))}"{close}'
+            message = f'{written.name} has no argument "{shorten(str(name))}"{close}'
             place.error("unknown-argument", message, path)
             continue
+        if tool.is_own and isinstance(value, bool) and "yes" in parameter.values:
+            value = "yes" if value else "no"
         text = _text(value, parameter, place, path)
         # Null, or nothing, is how strict schemas and some models say that they do not know.
         if text:
-            given[name] = text
+            if given.get(slot, text) != text:
+                message = f"{written.name} was called with two values of {slot}"
+                place.error("repeated-argument", message, path)
+            given[slot] = text
             _check_value(function, parameter, text, place, path)
     for parameter in function.parameters:
         if function.is_required(parameter) and parameter.name not in given:
@@ -220,7 +242,9 @@ class CallState:
     def turn(self, calls: Iterable[Call]) -> dict[str, Any]:
         """Return the keys of a turn in which these calls were made, in their order."""
         bookings = []
-        for function, arguments in calls:
+        records = []
+        for function, arguments, record in calls:
+            records.append(record)
             domain = function.domain
             known = self._state.get(domain, {})
             if function.kind == "find":
@@ -234,4 +258,5 @@ class CallState:
             }
             # Never changed, always made anew: turns keep what the state was.
             self._state = {**self._state, domain: {**known, **filled}}
-        return {"state": self._state, "bookings": bookings}
+        made = {"calls": records} if records else {}
+        return {"state": self._state, "bookings": bookings, **made}

@@ -9,8 +9,16 @@ other servers and the chat templates of models take as well.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal
+
+from mwzeval.errors import did_you_mean, shorten
+from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.scores.findings import OBJECT, Findings, found, repeated
 
 DONTCARE = "dontcare"
 """What an argument says when the user was asked and does not mind."""
@@ -156,6 +164,119 @@ FUNCTIONS = (
     Function("book", "taxi", "Book a taxi.", _RIDE, frozenset({"arriveby", "leaveat"})),
 )
 BY_NAME = {function.name: function for function in FUNCTIONS}
+
+RETURNED = (
+    *("name", "address", "phone", "postcode", "area", "food", "pricerange", "stars", "type"),
+    *("parking", "internet", "entrancefee", "openhours", "trainid", "day", "departure"),
+    *("destination", "leaveat", "arriveby", "duration", "price", "reference", "count"),
+)
+"""Slots of what functions return; `count` is how many there are where not all are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function as a system calls it.
+
+    `function` is ours that does the same, None where there is none. `slots` are its names of
+    arguments and of what it returns → ours, None for those without a meaning here.
+    """
+
+    function: Function | None
+    slots: Mapping[str, str | None]
+    is_own: bool = True
+
+    def slot(self, name: str) -> str | None:
+        """Return our name of an argument or of something returned."""
+        return self.slots.get(name, name)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of arguments that have a meaning, those of the system first."""
+        parameters = () if self.function is None else self.function.parameters
+        ours = [parameter.name for parameter in parameters]
+        return (*(own for own, slot in self.slots.items() if slot in ours), *ours)
+
+
+OURS = {name: Tool(function, {}, is_own=False) for name, function in BY_NAME.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The functions that a system may call, by their names; `checksum` is of its own ones."""
+
+    by_name: Mapping[str, Tool]
+    checksum: str | None = None
+
+
+OUR_TOOLS = Tools(OURS)
+TOOL_KEYS = ("function", "slots")
+
+
+def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
+    """Return the tools of a JSON file, or of what is in one; without, those of the schema.
+
+    Raises `InputError` with every problem.
+    """
+    if given is None:
+        return OUR_TOOLS
+    if isinstance(given, Tools):
+        return given
+    in_file = isinstance(given, str | Path)
+    raw = read_json(given) if isinstance(given, str | Path) else given
+    findings = Findings(str(given) if in_file else "tools")
+    own: dict[str, Tool] = {}
+    if not isinstance(raw, OBJECT):
+        message = 'expected an object, {"your_function": {"function": …, "slots": {…}}}'
+        findings.error("shape", f"{message}, {found(raw)}")
+    else:
+        if isinstance(raw, RepeatedKeys):
+            findings.error("repeated-key", repeated(raw))
+        own = {name: _own_tool(name, about, findings) for name, about in raw.items()}
+    findings.check()
+    text = json.dumps(raw, sort_keys=True, ensure_ascii=False)
+    return Tools({**OURS, **own}, sha256(text.encode()).hexdigest()[:8])
+
+
+def _own_tool(name: str, raw: Any, findings: Findings) -> Tool:
+    if not isinstance(raw, OBJECT) or "function" not in raw:
+        message = f'expected {{"function": …, "slots": {{…}}}}, {found(raw)}'
+        findings.error("shape", message, key=name)
+        return Tool(None, {})
+    if isinstance(raw, RepeatedKeys):
+        findings.error("repeated-key", repeated(raw), key=name)
+    for key in raw:
+        if key not in TOOL_KEYS:
+            message = f'unknown key "{shorten(str(key))}"{did_you_mean(str(key), TOOL_KEYS)}'
+            findings.error("unknown-key", f"{message} (known: {', '.join(TOOL_KEYS)})", key=name)
+    called = raw["function"]
+    if called is not None and not isinstance(called, str):
+        message = f"a function's name is text, or null for none of ours, {found(called)}"
+        findings.error("shape", message, key=f"{name}.function")
+    elif called is not None and called not in BY_NAME:
+        close = did_you_mean(called, BY_NAME) or f" (known: {', '.join(BY_NAME)})"
+        message = f'unknown function "{shorten(called)}"{close}'
+        findings.error("unknown-function", message, key=f"{name}.function")
+    function = BY_NAME.get(called) if isinstance(called, str) else None
+    slots = raw.get("slots", {})
+    if not isinstance(slots, OBJECT):
+        message = f"expected an object of slots, {found(slots)}"
+        findings.error("shape", message, key=f"{name}.slots")
+        return Tool(function, {})
+    if isinstance(slots, RepeatedKeys):
+        findings.error("repeated-key", repeated(slots), key=f"{name}.slots")
+    parameters = () if function is None else function.parameters
+    known = tuple(dict.fromkeys((*(parameter.name for parameter in parameters), *RETURNED)))
+    for own, slot in slots.items():
+        if slot is None or slot in known:
+            continue
+        key = f"{name}.slots.{own}"
+        if isinstance(slot, str):
+            close = did_you_mean(slot, known) or f" (known: {', '.join(known)})"
+            findings.error("unknown-slot", f'unknown slot "{shorten(slot)}"{close}', key=key)
+        else:
+            message = f"a slot is text, or null for none, {found(slot)}"
+            findings.error("shape", message, key=key)
+    return Tool(function, dict(slots))
 
 
 def tools_schema(*, strict: bool = False) -> list[dict[str, Any]]:

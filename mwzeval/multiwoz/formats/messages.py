@@ -14,6 +14,7 @@ from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import RepeatedKeys
 from mwzeval.multiwoz.formats.calls import Call, CallState, Ledger, calls_of
 from mwzeval.multiwoz.formats.exchanges import Adapted
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.scores.findings import OBJECT, Findings, Place, check_repeated, found, repeated
 
 TEXTS = {"text": "text", "output_text": "text", "input_text": "text", "refusal": "refusal"}
@@ -26,11 +27,12 @@ UNSAID = ("thinking", "redacted_thinking", "reasoning")
 class Content(NamedTuple):
     """The text of a message, and the ids in its parts that are results of calls.
 
-    `results` are (number of the part, id of the call). `has_other`: there are parts of other kinds.
+    `results` are (number of the part, id of the call, what it returned). `has_other`: there are
+    parts of other kinds.
     """
 
     text: str
-    results: tuple[tuple[int, Any], ...] = ()
+    results: tuple[tuple[int, Any, Any], ...] = ()
     has_other: bool = False
 
 
@@ -53,7 +55,7 @@ def content_of(message: Mapping[str, Any], place: Place, path: str) -> Content:
 
 def _parts(parts: list[Any] | tuple[Any, ...], place: Place, path: str) -> Content:
     texts: list[str] = []
-    results: list[tuple[int, Any]] = []
+    results: list[tuple[int, Any, Any]] = []
     has_other = False
     for index, part in enumerate(parts):
         at = f"{path}[{index}]"
@@ -74,7 +76,7 @@ def _parts(parts: list[Any] | tuple[Any, ...], place: Place, path: str) -> Conte
                 place.error("shape", f"expected text, {found(text)}", f"{at}.{TEXTS[kind]}")
                 has_other = True
         elif kind == RESULT:
-            results.append((index, part.get("tool_use_id")))
+            results.append((index, part.get("tool_use_id"), _returned(part)))
         elif kind not in (CALL, *UNSAID):
             known = (*TEXTS, CALL, RESULT, *UNSAID)
             message = f'a part of type "{shorten(kind)}" is not used{did_you_mean(kind, known)}'
@@ -84,6 +86,14 @@ def _parts(parts: list[Any] | tuple[Any, ...], place: Place, path: str) -> Conte
     return Content(text if text.strip() else "", tuple(results), has_other)
 
 
+def _returned(part: Mapping[str, Any]) -> Any:
+    """Return what a part says that a tool returned; anything, because tools return anything."""
+    content = part.get("content")
+    if isinstance(content, list | tuple) and all(isinstance(each, OBJECT) for each in content):
+        content = " ".join(str(each.get("text", "")) for each in content)
+    return {"error": content} if part.get("is_error") is True else content
+
+
 CONTENT = "messages"
 USER, ASSISTANT = "user", "assistant"
 INSTRUCTIONS = ("system", "developer")
@@ -91,10 +101,10 @@ RESULTS = ("tool", "function")
 ROLES = (USER, ASSISTANT, *RESULTS, *INSTRUCTIONS)
 
 
-def adapt_messages(raw: Any, findings: Findings) -> Adapted:
+def adapt_messages(raw: Any, findings: Findings, tools: Tools = OUR_TOOLS) -> Adapted:
     """Return the predictions that conversations amount to; problems go to `findings`.
 
-    `raw` is dialogue id → messages, or → an object with `messages`.
+    `raw` is dialogue id → messages, or → an object with `messages`; `tools` are what it calls.
     """
     adapted = Adapted()
     if not isinstance(raw, OBJECT):
@@ -119,7 +129,7 @@ def adapt_messages(raw: Any, findings: Findings) -> Adapted:
             message = f"expected a list of messages, {found(dialogue)}"
             findings.error("shape", message, dialogue=name)
             continue
-        conversation = _Conversation(name, findings)
+        conversation = _Conversation(name, findings, tools)
         for position, message in enumerate(dialogue):
             conversation.read(message, position)
         adapted.add(name, conversation.end())
@@ -140,9 +150,10 @@ class _Conversation:
     next one; its response is the text of the last message in it.
     """
 
-    def __init__(self, dialogue: str, findings: Findings) -> None:
+    def __init__(self, dialogue: str, findings: Findings, tools: Tools) -> None:
         self._dialogue = dialogue
         self._findings = findings
+        self._tools = tools
         self._ledger = Ledger()
         self._state = CallState()
         self._turns: list[tuple[int, dict[str, Any]]] = []
@@ -177,20 +188,21 @@ class _Conversation:
     def _said(
         self, role: str, message: Mapping[str, Any], content: Content, place: Place, path: str
     ) -> None:
-        count, calls = calls_of(message, place, path, self._ledger)
+        count, calls = calls_of(message, place, path, self._ledger, self._tools)
         if count and role != ASSISTANT:
             place.error("calls-of-others", "only the assistant calls functions", path)
         if role in RESULTS:
-            self._result(message.get("tool_call_id"), place, f"{path}.tool_call_id")
-        for index, result in content.results:
-            self._result(result, place, f"{path}.content[{index}].tool_use_id")
+            id_ = message.get("tool_call_id")
+            self._result(id_, content.text, place, f"{path}.tool_call_id")
+        for index, id_, returned in content.results:
+            self._result(id_, returned, place, f"{path}.content[{index}].tool_use_id")
         if role == USER and not (content.results and not content.text):
             self._ask(content, place, path)
         elif role == ASSISTANT:
             self._act(count, calls, content, place, path)
 
-    def _result(self, call: Any, place: Place, path: str) -> None:
-        self._ledger.result(call, place, path)
+    def _result(self, call: Any, returned: Any, place: Place, path: str) -> None:
+        self._ledger.result(call, returned, place, path)
         self._reopen()
 
     def _ask(self, content: Content, place: Place, path: str) -> None:

@@ -19,9 +19,11 @@ from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.scores.findings import Findings as Findings
 from mwzeval.scores.findings import Place, check_repeated, found, repeated
 
-TURN_KEYS = ("response", "state", "active_domains", "bookings")
+TURN_KEYS = ("response", "state", "active_domains", "bookings", "calls")
 _TURN_KEYS = frozenset(TURN_KEYS)
+_PLAIN_KEYS = _TURN_KEYS - {"calls"}
 BOOKING_KEYS = ("domain", "slots")
+CALL_KEYS = ("function", "arguments", "result", "slots")
 
 LONGEST_RESPONSE = 100_000
 """Characters; people's longest has a few hundred. Scores take a hundred bytes for each."""
@@ -52,6 +54,18 @@ class Booking(NamedTuple):
     slots: Mapping[str, str]
 
 
+class ToolCall(NamedTuple):
+    """A call that the system made in a turn, and what it returned: text or JSON, None for nothing.
+
+    `slots` are the names of what it returned → ours, where they differ.
+    """
+
+    function: str
+    arguments: Mapping[str, str]
+    result: object = None
+    slots: Mapping[str, str | None] = {}
+
+
 class Turn(NamedTuple):
     """A system turn; what the prediction does not say is None."""
 
@@ -59,6 +73,7 @@ class Turn(NamedTuple):
     state: State | None
     active_domains: tuple[str, ...] | None
     bookings: tuple[Booking, ...] | None = None
+    calls: tuple[ToolCall, ...] = ()
 
 
 Dialogues = Mapping[str, Sequence[Turn]]
@@ -166,7 +181,7 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
 
 def _plain_turn(raw: Any) -> Turn | None:
     """Return a turn that is exactly as it should be, as nearly all are, without further ado."""
-    if type(raw) is not dict or not raw.keys() <= _TURN_KEYS:
+    if type(raw) is not dict or not raw.keys() <= _PLAIN_KEYS:
         return None
     response, state, active = raw.get("response"), raw.get("state"), raw.get("active_domains")
     if type(response) is not str or ("state" in raw and not _is_plain_state(state)):
@@ -227,7 +242,8 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
     state = _state(raw["state"], place) if "state" in raw else None
     active = _active_domains(raw["active_domains"], place) if "active_domains" in raw else None
     bookings = _bookings(raw["bookings"], place) if "bookings" in raw else None
-    return Turn(response, state, active, bookings)
+    calls = _calls(raw["calls"], place) if "calls" in raw else ()
+    return Turn(response, state, active, bookings, calls)
 
 
 def _state(raw: Any, place: Place) -> State:
@@ -308,3 +324,35 @@ def _booking(raw: Any, key: str, place: Place) -> Booking | None:
         message = f'a booking\'s key "{shorten(str(name))}" is not known and not used{close}'
         place.warning("unknown-key", message, key)
     return Booking(domain, _slots(slots, f"{key}.slots", place))
+
+
+def _calls(raw: Any, place: Place) -> tuple[ToolCall, ...]:
+    if not isinstance(raw, list | tuple):
+        place.error("shape", f"expected a list of calls, {found(raw)}", "calls")
+        return ()
+    calls = (_call(item, f"calls[{index}]", place) for index, item in enumerate(raw))
+    return tuple(call for call in calls if call is not None)
+
+
+def _call(raw: Any, key: str, place: Place) -> ToolCall | None:
+    if not isinstance(raw, Mapping):
+        message = 'a call is {"function": …, "arguments": {…}, "result": …}'
+        place.error("shape", f"{message}, {found(raw)}", key)
+        return None
+    check_repeated(raw, place)
+    function, arguments, slots = raw.get("function"), raw.get("arguments", {}), raw.get("slots", {})
+    for name, value in (("arguments", arguments), ("slots", slots)):
+        if not isinstance(value, Mapping):
+            place.error("shape", f"expected an object, {found(value)}", f"{key}.{name}")
+    if not isinstance(function, str):
+        place.error("shape", f"a function's name is text, {found(function)}", f"{key}.function")
+    if not (
+        isinstance(function, str) and isinstance(arguments, Mapping) and isinstance(slots, Mapping)
+    ):
+        return None
+    for name in (name for name in raw if name not in CALL_KEYS):
+        close = did_you_mean(str(name), CALL_KEYS)
+        message = f'a call\'s key "{shorten(str(name))}" is not known and not used{close}'
+        place.warning("unknown-key", message, key)
+    given = _slots(arguments, f"{key}.arguments", place)
+    return ToolCall(function, given, raw.get("result"), slots)

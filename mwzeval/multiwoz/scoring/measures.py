@@ -141,6 +141,8 @@ def signature(
         choices["rollouts"] = "yes"
     if scorer.unfilled:
         choices["unfilled"] = ",".join(map(spelling, scorer.unfilled))
+    if scorer.tools is not None:
+        choices["tools"] = scorer.tools
     if metric in ("inform", "success", "combined"):
         choices["state"] = "predicted" if sources.predicted_states else "gold"
         choices["domains"] = "predicted" if sources.predicted_domains else "estimated"

@@ -113,8 +113,9 @@ def values_agree(predicted: str, gold: str) -> bool:
 class Scorer:
     """Scores dialogues of one fold under one rule set; gold data are prepared once, when needed.
 
-    `unfilled` are values that its dialogues have no longer, which signatures tell. What it
-    remembers only saves time, so threads may share it and copies may be pickled.
+    `unfilled` are values that its dialogues have no longer, and `tools` is the checksum of the
+    table by which their calls were read; signatures tell both. What it remembers only saves
+    time, so threads may share it and copies may be pickled.
     """
 
     def __init__(
@@ -125,11 +126,13 @@ class Scorer:
         dst_rules: Sequence[Convention] = (),
         responses: Responses = AUTO,
         unfilled: Sequence[str] = (),
+        tools: str | None = None,
     ) -> None:
         self.gold = gold
         self.rules = rules
         self.responses = responses
         self.unfilled = tuple(unfilled)
+        self.tools = tools
         self.reference_sets = reference_sets
         self.database = Database(gold.tables, rules)
         self.goal_success = GoalSuccess(ALL_DOMAINS)

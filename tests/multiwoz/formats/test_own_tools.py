@@ -1,0 +1,206 @@
+"""A system's own functions: read as ours by a table, which is refused where it is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval import Evaluator, InputError
+from mwzeval.cli import main
+from mwzeval.multiwoz.formats.adaptation import adapt
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, read_tools
+from mwzeval.multiwoz.predictions.reading import Findings, ToolCall, check_dialogues
+
+ID = "smp0021"
+USER = {"role": "user", "content": "hello"}
+ANSWER = {"role": "assistant", "content": "How about [hotel_name]?"}
+TOOLS: dict[str, Any] = {
+    "search_hotels": {
+        "function": "find_hotel",
+        "slots": {
+            **{"zone": "area", "price_level": "pricerange", "has_parking": "parking"},
+            **{"telephone": "phone", "limit": None},
+        },
+    },
+    "reserve": {
+        "function": "book_hotel",
+        "slots": {"hotel": "name", "guests": "people", "nights": "stay", "code": "reference"},
+    },
+    "get_weather": {"function": None},
+}
+
+
+def calling(name: str, returned: str | None = None, /, **arguments: Any) -> list[dict[str, Any]]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    messages = [{"role": "assistant", "content": None, "tool_calls": [{"function": function}]}]
+    return messages if returned is None else [*messages, {"role": "tool", "content": returned}]
+
+
+def adapted(*messages: Any, tools: Any = None) -> tuple[list[dict[str, Any]], Findings]:
+    findings = Findings()
+    raw = {ID: [USER, *messages, ANSWER]}
+    return (adapt(raw, "messages", findings, read_tools(tools)) or {}).get(ID, []), findings
+
+
+def test_own_names_are_read_as_ours() -> None:
+    own = (
+        *calling("search_hotels", zone="north", price_level="cheap", has_parking=True, limit=5),
+        *calling("get_weather", day="friday"),
+        *calling("reserve", hotel="the lodge", day="friday", guests=2, nights=3),
+    )
+    ours = (
+        *calling("find_hotel", area="north", pricerange="cheap", parking="yes"),
+        *calling("book_hotel", name="the lodge", day="friday", people=2, stay=3),
+    )
+    (turn,), findings = adapted(*own, tools=TOOLS)
+    ((expected,), _) = adapted(*ours)
+    assert (findings.errors, findings.warnings) == ([], [])
+    assert (turn["state"], turn["bookings"]) == (expected["state"], expected["bookings"])
+
+
+def test_our_names_stay_known_beside_own_ones() -> None:
+    assert OUR_TOOLS.by_name.keys() | TOOLS.keys() == read_tools(TOOLS).by_name.keys()
+
+
+@pytest.mark.parametrize(
+    ("messages", "kind", "message"),
+    [
+        (calling("serch_hotels"), "unknown-function",
+         'unknown function "serch_hotels" — did you mean "search_hotels"?'),
+        (calling("search_hotels", zonne="north"), "unknown-argument",
+         'search_hotels has no argument "zonne" — did you mean "zone"?'),
+        (calling("search_hotels", telephone="1"), "unknown-argument",
+         'search_hotels has no argument "telephone" (it has zone, price_level, has_parking, area, '
+         "internet, name, parking, pricerange, stars, type)"),
+        (calling("search_hotels", zone="north", area="south"), "repeated-argument",
+         "search_hotels was called with two values of area"),
+        (calling("find_hotel", parking=True), "argument-type",
+         "expected text, found true or false"),
+    ],
+)  # fmt: skip
+def test_calls_that_the_table_does_not_explain_are_told(
+    messages: list[Any], kind: str, message: str
+) -> None:
+    _, findings = adapted(*messages, tools=TOOLS)
+    (error,) = findings.errors
+    assert (error.kind, error.message) == (kind, message)
+
+
+@pytest.mark.parametrize(
+    ("tools", "kind", "key", "message"),
+    [
+        ([], "shape", None, "expected an object, "),
+        ({"a": "find_hotel"}, "shape", "a", 'expected {"function": …, "slots": {…}}, found text'),
+        ({"a": {}}, "shape", "a", 'expected {"function": …, "slots": {…}}, found an object'),
+        ({"a": {"function": 1}}, "shape", "a.function", "a function's name is text, or null"),
+        ({"a": {"function": "find_hotels"}}, "unknown-function", "a.function",
+         'unknown function "find_hotels" — did you mean "find_hotel"?'),
+        ({"a": {"function": "find_hotel", "slot": {}}}, "unknown-key", "a",
+         'unknown key "slot" — did you mean "slots"? (known: function, slots)'),
+        ({"a": {"function": "find_hotel", "slots": []}}, "shape", "a.slots",
+         "expected an object of slots, found a list"),
+        ({"a": {"function": "find_hotel", "slots": {"zone": "aera"}}}, "unknown-slot",
+         "a.slots.zone", 'unknown slot "aera" — did you mean "area"?'),
+        ({"a": {"function": "find_hotel", "slots": {"zone": 1}}}, "shape", "a.slots.zone",
+         "a slot is text, or null for none, found a number"),
+    ],
+)  # fmt: skip
+def test_a_table_that_is_wrong_is_refused_with_the_place(
+    tools: Any, kind: str, key: str | None, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_tools(tools)
+    (problem,) = caught.value.problems
+    assert (problem.kind, problem.key) == (kind, key)
+    assert problem.message.startswith(message)
+
+
+def test_what_tools_return_stays_with_the_turn() -> None:
+    found = '[{"name": "the lodge", "telephone": "01223000001"}]'
+    use = {"type": "tool_use", "id": "u1", "name": "reserve", "input": {"nights": 3}}
+    failed = {"type": "tool_result", "tool_use_id": "u1", "is_error": True, "content": "full"}
+    (turn,), findings = adapted(
+        *calling("search_hotels", found, zone="north"),
+        *({"role": "assistant", "content": [use]}, {"role": "user", "content": [failed]}),
+        *calling("find_train", day="monday"),
+        tools=TOOLS,
+    )
+    ((checked,),) = check_dialogues({ID: [turn]}, findings, need_responses=True).values()
+    assert findings.errors == []
+    assert checked.calls == (
+        ToolCall("find_hotel", {"area": "north"}, found, TOOLS["search_hotels"]["slots"]),
+        ToolCall("book_hotel", {"stay": "3"}, {"error": "full"}, TOOLS["reserve"]["slots"]),
+        ToolCall("find_train", {"day": "monday"}),
+    )
+
+
+def test_turns_without_calls_have_no_key_for_them() -> None:
+    (turn,), _ = adapted()
+    assert "calls" not in turn
+
+
+def test_scores_with_a_table_are_those_of_our_names_and_signed_so(tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(TOOLS))
+    wanted = {"type": "hotel"}
+    own = [USER, *calling("search_hotels", zone="south", price_level="expensive", **wanted), ANSWER]
+    ours = [USER, *calling("find_hotel", area="south", pricerange="expensive", **wanted), ANSWER]
+    reports = [
+        Evaluator(success=True, corpus="sample", tools=tools).report({ID: messages})
+        for tools, messages in ((file, own), (TOOLS, own), (None, ours))
+    ]
+    values = [[score.value for score in report.scores] for report in reports]
+    assert values[0] == values[1] == values[2]
+    assert values[0][0] == 100
+    signed = [str(report.scores[0].signature) for report in reports]
+    assert signed[0] == signed[1] != signed[2]
+    assert "tools:" in signed[0]
+
+
+@pytest.mark.parametrize(
+    "verb", ["evaluate -s", "validate", "explain", "evaluate -s --shards", "report -o {page}"]
+)
+def test_verbs_take_the_table(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools, log, page = (tmp_path / name for name in ("tools.json", "log.json", "page.html"))
+    tools.write_text(json.dumps(TOOLS))
+    messages = [USER, *calling("search_hotels", zone="south"), ANSWER]
+    log.write_text(json.dumps({ID: messages}))
+    called = [*verb.format(page=page).split(), str(log), "--corpus", "sample"]
+    assert main([*called, "--tools", str(tools)]) == 0
+    assert main(called) == 2
+    told = capsys.readouterr()
+    assert "unknown function" in told.out + told.err
+
+
+def test_a_wrong_table_is_told_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text('{"a": {"function": "find_hotels"}}')
+    assert main(["explain", "any.json", "--tools", str(tools)]) == 2
+    assert f'{tools}: key "a.function": unknown function "find_hotels"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("calls", "kind", "key", "message"),
+    [
+        ({}, "shape", "calls", "expected a list of calls, found an object"),
+        (["a"], "shape", "calls[0]", 'a call is {"function": …, "arguments": {…}, "result": …}'),
+        ([{}], "shape", "calls[0].function", "a function's name is text, found null"),
+        ([{"function": "a", "arguments": 1}], "shape", "calls[0].arguments", "expected an object"),
+        ([{"function": "a", "slots": []}], "shape", "calls[0].slots", "expected an object"),
+        ([{"function": "a", "results": 1}], "unknown-key", "calls[0]",
+         'a call\'s key "results" is not known and not used — did you mean "result"?'),
+    ],
+)  # fmt: skip
+def test_calls_of_another_shape_are_told(calls: Any, kind: str, key: str, message: str) -> None:
+    findings = Findings()
+    check_dialogues({ID: [{"response": "a", "calls": calls}]}, findings, need_responses=True)
+    (problem,) = findings.problems
+    assert (problem.kind, problem.key) == (kind, key)
+    assert problem.message.startswith(message)
