@@ -10,6 +10,7 @@ share their values (times, places, prices, days) are told apart by the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
 from mwzeval.multiwoz.words.invented_names import TAILS
+from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
 from mwzeval.multiwoz.words.surface_tables import DOMAINS_OF, GENERIC_WORDS, ORDINARY_WORDS
 from mwzeval.multiwoz.words.text import Delexicalized, Mention, Tokens, fold, lowered, tokenize
@@ -288,12 +290,22 @@ class Delexicalizer:
         return delexicalized
 
     def _response(self, response: str, context: Context) -> Delexicalized:
-        low = lowered(response)
-        tokens = tokenize(response, low)
-        candidates = self._recognizer.candidates(response, low, tokens)
+        text = shown(response)
+        low = lowered(text.text)
+        tokens = tokenize(text.text, low)
+        candidates = self._recognizer.candidates(text.text, low, tokens)
         if not candidates:
             return Delexicalized(response, ())
-        return _replaced(response, read(response, tokens, candidates, context))
+        mentions = read(text.text, tokens, candidates, context)
+        if text.text is not response:
+            mentions = [_in_response(mention, text, response) for mention in mentions]
+        return _replaced(response, mentions)
+
+
+def _in_response(mention: Mention, text: Shown, response: str) -> Mention:
+    """Return a mention in a text as it is shown as one in the response as it is written."""
+    start, end = text.place(mention.start, mention.end)
+    return replace(mention, start=start, end=end, text=response[start:end])
 
 
 def placeholder(mention: Mention) -> str:

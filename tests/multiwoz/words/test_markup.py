@@ -1,0 +1,121 @@
+"""Markup is left out, what is shown stays, and every character keeps its place."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.multiwoz.words.markup import shown
+from tests.work import calls
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        ("plain words, 5 people & 2 nights", "plain words, 5 people & 2 nights"),
+        ("try **Bella Vista**'s soup", "try Bella Vista's soup"),
+        ("*one* _two_ __three__ ~~four~~ `five`", "one two three four five"),
+        ("a snake_case_word and 2 * 3 * 4", "a snake_case_word and 2 * 3 * 4"),
+        ("a 4* hotel or a 5* one", "a 4* hotel or a 5* one"),
+        ("see [our site](https://x.y/a_(b)) now", "see our site now"),
+        ("![map](m.png) of [**Bella**](tel:+441)", "map of Bella"),
+        ("[hotel_name] has [value_stars] stars", "[hotel_name] has [value_stars] stars"),
+        ("Fish &amp; Chips, caf&eacute;, &#163;4&nbsp;each", "Fish & Chips, café, £4 each"),
+        ("R&B and AT&T;", "R&B and AT&T;"),
+        ("a\u00a0b\u202fc “d” it’s e\u200bf", 'a b c "d" it\'s ef'),
+        ("one\ntwo\r\nthree<br>four<br/>five", "one¶two¶three¶four¶five"),
+        ("<b>Hi</b> 3 < 4 > 2", "Hi 3 < 4 > 2"),
+        (
+            "# Title\n> said\n\n---\n1. one\n- two\n* three\n4) four",
+            "Title¶said¶¶¶one¶two¶three¶four",
+        ),
+        ("- 📍 here\n🚆 TR1\n⭐⭐⭐ rated", "here¶TR1¶⭐⭐⭐ rated"),
+        ("1\ufe0f\u20e3 one\n- [x] done", "one¶done"),
+        ("book at https://www.example.com/The-Mill or www.b.org now", "book at   or   now"),
+        ("not \\*bold\\* here", "not *bold* here"),
+        ("```\ncode\n```", "¶code¶"),
+        ("| A | B |\n|---|:-:|\n| 1 | 2 |", "| A | B |¶¶| 1 | 2 |"),
+    ],
+)
+def test_what_is_shown(response: str, text: str) -> None:
+    assert shown(response).text == text
+
+
+@pytest.mark.parametrize(
+    ("response", "emphasized"),
+    [
+        ("**A B**, _c_ and [d e](f) but not g", ["A B", "c", "d e"]),
+        ("[**A**](b)", ["A"]),
+        ("- **Phone:** 1", ["Phone:"]),
+    ],
+)
+def test_what_is_emphasized(response: str, emphasized: list[str]) -> None:
+    text = shown(response)
+    assert [text.text[start:end] for start, end in text.emphasized] == emphasized
+
+
+def test_lines_stand_below_what_they_belong_to() -> None:
+    text = shown(
+        "# Best\nTwo places:\n1. **A**\n   - x\n   more\n2. B\n- y\n\nBye"
+        "\n| n | m |\n|--|--|\n| o | p |"
+    )
+    lines = [text.text[block.start : block.end].strip("¶ ") for block in text.blocks]
+    above = [None if block.parent is None else lines[block.parent] for block in text.blocks]
+    assert list(zip(lines, above, strict=True)) == [
+        ("Best", None),
+        ("Two places:", "Best"),
+        ("A", "Two places:"),
+        ("x", "A"),
+        ("more", "A"),
+        ("B", "Two places:"),
+        ("y", "B"),
+        ("Bye", "Best"),
+        ("| n | m |", "Best"),
+        ("| o | p |", "Best"),
+    ]
+    row = text.blocks[-1]
+    assert [text.text[start:end] for start, end in row.cells] == [" o ", " p "]
+
+
+MARKUP = st.text(alphabet="ab *_`#-|[]()<>&;\\\n1.\u00a0\u200b’🚆⭐:/w", max_size=60)
+
+
+@given(MARKUP)
+def test_every_character_keeps_its_place(response: str) -> None:
+    text = shown(response)
+    for at, sign in enumerate(text.text):
+        start, end = text.place(at, at + 1)
+        assert 0 <= start < end <= len(response)
+        assert text.shown_at(start, end)[0] <= at
+        if sign.isalnum() and sign.isascii():
+            assert response[start] in (sign, "&")
+    assert sum(block.end - block.start for block in text.blocks) == len(text.text)
+    assert all(0 <= start < end <= len(text.text) for start, end in text.emphasized)
+
+
+@given(MARKUP)
+def test_nothing_that_is_shown_is_lost(response: str) -> None:
+    """Letters only go with tags, link targets, addresses, entities and marks of items."""
+    if any(sign in response for sign in "<>()&/#w1\\`~"):
+        return
+    kept = [sign for sign in shown(response).text if sign in "ab⭐:"]
+    letters = [sign for sign in response if sign in "ab⭐:"]
+    assert len(letters) - len(kept) <= response.count("\n") + 1
+
+
+@given(st.text(alphabet="abc XYZ0123.,!?'£-", max_size=60))
+def test_text_without_markup_stays_as_it_is(response: str) -> None:
+    text = shown(response)
+    assert text.text == response
+    assert text.place(0, 1) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "piece", ["**a", "[a](", "_a_ ", "<b", "&amp", "| a ", "\n- ", "\n| a |", "`", "***", "\\"]
+)
+def test_the_work_grows_with_the_text(piece: str) -> None:
+    short, long = (calls(partial(shown, piece * size)) for size in (500, 5000))
+    assert long < 25 * short
