@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mwzeval.multiwoz.database.facts import VenueFacts
-from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded
+from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded, Judged
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Fact, Reason
 
@@ -96,30 +96,47 @@ class Words:
 
     def _unsaid(self, domain: str, slot: str) -> Reason:
         name = SAID_AS.get(slot, slot.lower())
-        said = [
-            (turn, mention)
+        if name == "reference":
+            return self._unbooked(domain, name)
+        venues = self.grounded.outcome.domains[domain].offered
+        venues = venues or tuple(sorted(self.grounded.goal[domain].satisfying))
+        said = [judged for judged in self.grounded.judged if _misled(judged, domain, name, venues)]
+        if not said:
+            return _reason("never-said", SUCCESS, domain, None, {}, name)
+        right = [value for venue in venues for value in self.facts.values(domain, venue, name)]
+        words = {
+            "said": said[-1].mention.text,
+            "venue": self._called(domain, venues),
+            "right": ", ".join(right[:SHOWN_VENUES]) or "unknown",
+        }
+        return _reason("said-wrong", SUCCESS, domain, said[-1].turn, words, name)
+
+    def _unbooked(self, domain: str, name: str) -> Reason:
+        early = [
+            turn
             for turn, of_turn in enumerate(self.mentions)
             for mention in of_turn
             if mention.slot == name and mention.domain in (domain, None)
         ]
-        if not said or domain not in NAMED_BY:
-            return _reason("never-said", SUCCESS, domain, None, {}, name)
-        turn, mention = said[-1]
-        if name == "reference":
-            return _reason("said-before-booked", SUCCESS, domain, turn, {}, name)
-        venues = self.grounded.outcome.domains[domain].offered
-        venues = venues or tuple(sorted(self.grounded.goal[domain].satisfying))
-        right = [value for venue in venues for value in self.facts.values(domain, venue, name)]
-        words = {
-            "said": mention.text,
-            "venue": self._called(domain, venues),
-            "right": ", ".join(right[:SHOWN_VENUES]) or "unknown",
-        }
-        return _reason("said-wrong", SUCCESS, domain, turn, words, name)
+        if early and domain in NAMED_BY:
+            return _reason("said-before-booked", SUCCESS, domain, early[-1], {}, name)
+        return _reason("never-said", SUCCESS, domain, None, {}, name)
 
     def _called(self, domain: str, venues: Sequence[str]) -> str:
         shown = [self.facts.name(domain, venue) for venue in venues[:SHOWN_VENUES]]
         return ", ".join([*shown, *(["…"] if len(venues) > SHOWN_VENUES else [])]) or "no venue"
+
+
+def _misled(judged: Judged, domain: str, slot: str, venues: Sequence[str]) -> bool:
+    """Tell whether a value was said of these venues and is not theirs.
+
+    What was said rightly of another venue, in a list or before the user chose, is not.
+    """
+    mention = judged.mention
+    if mention.slot != slot or mention.domain not in (domain, None):
+        return False
+    of_these = not judged.offered or not set(venues).isdisjoint(judged.offered)
+    return of_these and (not judged.known or judged.agrees is False)
 
 
 def _reason(

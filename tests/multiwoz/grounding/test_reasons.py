@@ -1,0 +1,154 @@
+"""Reasons of grounded losses: what each names, put right, wins what was lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import pytest
+
+from mwzeval.metrics.goal_success import DialogueOutcome
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS, INFORM, Words
+from mwzeval.multiwoz.grounding.responses import NAMED_BY, SAID_AS
+from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
+from mwzeval.multiwoz.words.text import Mention
+from mwzeval.scores.explanation import Reason
+from tests.multiwoz.grounding.test_scores import WORDS, evaluator, respoken, rows
+from tests.places import sample_predictions, shared
+
+Mentions = list[list[Mention]]
+CODES = {said: slot for slot, said in SAID_AS.items()} | {"reference": "REFERENCE"}
+
+
+def judged(scorer: Scorer, dialogue: NormalizedDialogue, mentions: Mentions) -> DialogueOutcome:
+    """Return what a dialogue is worth that mentions other things, by the scorer's own judgement."""
+    wanted = scorer.grounded(dialogue).goal
+    booked = scorer.gold.dialogues[dialogue.name].booked
+    states = [turn.state for turn in dialogue.turns]
+    return scorer.grounding.judge(wanted, booked, states, mentions).outcome
+
+
+def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> DialogueOutcome:
+    """Return the outcome of a dialogue with the one thing put right that a reason names."""
+    kind, _, slot = reason.code.partition(":")
+    domain = reason.scope
+    grounded = scorer.grounded(dialogue)
+    venues = tuple(sorted(grounded.goal[domain].satisfying))
+    mentions = [list(said) for said in scorer.named_and_said(dialogue)]
+    if kind == "said-wrong":
+        right = grounded.outcome.domains[domain].offered or venues
+        assert reason.turn is not None
+        starts = {
+            each.mention.start
+            for each in grounded.judged
+            if each.turn == reason.turn and f"says {each.mention.text}, but" in reason.text
+        }
+        mentions[reason.turn] = [
+            replace(said, domain=domain, value="right", venues=right)
+            if said.start in starts and said.slot == slot
+            else said
+            for said in mentions[reason.turn]
+        ]
+    elif kind == "never-said":
+        right = grounded.outcome.domains[domain].offered or venues
+        booked = scorer.gold.dialogues[dialogue.name].booked
+        turns = [at for at in range(len(mentions)) if slot != "reference" or domain in booked[at]]
+        mentions[turns[-1]].append(Mention(0, 1, "?", slot, domain, "right", right))
+    elif kind in ("named-wrong", "named-unknown"):
+        assert reason.turn is not None
+        mentions[reason.turn] = [
+            replace(said, value="right", venues=venues[:1])
+            if (said.domain, said.slot) == (domain, NAMED_BY[domain])
+            else said
+            for said in mentions[reason.turn]
+        ]
+    elif kind == "named-nothing":
+        mentions[-1].append(Mention(0, 1, "?", NAMED_BY[domain], domain, "right", venues[:1]))
+    return judged(scorer, dialogue, mentions)
+
+
+def assert_reasons_are_causes(scorer: Scorer, dialogue: NormalizedDialogue) -> Iterator[Reason]:
+    words = Words(
+        scorer.grounded(dialogue),
+        scorer.named_and_said(dialogue),
+        scorer.gold.dialogues[dialogue.name].booked,
+        scorer.grounding.facts,
+    )
+    before = words.grounded.outcome
+    for reason in words.reasons():
+        kind, _, slot = reason.code.partition(":")
+        assert kind in GROUNDED_KINDS
+        yield reason
+        if kind == "said-before-booked":
+            continue  # It was said; no other word would have won it.
+        after = put_right(scorer, dialogue, reason).domains[reason.scope]
+        if reason.outcome == INFORM:
+            assert (before.domains[reason.scope].inform, after.inform) == (False, True), reason
+        else:
+            assert CODES[slot] in before.domains[reason.scope].missing
+            assert CODES[slot] in after.provided, (dialogue.name, reason)
+
+
+def normalized(
+    made: Evaluator, predictions: Mapping[str, Any]
+) -> Iterator[tuple[Scorer, NormalizedDialogue]]:
+    checked = made.checked(dict(predictions))
+    sources = Sources.of(checked.dialogues.values())
+    for name, turns in checked.dialogues.items():
+        yield checked.scorer, checked.scorer.normalize(name, turns, sources)
+
+
+def told(made: Evaluator, predictions: Mapping[str, Any]) -> set[str]:
+    return {
+        reason.code.partition(":")[0]
+        for scorer, dialogue in normalized(made, predictions)
+        for reason in assert_reasons_are_causes(scorer, dialogue)
+    }
+
+
+def test_what_a_reason_names_is_the_cause() -> None:
+    honest = sample_predictions(WORDS)
+    kinds = told(evaluator(), honest)
+    for old, new in (("01632960132", "01632960640"), ("the ", "at "), ("01", "09")):
+        kinds |= told(evaluator(), respoken(honest, partial(_replaced, old, new)))
+    assert {"said-wrong", "named-wrong"} <= kinds
+
+
+def _replaced(old: str, new: str, said: str) -> str:
+    return said.replace(old, new)
+
+
+def test_what_is_said_of_another_venue_is_not_said_wrongly() -> None:
+    (phone,) = [row["phone"] for row in rows("restaurant") if row["name"] == "casa colibri"]
+    turns = sample_predictions(WORDS)["smp0031"]
+    turns[0]["response"] = f"How about Casa Colibri? The phone number is {phone}."
+    turns[2]["response"] = "A table can be had at any time."
+    for scorer, dialogue in normalized(evaluator(), {"smp0031": turns}):
+        (reason,) = assert_reasons_are_causes(scorer, dialogue)
+        assert reason.code == "never-said:phone"
+
+
+@cache
+def logs() -> Sequence[Mapping[str, Any]]:
+    lines = shared("golden", "claims", "agent_logs_21.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+@pytest.mark.parametrize("which", ["corrupted", "clean"])
+@pytest.mark.exhaustive(but=1)
+def test_what_a_reason_names_in_a_log_is_the_cause(which: str) -> None:
+    made = Evaluator(
+        success=True,
+        grounded=True,
+        corpus="multiwoz-2.2",
+        data=str(shared("data", "multiwoz")),
+        responses="lexicalized",
+    )
+    chosen = {
+        row["dialogue"]: {"messages": row["messages"]} for row in logs() if row["set"] == which
+    }
+    assert told(made, chosen)
