@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from mwzeval.errors import UsageError
 from mwzeval.files.reading import STANDARD_INPUT
@@ -26,23 +28,45 @@ def add_files(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def files_of(
-    arguments: argparse.Namespace, at_least: int = 1, at_most: int | None = None
-) -> list[str]:
-    """Return the files that `add_files` was given; too few, too many or a repeated one is bad use.
+def files_of(arguments: argparse.Namespace, at_most: int | None = None) -> list[str]:
+    """Return the files that `add_files` was given; none or too many is bad use.
 
-    The baseline of a comparison is the first of them. Raises `UsageError`.
+    Raises `UsageError` for standard input that is to be read twice.
     """
     files: list[str] = [*arguments.input, *arguments.files]
     if not files:
         arguments.parser.error("the following arguments are required: -i/--input")
-    if len(files) < at_least:
-        arguments.parser.error(f"give at least {at_least} files, the baseline first")
     if at_most is not None and len(files) > at_most:
         arguments.parser.error(f"name one file: {len(files)} were given")
     if files.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be read only once")
     return files
+
+
+def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return name and files of a system that is given as `NAME=RUN,RUN`; None for a single file.
+
+    What exists under such a name is a file, and so is a run with commas in its name.
+    """
+    name, _, runs = argument.partition("=")
+    if not (name and runs) or "/" in name or _is_there(argument):
+        return None
+    return name, tuple(_run_files(runs.split(",")))
+
+
+def _run_files(parts: Sequence[str]) -> Iterator[str]:
+    start = 0
+    while start < len(parts):
+        ends = range(len(parts), start + 1, -1)
+        end = next((end for end in ends if _is_there(",".join(parts[start:end]))), start + 1)
+        yield ",".join(parts[start:end])
+        start = end
+
+
+def _is_there(path: str) -> bool:
+    with suppress(OSError, ValueError):
+        return Path(path).exists()
+    return False
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

@@ -89,7 +89,11 @@ def _files(value: Any) -> Iterator[str]:
         for each in value:
             yield from _files(each)
     elif isinstance(value, str):
+        from mwzeval.arguments import named_runs
+
         yield value
+        if runs := named_runs(value):
+            yield from _files(runs[1])
         if any(sign in value for sign in "*?[") and not is_url(value):
             import glob
 

@@ -2,6 +2,7 @@
 
 Only units that all systems have are compared, in the scores that all of them have. E.g.
   mwzeval compare baseline.json ours.json
+  mwzeval compare baseline=b1.json,b2.json,b3.json ours=o1.json,o2.json,o3.json  # runs (seeds)
 """
 
 from __future__ import annotations
@@ -9,8 +10,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_format, add_resampling, files_of
-from mwzeval.commands.systems import compared_all, print_warnings, scorer_of, workers
+from mwzeval.arguments import add_files, add_format, add_resampling
+from mwzeval.commands.systems import (
+    compared_all,
+    print_warnings,
+    refuse,
+    scorer_of,
+    systems_of,
+    workers,
+)
 from mwzeval.output import write_result
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    add_files(parser, "two or more files, the baseline first")
+    add_files(parser, "two or more systems, the baseline first: files, or NAME=RUN,RUN")
     parser.add_argument(
         "--scopes",
         action="store_true",
@@ -70,20 +78,26 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render
 
-    files = files_of(arguments, at_least=2)
+    systems = systems_of(arguments)
+    if any(len(runs) > 1 for runs in systems.values()):
+        refuse(benchmark, "runs")
+    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
     resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
     scorer = scorer_of(benchmark, arguments)
     with workers(scorer, arguments.jobs) as executor:
-        systems = compared_all(scorer, files, executor)
+        scored = compared_all(scorer, files, executor)
         comparison = compare(
-            {name: system.scored_table for name, system in systems.items()},
+            {
+                name: {run: scored[run].scored_table for run in runs}
+                for name, runs in systems.items()
+            },
             resampling=resampling,
             level=arguments.alpha,
             scopes=arguments.scopes,
             executor=executor,
             unit=benchmark.words.unit,
         )
-    print_warnings([system.warnings for system in systems.values()])
+    print_warnings([file.warnings for file in scored.values()])
     text = render(comparison_document(comparison, places=arguments.places), arguments.format)
     if arguments.output in (None, "-"):
         write_result(text, arguments.format)

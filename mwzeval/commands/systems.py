@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError
+from mwzeval.arguments import files_of, named_runs
+from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.reading import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -108,6 +109,37 @@ def score_all(
     return dict(zip(names_of(files), scored, strict=True))
 
 
+def systems_of(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+    """Return the files of the systems of a comparison, those of their runs, by their names.
+
+    A file is a system, and so is `NAME=RUN,RUN`; a name that comes again has further runs. Less
+    than two systems are bad use. Raises `UsageError` for a run or name that is given twice.
+    """
+    given = [(argument, named_runs(argument)) for argument in files_of(arguments)]
+    single = [argument for argument, named in given if named is None]
+    names = names_of(single)
+    called = iter(names)
+    systems: dict[str, tuple[str, ...]] = {}
+    for argument, named in given:
+        name, files = named or (next(called), (argument,))
+        if named and name in names:
+            raise UsageError(f'two systems are called "{shorten(name)}": give one another name')
+        systems[name] = (*systems.get(name, ()), *files)
+    if len(systems) < 2:
+        arguments.parser.error(
+            "give at least 2 files, or systems with several runs as NAME=RUN,RUN; the baseline "
+            "comes first"
+        )
+    for name, files in systems.items():
+        if "" in files:
+            raise UsageError(f'a run of "{shorten(name)}" has no file: {shorten(",".join(files))}')
+        if again := next((file for file in files if files.count(file) > 1), None):
+            raise UsageError(f'a run of "{shorten(name)}" is given twice: {shorten(again)}')
+    if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
+        raise UsageError("standard input (-) can be read only once")
+    return systems
+
+
 Made = TypeVar("Made")
 
 
@@ -185,20 +217,17 @@ def _compared_in_worker(file: str) -> Compared:
 def compared_all(
     scorer: FileScorer, files: Sequence[str], executor: Executor | None
 ) -> dict[str, Compared]:
-    """Return what a comparison needs of each file, by the name of its system.
-
-    Raises `InputError` with the problems of all files.
-    """
+    """Return what a comparison needs of each file. Raises `InputError` with the problems of all."""
     # Another process has another standard input.
     running = [
         executor.submit(_compared_in_worker, file) if executor and file != STANDARD_INPUT else None
         for file in files
     ]
-    systems = _all_of(
+    scored = _all_of(
         future.result if future else partial(compared, scorer, file)
         for file, future in zip(files, running, strict=True)
     )
-    return dict(zip(names_of(files), systems, strict=True))
+    return dict(zip(files, scored, strict=True))
 
 
 @contextmanager
@@ -250,7 +279,7 @@ def names_of(files: Sequence[str]) -> list[str]:
     A file that comes again has a number.
     """
     paths = [PurePath(_stem(file)) for file in files]
-    longest = max(len(path.parts) for path in paths)
+    longest = max((len(path.parts) for path in paths), default=0)
     names: list[str] = []
     for path in paths:
         for length in range(1, longest + 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
 from mwzeval.errors import UsageError
@@ -82,8 +83,11 @@ def common_units(systems: Mapping[str, ScoredTable], unit: str) -> tuple[str, ..
     return tuple(name for name in systems[baseline].table.units if name in common)
 
 
-def aligned_rows(systems: Mapping[str, ScoredTable], units: Sequence[str]) -> dict[str, Rows]:
-    """Return the common units and columns of each system.
+Name = TypeVar("Name")
+
+
+def aligned_rows(systems: Mapping[Name, ScoredTable], units: Sequence[str]) -> dict[Name, Rows]:
+    """Return the common units and columns of each system, or each run of one, by its name.
 
     Tables keep the order of the first system, where neighbours belong together; types are sorted by
     unit, so that it does not matter.

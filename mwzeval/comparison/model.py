@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.score import WHOLE, Interval, Signature
-from mwzeval.statistics import WinsTiesLosses
+from mwzeval.statistics import AcrossRuns, WinsTiesLosses, across_runs
 
 MCNEMAR = "mcnemar"
 RANDOMIZATION = "approximate-randomization"
+
+System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]
+"""What was scored of a system: of one run, or of several by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +23,8 @@ class Difference:
 
     `p_value` is two-sided; `adjusted` is it after Holm's correction over all systems that are
     compared to the baseline by this score. `counts` says on how many units the system is ahead,
-    by the same formula on each unit alone; None where a unit alone has no such score.
+    by the same formula on each unit alone (of several runs, by their mean); None where a unit alone
+    has no such score.
     """
 
     value: float
@@ -44,20 +50,30 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSystem:
-    """One score of one system; the baseline has no `difference`."""
+    """One score of one system; the baseline has no `difference`.
+
+    `runs` has the score of each run, in the order of their names; `value` is the mean.
+    """
 
     system: str
     value: float
     difference: Difference | None
     place: Place | None
+    runs: tuple[float, ...]
+
+    @property
+    def over(self) -> AcrossRuns | None:
+        """Mean and spread over the runs; None of a single run."""
+        return across_runs(self.runs) if len(self.runs) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedMeasure:
     """One score of all systems, the baseline first; a score of a part has no places.
 
-    `test` is where the p values come from: `MCNEMAR` or `RANDOMIZATION`. `signature` is what the
-    systems have in common; `n` is the number of units (dialogues) behind each value.
+    `test` is where the p values come from: `MCNEMAR` or `RANDOMIZATION`, and where a system has
+    several runs `statistics.HIERARCHICAL`. `signature` is what the systems have in common; `n` is
+    the number of units (dialogues) behind each value.
     """
 
     name: str
@@ -79,7 +95,7 @@ class ComparedMeasure:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Systems on the units that all have, the baseline first.
+    """Systems on the units that all have, the baseline first, each with the names of its runs.
 
     `left_out` counts the units of each system that some other lacks; `lacking` names the systems
     without a score that others have, which is therefore not compared, by the score's label;
@@ -88,6 +104,7 @@ class Comparison:
     """
 
     systems: tuple[str, ...]
+    runs: Mapping[str, tuple[str, ...]]
     units: tuple[str, ...]
     left_out: Mapping[str, int]
     measures: tuple[ComparedMeasure, ...]
@@ -109,6 +126,11 @@ class Comparison:
     def pairs(self) -> int:
         """How many pairs of systems there are."""
         return len(self.systems) * (len(self.systems) - 1) // 2
+
+    @property
+    def several_runs(self) -> bool:
+        """Whether a system has more runs than one."""
+        return any(len(names) > 1 for names in self.runs.values())
 
     def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
         """Return one score of all systems. Raises `KeyError` when it was not compared."""

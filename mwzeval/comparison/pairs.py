@@ -6,7 +6,6 @@ A piece of work and what it returns can be sent to other processes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -173,13 +172,16 @@ def _outcomes(measure: Measure, pair: Pair) -> tuple[NDArray[np.float64], NDArra
 
 
 def _counts(measure: Measure, pair: Pair) -> WinsTiesLosses:
+    return counted(*(scores_by_unit(measure, rows.table) for rows in (pair.system, pair.baseline)))
+
+
+def scores_by_unit(measure: Measure, table: Table) -> NDArray[np.float64]:
+    """Return the score of each unit alone, shape (units,); NaN where it has none."""
+    by_unit = zip(table.columns, np.ascontiguousarray(table.values.T), strict=True)
+    return evaluate(measure.of, dict(by_unit))
+
+
+def counted(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> WinsTiesLosses:
     """Compare unit by unit; a unit without a score of its own in either is left out."""
-    system, baseline = (
-        evaluate(measure.of, _by_unit(rows.table)) for rows in (pair.system, pair.baseline)
-    )
     defined = np.isfinite(system) & np.isfinite(baseline)
     return wins_ties_losses(system[defined], baseline[defined], tolerance=ROUNDING)
-
-
-def _by_unit(table: Table) -> Mapping[str, NDArray[np.float64]]:
-    return dict(zip(table.columns, np.ascontiguousarray(table.values.T), strict=True))

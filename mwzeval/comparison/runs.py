@@ -4,6 +4,9 @@ The spread of a score over runs says nothing about other dialogues, and its inte
 other seeds. `Across.components` has both: a score is the mean of one number a unit (its jackknife
 pseudo-value, which for a rate is the outcome itself), and the variance of these, over runs × units,
 is split between runs, units and the rest.
+
+Systems with several runs each are compared by `resample` and `compare_runs`, which do for all of
+their scores what `compare_pair` does for those of single runs.
 """
 
 from __future__ import annotations
@@ -14,11 +17,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.comparison.pairs import Key, Rows, Tested, counted, key_of, scores_by_unit
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.metrics.measure import Measure, ScoredTable, TypeMeasure, observed
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import AcrossRuns, VarianceComponents, across_runs, variance_components
+from mwzeval.statistics import (
+    HIERARCHICAL,
+    AcrossRuns,
+    ResampledRuns,
+    VarianceComponents,
+    across_runs,
+    hierarchical_bootstrap,
+    in_blocks,
+    resampled_sums,
+    variance_components,
+)
+from mwzeval.statistics.resampling import evaluate
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +87,7 @@ def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
     """
     if len(runs) < 2:
         raise UsageError("--runs needs at least two predictions files, one for each run")
-    _check_units(runs)
-    _check_settings(runs)
+    check_alike(runs)
     first, *others = runs.values()
     units = first.table.units
     tables = [scored.table.select(units) for scored in runs.values()]
@@ -137,6 +151,104 @@ def _pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
         whole = measure.of(observed(table))[0]
         without = measure.of(dict(zip(table.columns, left_out.T, strict=True)))
     return np.asarray(n * whole - (n - 1) * without, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """Work: the runs of a system on the common units, in the order of their names."""
+
+    system: str
+    rows: tuple[Rows, ...]
+    measures: tuple[Measure, ...]
+    type_measures: tuple[TypeMeasure, ...]
+    resampling: Resampling
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """A score of a system's runs resampled, and its mean over the runs on each unit alone.
+
+    The latter is None where a unit alone has no such score.
+    """
+
+    score: ResampledRuns
+    by_unit: NDArray[np.float64] | None
+
+
+def resample(work: Runs) -> dict[Key, Resampled]:
+    """Return all scores of a system resampled: units once for all runs, and runs.
+
+    Sums are drawn once a run for all scores with one block size.
+    """
+    how = work.resampling
+    tables = [rows.table for rows in work.rows]
+    drawn = {
+        block: [
+            resampled_sums(in_blocks(table, block), samples=how.samples, seed=how.seed)
+            for table in tables
+        ]
+        for block in {measure.block for measure in work.measures}
+    }
+    resampled = {}
+    for measure in work.measures:
+        values = [float(evaluate(measure.of, observed(table))[0]) for table in tables]
+        samples = [evaluate(measure.of, sums.samples) for sums in drawn[measure.block]]
+        by_unit = None
+        if measure.block == 1:
+            by_unit = np.mean([scores_by_unit(measure, table) for table in tables], axis=0)
+        score = _drawn(work, values, np.mean(samples, axis=0))
+        resampled[key_of(measure)] = Resampled(score, by_unit)
+    if work.type_measures:
+        resampled |= _resampled_types(work)
+    return resampled
+
+
+def _resampled_types(work: Runs) -> dict[Key, Resampled]:
+    """Return the scores of types, which resampled units would bias.
+
+    They are means of jackknife pseudo-values, and these are resampled: as wide as the jackknife.
+    """
+    functions = [measure.of for measure in work.type_measures]
+    units = work.rows[0].types.units
+    values = np.array([[rows.types.value(of) for of in functions] for rows in work.rows])
+    deviations = np.zeros((len(units), len(functions)))
+    if len(units) > 1:
+        left_out = np.array(
+            [
+                [jackknife.left_out for jackknife in rows.types.jackknives(functions)]
+                for rows in work.rows
+            ]
+        ).mean(axis=0)
+        deviations = (len(units) - 1) * (left_out.mean(axis=1) - left_out.T)
+    table = Table(units, tuple(map(str, range(len(functions)))), deviations / len(units))
+    how = work.resampling
+    sums = resampled_sums(table, samples=how.samples, seed=how.seed).samples.values()
+    return {
+        key_of(measure): Resampled(_drawn(work, of_runs.tolist(), of_runs.mean() + drawn), None)
+        for measure, of_runs, drawn in zip(work.type_measures, values.T, sums, strict=True)
+    }
+
+
+def _drawn(work: Runs, values: list[float], of_units: NDArray[np.float64]) -> ResampledRuns:
+    return ResampledRuns.of(values, of_units, system=work.system, seed=work.resampling.seed)
+
+
+def compare_runs(system: Resampled, baseline: Resampled, confidence: float) -> Tested:
+    """Return the test of one score; no interval where it has a value in no resample."""
+    counts = None
+    if system.by_unit is not None and baseline.by_unit is not None:
+        counts = counted(system.by_unit, baseline.by_unit)
+    if not np.isfinite(system.score.of_units - baseline.score.of_units).any():
+        difference = system.score.value - baseline.score.value
+        return Tested(HIERARCHICAL, difference, 1.0, None, counts)
+    found = hierarchical_bootstrap(system.score, baseline.score, confidence=confidence)
+    return Tested(HIERARCHICAL, found.difference, found.p_value, found.interval, counts)
+
+
+def check_alike(runs: Mapping[str, ScoredTable]) -> None:
+    """Raise `UsageError` for runs not scored alike, `InputError` for runs of different units."""
+    _check_units(runs)
+    _check_settings(runs)
 
 
 def _check_units(runs: Mapping[str, ScoredTable]) -> None:

@@ -21,7 +21,14 @@ from mwzeval.comparison.alignment import (
     lacking_measures,
     measures_of,
 )
-from mwzeval.comparison.model import ComparedMeasure, ComparedSystem, Comparison, Difference, Place
+from mwzeval.comparison.model import (
+    ComparedMeasure,
+    ComparedSystem,
+    Comparison,
+    Difference,
+    Place,
+    System,
+)
 from mwzeval.comparison.pairs import (
     AnyMeasure,
     Key,
@@ -33,6 +40,7 @@ from mwzeval.comparison.pairs import (
     jackknives,
     key_of,
 )
+from mwzeval.comparison.runs import Runs, check_alike, compare_runs, resample
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.score import WHOLE
@@ -47,7 +55,7 @@ Result = TypeVar("Result")
 
 
 def compare(
-    systems: Mapping[str, ScoredTable],
+    systems: Mapping[str, System],
     *,
     resampling: Resampling | None = None,
     level: float = LEVEL,
@@ -57,6 +65,8 @@ def compare(
 ) -> Comparison:
     """Compare each system with the first one, and all pairs for their ranks.
 
+    Where a system has several runs, its score is their mean, and intervals and p values of all
+    systems are of a hierarchical bootstrap of units and runs. Otherwise:
     Scores of 0/1 outcomes are tested by McNemar's exact test, all others by approximate
     randomisation; intervals of differences are of a paired bootstrap, those of scores of types of a
     jackknife. P values are corrected by Holm's method, over the systems for each score, and over
@@ -65,43 +75,71 @@ def compare(
     work; the result is the same.
 
     Raises `UsageError` for less than two systems, for signatures that differ, and for systems
-    without a common unit.
+    without a common unit; `InputError` for runs of one system on different units.
     """
     how = resampling or Resampling()
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems, the baseline first")
     if not 0 < level < 1:
         raise UsageError(f"a level of significance is between 0 and 1, such as 0.05, not {level}")
-    check_signatures(systems)
-    units = common_units(systems, unit)
-    rows = aligned_rows(systems, units)
-    first = next(iter(systems.values()))
-    known = {name: keys_of(scored) for name, scored in systems.items()}
+    runs = {name: _runs(system) for name, system in systems.items()}
+    # The runs of a system are alike in all but their numbers.
+    firsts = {name: next(iter(of.values())) for name, of in runs.items()}
+    check_signatures(firsts)
+    units = common_units(firsts, unit)
+    aligned = aligned_rows(
+        {(name, run): scored for name, of in runs.items() for run, scored in of.items()}, units
+    )
+    rows = {name: tuple(aligned[name, run] for run in of) for name, of in runs.items()}
+    first = next(iter(firsts.values()))
+    known = {name: keys_of(scored) for name, scored in firsts.items()}
     shared = [key for key in keys_of(first) if all(key in keys for keys in known.values())]
     asked = [key for key in shared if scopes or key[1] == WHOLE]
     if not asked:
         raise UsageError("the systems have no score in common")
-    values = {name: _values(systems[name], rows[name], asked) for name in systems}
-    defined = [key for key in asked if all(np.isfinite(of[key]) for of in values.values())]
+    values = {
+        name: [_values(of[run], aligned[name, run], asked) for run in of]
+        for name, of in runs.items()
+    }
+    defined = [
+        key for key in asked if all(np.isfinite(run[key]) for of in values.values() for run in of)
+    ]
     measures = tuple(m for m in first.measures if key_of(m) in defined)
     type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
-    tested = _test(rows, measures, type_measures, how, executor)
+    if all(len(of) == 1 for of in rows.values()):
+        single = {name: of[0] for name, of in rows.items()}
+        tested = _test(single, measures, type_measures, how, executor)
+    else:
+        work = [Runs(name, of, measures, type_measures, how) for name, of in rows.items()]
+        tested = _test_runs(work, executor)
     by_key = {key_of(m): m for m in measures_of(first)}
     compared = [_compared(by_key[key], rows, values, tested, level) for key in defined]
     return Comparison(
         systems=tuple(systems),
+        runs={name: tuple(of) for name, of in runs.items()},
         units=units,
-        left_out={name: len(s.table.units) - len(units) for name, s in systems.items()},
+        left_out={name: len(s.table.units) - len(units) for name, s in firsts.items()},
         measures=tuple(compared),
-        lacking=lacking_measures(systems, known, shared),
+        lacking=lacking_measures(firsts, known, shared),
         undefined=tuple(labels_of(first, set(asked) - set(defined))),
-        choices={name: free_choices(scored) for name, scored in systems.items()},
+        choices={name: free_choices(scored) for name, scored in firsts.items()},
         level=level,
         confidence=how.confidence,
         samples=how.samples,
         seed=how.seed,
         unit=unit,
     )
+
+
+def _runs(system: System) -> dict[str, ScoredTable]:
+    """Return the runs of a system by their names, sorted, as results are the same in any order."""
+    if isinstance(system, ScoredTable):
+        return {"": system}
+    if not system:
+        raise UsageError("a system has at least one run")
+    if len(system) > 1:
+        check_alike(system)
+    return dict(sorted(system.items()))
 
 
 def _values(scored: ScoredTable, rows: Rows, keys: Sequence[Key]) -> dict[Key, float]:
@@ -164,6 +202,22 @@ def _test(
     return tested
 
 
+def _test_runs(
+    work: Sequence[Runs], executor: Executor | None
+) -> dict[tuple[str, str], dict[Key, Tested]]:
+    """Return the tests of each pair (one system, an earlier one) of systems with several runs."""
+    resampled = list(_run(executor, resample, work))
+    return {
+        (work[later].system, work[earlier].system): {
+            key: compare_runs(
+                resampled[later][key], resampled[earlier][key], work[0].resampling.confidence
+            )
+            for key in resampled[later]
+        }
+        for earlier, later in combinations(range(len(work)), 2)
+    }
+
+
 def _run(
     executor: Executor | None, function: Callable[[Work], Result], work: Sequence[Work]
 ) -> Iterable[Result]:
@@ -172,8 +226,8 @@ def _run(
 
 def _compared(
     measure: AnyMeasure,
-    rows: Mapping[str, Rows],
-    values: Mapping[str, Mapping[Key, float]],
+    rows: Mapping[str, Sequence[Rows]],
+    values: Mapping[str, Sequence[Mapping[Key, float]]],
     tested: Mapping[tuple[str, str], Mapping[Key, Tested]],
     level: float,
 ) -> ComparedMeasure:
@@ -186,7 +240,8 @@ def _compared(
         differences[system] = Difference(
             test.difference, test.interval, test.p_value, p_value, test.counts
         )
-    scores = {system: values[system][key] for system in rows}
+    of_runs = {system: tuple(run[key] for run in values[system]) for system in rows}
+    scores = {system: float(np.mean(of_run)) for system, of_run in of_runs.items()}
     places: dict[str, Place] = {}
     if measure.scope == WHOLE:
         p_values = {pair: tests[key].p_value for pair, tests in tested.items()}
@@ -195,7 +250,7 @@ def _compared(
             goodness = {system: -score for system, score in scores.items()}
         for rank in rank_clusters(goodness, significant_pairs(p_values, level)):
             places[rank.system] = Place(rank.cluster, rank.rank, rank.lowest)
-    table = rows[baseline].table
+    table = rows[baseline][0].table
     cases = measure.cases if isinstance(measure, Measure) else None
     return ComparedMeasure(
         name=measure.name,
@@ -204,7 +259,9 @@ def _compared(
         signature=common_signature(measure.signature, len(table.units)),
         test=against[0].test,
         systems=tuple(
-            ComparedSystem(system, scores[system], differences[system], places.get(system))
+            ComparedSystem(
+                system, scores[system], differences[system], places.get(system), of_runs[system]
+            )
             for system in rows
         ),
         places=measure.places,

@@ -9,6 +9,7 @@ from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.score import WHOLE
+from mwzeval.statistics import HIERARCHICAL
 
 SCHEMA = 1
 SIGNIFICANT = "†"
@@ -16,7 +17,10 @@ NOTHING = "—"
 TESTS = {
     MCNEMAR: "McNemar's exact test",
     RANDOMIZATION: "approximate randomisation",
+    HIERARCHICAL: "bootstrap of {unit}s and runs",
 }
+FEW_RUNS = 5
+"""Of fewer runs than this little is known about others, and it is said."""
 
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
@@ -33,6 +37,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
             "schema": SCHEMA,
             "baseline": comparison.baseline,
             "systems": comparison.systems,
+            "runs": comparison.runs,
             "common": len(comparison.units),
             "left_out": comparison.left_out,
             "choices": comparison.choices,
@@ -44,7 +49,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
                 **comparison.lacking,
                 **dict.fromkeys(comparison.undefined, comparison.systems),
             },
-            "comparisons": records,
+            "comparisons": tuple(_records(comparison, of_runs=True)),
             "notes": notes,
         },
     )
@@ -60,6 +65,8 @@ def _heading(comparison: Comparison) -> Iterator[str]:
         yield f"left out, because not all systems have them: {', '.join(left_out)}"
     else:
         yield f"no {unit} is left out"
+    if comparison.several_runs:
+        yield from _runs(comparison)
     labels: dict[tuple[str, ...], list[str]] = {}
     for label, names in comparison.lacking.items():
         labels.setdefault(names, []).append(label)
@@ -67,6 +74,21 @@ def _heading(comparison: Comparison) -> Iterator[str]:
         yield f"not compared, because there is none of {', '.join(names)}: {', '.join(lacking)}"
     for label in comparison.undefined:
         yield f"not compared, because it has no value on these {unit}s: {label}"
+
+
+def _runs(comparison: Comparison) -> Iterator[str]:
+    counts = {name: len(runs) for name, runs in comparison.runs.items()}
+    yield "runs: " + ", ".join(f"{count} of {name}" for name, count in counts.items())
+    if few := [name for name, count in counts.items() if 1 < count < FEW_RUNS]:
+        yield (
+            f"caution: {', '.join(few)}: fewer than {FEW_RUNS} runs say little about other runs; "
+            "intervals and p values allow for it, and can show large differences only"
+        )
+    if single := [name for name, count in counts.items() if count == 1]:
+        yield (
+            f"caution: {', '.join(single)}: of a single run nothing is known about others, so "
+            "intervals and p values are of this run, and too small for a claim about the method"
+        )
 
 
 def _count(n: int, what: str) -> str:
@@ -77,9 +99,11 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     decimals = measure.places if places is None else places
     best = max(entry.value for entry in measure.systems)
     scope = "" if measure.scope == WHOLE else f", {measure.scope}"
-    title = f"{measure.label}{scope} (n = {measure.n}; {TESTS[measure.test]})"
-    header = ["", "score", "difference", f"{100 * comparison.confidence:g} % interval", "p (Holm)"]
-    header.append("win/tie/loss")
+    test = TESTS[measure.test].format(unit=comparison.unit)
+    title = f"{measure.label}{scope} (n = {measure.n}; {test})"
+    spread = comparison.several_runs
+    header = ["", *(["mean", "sd"] if spread else ["score"]), "difference"]
+    header += [f"{100 * comparison.confidence:g} % interval", "p (Holm)", "win/tie/loss"]
     ranked = any(entry.place for entry in measure.systems)
     if ranked:
         header.append("rank")
@@ -87,12 +111,17 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
         [
             entry.system,
             Cell(f"{entry.value:.{decimals}f}", best=entry.value == best),
+            *([_spread(entry, decimals)] if spread else []),
             *_difference_cells(entry, decimals, comparison.level),
             *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
         ]
         for entry in measure.systems
     ]
     return sheet(title, header, rows)
+
+
+def _spread(entry: ComparedSystem, decimals: int) -> str:
+    return f"{entry.over.standard_deviation:.{decimals}f}" if entry.over else NOTHING
 
 
 def _difference_cells(entry: ComparedSystem, decimals: int, level: float) -> list[Cell]:
@@ -133,12 +162,21 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             f"approximate randomisation: {unit}s swapped at random in {samples} samples, seed "
             f"{comparison.seed}; p is at least {1 / (1 + samples):.2g} before correction"
         )
-        if comparison.pairs / (1 + samples) > comparison.level:
-            least = int(comparison.pairs / comparison.level)
-            yield (
-                f"with {samples} samples no rank can differ by randomisation, because "
-                f"{_count(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
-            )
+    if comparison.several_runs:
+        yield (
+            f"bootstrap of {unit}s and runs: the same {unit}s for all runs, and runs of each "
+            f"system, drawn in {samples} samples, seed {comparison.seed}; interval: of the "
+            f"difference of means, on other {unit}s and in other runs like these"
+        )
+        yield "mean, sd: over the runs; sd is the standard deviation of one run"
+    if comparison.pairs / (1 + samples) > comparison.level and any(
+        measure.test != MCNEMAR for measure in comparison.measures
+    ):
+        least = int(comparison.pairs / comparison.level)
+        yield (
+            f"with {samples} samples no rank can differ by resampling, because "
+            f"{_count(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
+        )
     resampled, left_out = (
         [measure.label for measure in comparison.measures if method in _interval_methods(measure)]
         for method in ("paired-bootstrap", "jackknife")
@@ -150,9 +188,10 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         )
     if left_out:
         yield f"interval, by leaving one {unit} out: {', '.join(left_out)}"
+    alone = "mean over its runs is" if comparison.several_runs else "system alone scores"
     yield (
-        f"win/tie/loss: {unit}s on which the system alone scores higher, the same, or lower than "
-        "the baseline"
+        f"win/tie/loss: {unit}s on which the {alone} higher, the same, or lower than "
+        f"{'that of ' if comparison.several_runs else ''}the baseline"
     )
     yield (
         f"rank: systems that do not differ significantly share one (all "
@@ -178,7 +217,8 @@ def _choices(comparison: Comparison) -> Iterator[str]:
             yield f"{system}: " + ", ".join(f"{key} {chosen.get(key, '?')}" for key in differing)
 
 
-def _records(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
+def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mapping[str, Any]]:
+    """Yield a record a score and system, `of_runs` with a list of the scores of its runs."""
     for measure in comparison.measures:
         for entry in measure.systems:
             difference, place = entry.difference, entry.place
@@ -189,6 +229,9 @@ def _records(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
                 "scope": measure.scope,
                 "system": entry.system,
                 "value": entry.value,
+                "runs": len(entry.runs),
+                "sd": entry.over.standard_deviation if entry.over else None,
+                **({"values": entry.runs} if of_runs else {}),
                 "n": measure.n,
                 "difference": difference.value if difference else None,
                 "low": interval.low if interval else None,

@@ -9,7 +9,8 @@ Everything starts from units × additive columns, or from one number a unit:
 * two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
   and `paired_bootstrap` for the interval of any other difference, `wins_ties_losses` for a look;
 * many systems — `significant_pairs` (Holm), then `rank_clusters`;
-* many runs of one system — `across_runs`, `variance_components`.
+* many runs of one system — `across_runs`, `variance_components`; of two, `ResampledRuns` and
+  `hierarchical_bootstrap`.
 """
 
 from mwzeval.scores.score import Interval
@@ -40,10 +41,19 @@ from mwzeval.statistics.resampling import (
     resample_counts,
     resampled_sums,
 )
-from mwzeval.statistics.runs import AcrossRuns, VarianceComponents, across_runs, variance_components
+from mwzeval.statistics.runs import (
+    HIERARCHICAL,
+    AcrossRuns,
+    ResampledRuns,
+    VarianceComponents,
+    across_runs,
+    hierarchical_bootstrap,
+    variance_components,
+)
 
 __all__ = [
     "CONFIDENCE",
+    "HIERARCHICAL",
     "SAMPLES",
     "SEED",
     "AcrossRuns",
@@ -53,6 +63,7 @@ __all__ = [
     "PairedBootstrap",
     "PairedRandomization",
     "Rank",
+    "ResampledRuns",
     "ResampledSums",
     "ScoreFunction",
     "Sums",
@@ -63,6 +74,7 @@ __all__ = [
     "across_runs",
     "bootstrap_interval",
     "elementwise",
+    "hierarchical_bootstrap",
     "holm",
     "in_blocks",
     "jackknife",

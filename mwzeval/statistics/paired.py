@@ -151,7 +151,7 @@ def paired_bootstrap(
     _check_units(system.units, baseline.units)
     if system.seed != baseline.seed or system.n_samples != baseline.n_samples:
         raise ValueError("a paired comparison needs the same samples and seed for both systems")
-    differences = _Differences.of(score, system, baseline)
+    differences = Differences.of(score, system, baseline)
     interval = percentile_interval(differences.samples, confidence, "paired-bootstrap")
     mean = float(differences.samples[np.isfinite(differences.samples)].mean())
     return PairedBootstrap(differences.observed, interval, differences.p_value(mean))
@@ -189,7 +189,7 @@ def randomization_test(score: ScoreFunction, sums: SwappedSums) -> PairedRandomi
 
     Raises `ValueError` when the observed difference has no value.
     """
-    return _Differences.of(score, sums.system, sums.baseline).randomization()
+    return Differences.of(score, sums.system, sums.baseline).randomization()
 
 
 def randomization_test_of_units(
@@ -212,7 +212,7 @@ def randomization_test_of_units(
 
     drawn = [scores(flips) for block in _coin_flips(n_units, samples, seed) for flips in block]
     mine, theirs = np.array(drawn, dtype=np.float64).T
-    return _Differences.between(mine, theirs, *scores(np.zeros(n_units))).randomization()
+    return Differences.between(mine, theirs, *scores(np.zeros(n_units))).randomization()
 
 
 def _coin_flips(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.float64]]:
@@ -222,7 +222,9 @@ def _coin_flips(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.fl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Differences:
+class Differences:
+    """Observed and resampled differences of a score; scores within `tolerance` are equal."""
+
     observed: float
     samples: NDArray[np.float64]
     tolerance: float
@@ -234,7 +236,11 @@ class _Differences:
         baseline: NDArray[np.float64],
         observed_system: float,
         observed_baseline: float,
-    ) -> _Differences:
+    ) -> Differences:
+        """Return the differences of samples, shape (samples,) each, and of observed scores.
+
+        Raises `ValueError` when an observed score has no value.
+        """
         if not math.isfinite(observed_system) or not math.isfinite(observed_baseline):
             raise ValueError("a score has no value on all units, so there is nothing to compare")
         with np.errstate(invalid="ignore"):
@@ -245,7 +251,8 @@ class _Differences:
     @classmethod
     def of(
         cls, score: ScoreFunction, system: ResampledSums, baseline: ResampledSums
-    ) -> _Differences:
+    ) -> Differences:
+        """Return the differences of a score of sums, sample by sample."""
         return cls.between(
             evaluate(score, system.samples),
             evaluate(score, baseline.samples),
@@ -261,6 +268,7 @@ class _Differences:
         return (1 + self.samples.size - near) / (1 + self.samples.size)
 
     def randomization(self) -> PairedRandomization:
+        """Return the test of samples that chance alone has made."""
         undefined = int(np.count_nonzero(~np.isfinite(self.samples)))
         return PairedRandomization(self.observed, self.p_value(), undefined)
 

@@ -8,10 +8,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 import pytest
 
+from mwzeval.arguments import named_runs
 from mwzeval.cli import main
 from mwzeval.commands.systems import names_of
 from tests.places import ROOT, sample_predictions
@@ -164,3 +166,105 @@ def test_one_system_is_not_a_comparison(capsys: pytest.CaptureFixture[str]) -> N
 )
 def test_systems_are_called_like_their_files(files: tuple[str, ...], expected: list[str]) -> None:
     assert names_of(files) == expected
+
+
+def runs_of(folder: Path, system: str, *others: str) -> str:
+    """Write runs of a system, each with dialogues of two others, and return the argument."""
+    good = sample_predictions("good")
+    files = []
+    for number, other in enumerate(others):
+        instead = sample_predictions(other)
+        chosen = {
+            name: (instead if (index + number) % 3 else good)[name]
+            for index, name in enumerate(good)
+        }
+        files.append(write(folder / f"{system}-{number}.json", chosen))
+    return f"{system}={','.join(files)}"
+
+
+def test_systems_with_several_runs_are_compared_by_their_means(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    baseline = runs_of(tmp_path, "baseline", "no-phone", "no-phone", "no-phone")
+    ours = runs_of(tmp_path, "ours", "weak-tracker", "weak-tracker")
+    code, out, _ = run(capsys, baseline, ours, file_of("good"), *FEW, "-s", "-f", "json")
+    assert code == 0
+    comparison = json.loads(out)
+    assert comparison["systems"] == ["baseline", "ours", "sample-good"]
+    assert [len(runs) for runs in comparison["runs"].values()] == [3, 2, 1]
+    alone = {}
+    for files in comparison["runs"].values():
+        for file in files:
+            _, out, _ = run(capsys, file, file_of("good"), *FEW, "-s", "-f", "json")
+            alone[file] = {
+                each["score"]: each["value"] for each in json.loads(out)["comparisons"][::2]
+            }
+    for found in comparison["comparisons"]:
+        files = comparison["runs"][found["system"]]
+        values = [alone[file][found["score"]] for file in files]
+        assert found["values"] == pytest.approx(values)
+        assert found["value"] == pytest.approx(mean(values))
+        assert found["runs"] == len(values)
+        assert found["sd"] == (pytest.approx(stdev(values)) if len(values) > 1 else None)
+        assert found["test"] == (None if found["difference"] is None else "hierarchical-bootstrap")
+    code, out, _ = run(capsys, baseline, ours, file_of("good"), *FEW, "-s")
+    assert "\nruns: 3 of baseline, 2 of ours, 1 of sample-good\n" in out
+    assert "\ncaution: baseline, ours: fewer than 5 runs" in out
+    assert "\ncaution: sample-good: of a single run nothing is known about others" in out
+    assert "mean   sd" in out
+
+
+def test_a_name_that_comes_again_has_further_runs_and_their_order_is_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first = runs_of(tmp_path, "a", "no-phone", "no-phone", "no-phone")
+    runs = first.removeprefix("a=").split(",")
+    _, expected, _ = run(capsys, first, file_of("good"), *FEW, "-b")
+    apart = [f"a={runs[2]},{runs[0]}", f"a={runs[1]}"]
+    assert run(capsys, apart[0], file_of("good"), apart[1], *FEW, "-b")[1] == expected
+
+
+def test_runs_of_other_dialogues_or_settings_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    good = file_of("good")
+    predictions = sample_predictions("good")
+    fewer = write(tmp_path / "fewer.json", dict(list(predictions.items())[3:]))
+    for arguments, expected in (
+        ((f"A={good},{fewer}", good), "lacks 3 of the 62 dialogues that other runs have"),
+        ((f"A={good},{file_of('policy-only')}", good), "the runs are not alike"),
+        ((f"A={good},{good}", good), 'a run of "A" is given twice'),
+        ((f"A={good},", good), 'a run of "A" has no file'),
+        ((f"sample-good={fewer}", good), 'two systems are called "sample-good"'),
+        (("A=-", "B=-"), "standard input (-) can be read only once"),
+        ((f"A={good},{tmp_path / 'none.json'}", good), "none.json"),
+    ):
+        assert expected in refused(capsys, tmp_path, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("A=x.json,y.json", ("A", ("x.json", "y.json"))),
+        ("A=x.json", ("A", ("x.json",))),
+        ("A=a,b.json,x.json", ("A", ("a,b.json", "x.json"))),
+        ("A=x.json,a,b.json", ("A", ("x.json", "a,b.json"))),
+        ("lr=0.1.json", None),
+        ("A=lr=0.1.json", ("A", ("lr=0.1.json",))),
+        ("a,b.json", None),
+        ("runs/lr=1/x.json", None),
+        ("=x.json", None),
+        ("x.json", None),
+        ("A=" + "x" * 5000, ("A", ("x" * 5000,))),
+    ],
+)
+def test_an_existing_file_wins_over_what_its_name_might_mean(
+    argument: str,
+    expected: tuple[str, tuple[str, ...]] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a,b.json", "lr=0.1.json"):
+        Path(name).touch()
+    assert named_runs(argument) == expected

@@ -140,6 +140,7 @@ PRINTED: dict[str, Command] = {
     "evaluate per unit": Command("evaluate BETTER PER-UNIT"),
     "compare": Command(f"compare BETTER WORSE {FEW} --jobs 1"),
     "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --jobs 1 --scopes --alpha 0.1"),
+    "compare runs": Command(f"compare A=BETTER,WORSE B=WORSE {FEW} --jobs 1", "runs"),
     "ceiling": Command("ceiling CORPUS", "ceiling"),
     "leaderboard": Command("leaderboard", "leaderboard"),
 }

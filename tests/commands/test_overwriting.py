@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ evaluate -b --shards FOLDER/*.json -o IN
 evaluate -b OTHER --fail-below IN -o IN
 report OTHER IN -o IN
 compare OTHER IN -o IN
+compare A=OTHER,IN B=OTHER -o IN
 plot IN -o IN
 add-slot-domains IN -o IN
 delexicalize IN -o IN
@@ -92,7 +94,7 @@ def called(call: str, folder: Path, output: str | None = None) -> list[str]:
     words = []
     for word in call.split():
         for name, place in places.items():
-            word = word.replace(name, str(place)) if word.startswith(name) else word
+            word = re.sub(rf"(^|[=,]){name}\b", rf"\g<1>{place}", word)
         words.append(word)
     if output is not None:
         words[words.index("-o") + 1] = output

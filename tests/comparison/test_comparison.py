@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mwzeval.comparison import Comparison, compare
-from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
+from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.metrics.type_counts import Type, TypeCounts, randomization_tests
@@ -23,11 +24,15 @@ from mwzeval.report.comparison import comparison_document, shown_p
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.report.json import to_json
 from mwzeval.scores.score import WHOLE
+from mwzeval.scores.table import Table
 from mwzeval.statistics import (
+    HIERARCHICAL,
+    ResampledSums,
     WinsTiesLosses,
     holm,
     randomization_test_of_units,
     rank_clusters,
+    resampled_sums,
     significant_pairs,
 )
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
@@ -388,3 +393,106 @@ def test_type_counts_of_other_units_are_not_paired() -> None:
     counts = TypeCounts.of(words.items())
     with pytest.raises(ValueError, match="same units"):
         randomization_tests(counts, counts.select(list(reversed(counts.units))), [distinct])
+
+
+@cache
+def seeds(*mixed: str) -> tuple[ScoredTable, ...]:
+    """Return runs whose dialogues are those of one sample system or another."""
+    first, other = (sample_predictions(system) for system in mixed)
+    return tuple(
+        sample_evaluator()
+        .score({name: (first if random.random() < 0.6 else other)[name] for name in sorted(first)})
+        .scored_table
+        for random in map(Random, range(3))
+    )
+
+
+def by_name(runs: Sequence[ScoredTable]) -> dict[str, ScoredTable]:
+    return {f"seed-{number}": run for number, run in enumerate(runs)}
+
+
+def test_a_system_of_one_run_is_what_it_is_without_a_name_of_its_run() -> None:
+    expected = compare(systems("good", "no-phone"), resampling=FEW, scopes=True)
+    found = compare(
+        {"good": {"a": scored("good")}, "no-phone": {"b": scored("no-phone")}},
+        resampling=FEW,
+        scopes=True,
+    )
+    assert replace(found, runs=expected.runs) == expected
+
+
+def test_order_and_company_of_systems_and_runs_change_nothing_given_their_names() -> None:
+    mine, theirs = by_name(seeds("good", "no-phone")), by_name(seeds("good", "weak-tracker"))
+    back: dict[str, System] = {
+        "no": theirs,
+        "mine": dict(reversed(mine.items())),
+        "good": scored("good"),
+    }
+    found = compare(back, resampling=FEW, scopes=True)
+    expected = compare({"mine": mine, "no": dict(reversed(theirs.items()))}, resampling=FEW)
+    for measure in expected.measures:
+        assert measure.test == HIERARCHICAL
+        other = found.measure(measure.name)
+        for entry in measure.systems:
+            assert other.of(entry.system).runs == entry.runs
+            assert other.of(entry.system).value == entry.value
+        there, back_again = measure.of("no").difference, other.of("mine").difference
+        assert there is not None
+        assert back_again is not None
+        assert back_again.value == -there.value
+        assert back_again.p_value == there.p_value
+        assert (back_again.interval is None) == (there.interval is None)
+        if there.interval is not None and back_again.interval is not None:
+            assert (-back_again.interval.high, -back_again.interval.low) == pytest.approx(
+                (there.interval.low, there.interval.high)
+            )
+        if there.counts is not None:
+            counts = there.counts
+            assert back_again.counts == WinsTiesLosses(counts.losses, counts.ties, counts.wins)
+
+
+def test_runs_that_are_one_file_have_the_intervals_of_the_paired_bootstrap_and_jackknife() -> None:
+    single = compare(systems("good", "weak-tracker"), resampling=FEW)
+    copies = by_name([scored("weak-tracker")] * 2)
+    found = compare({"good": scored("good"), "weak-tracker": copies}, resampling=FEW)
+    assert len(found.measures) == len(single.measures)
+    for measure in single.measures:
+        expected = measure.of("weak-tracker").difference
+        difference = found.measure(measure.name).of("weak-tracker").difference
+        assert expected is not None
+        assert difference is not None
+        assert difference.value == pytest.approx(expected.value)
+        assert difference.counts == expected.counts
+        assert expected.interval is not None
+        assert difference.interval is not None
+        width = expected.interval.high - expected.interval.low
+        # Resampled pseudo-values are as wide as the jackknife but for chance.
+        close = 1e-9 if expected.interval.method == "paired-bootstrap" else 0.2 * width
+        assert difference.interval.low == pytest.approx(expected.interval.low, abs=close)
+        assert difference.interval.high == pytest.approx(expected.interval.high, abs=close)
+
+
+def test_p_values_over_runs_are_corrected_and_decide_ranks() -> None:
+    mine, theirs = by_name(seeds("good", "no-phone")), by_name(seeds("good", "weak-tracker"))
+    comparison = compare({"a": mine, "b": theirs, "c": scored("good")}, resampling=FEW)
+    for measure in comparison.measures:
+        differences = [d for entry in measure.systems if (d := entry.difference) is not None]
+        assert [d.adjusted for d in differences] == list(holm([d.p_value for d in differences]))
+        assert all(entry.place is not None for entry in measure.systems)
+
+
+def test_sums_are_resampled_once_a_run_whatever_the_number_of_pairs_and_scores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = []
+
+    def counting(table: Table, **how: Any) -> ResampledSums:
+        drawn.append(len(table.units))
+        return resampled_sums(table, **how)
+
+    monkeypatch.setattr("mwzeval.comparison.runs.resampled_sums", counting)
+    # Without scores of words, whose windows are drawn in blocks.
+    evaluator = Evaluator(bleu=True, success=True, corpus="sample", responses="delexicalized")
+    run = evaluator.score(sample_predictions("good")).scored_table
+    compare({name: by_name([run] * 5) for name in "abcdefgh"}, resampling=FEW, scopes=True)
+    assert drawn == [62] * 40

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
+from statistics import mean
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mwzeval.statistics import AcrossRuns, across_runs, variance_components
+from mwzeval.scores.table import Table
+from mwzeval.statistics import (
+    SEED,
+    AcrossRuns,
+    ResampledRuns,
+    across_runs,
+    hierarchical_bootstrap,
+    paired_bootstrap,
+    resampled_sums,
+    variance_components,
+)
+from tests.tables import ratio, table_of
 
 
 def simulated(
@@ -81,3 +93,152 @@ def test_mean_and_standard_deviation_are_over_runs() -> None:
     assert across_runs([60, 62, 64]) == AcrossRuns(62, 2, 3)
     with pytest.raises(ValueError, match="at least two runs"):
         across_runs([60])
+
+
+def tables(runs: int, units: int, seed: int, gain: float = 0.0) -> list[Table]:
+    """Return runs of a system whose turns are right independently, given unit and run."""
+    random = np.random.default_rng([1, seed])
+    ease = np.random.default_rng(0).beta(4, 2, units)  # that of the units, for all systems
+    total = np.random.default_rng(0).integers(3, 15, units)
+    return [
+        table_of(
+            right=random.binomial(
+                total, np.clip(ease + gain + random.normal(0, 0.04), 0, 1)
+            ).astype(float),
+            all=total.astype(float),
+        )
+        for _ in range(runs)
+    ]
+
+
+def resampled(of: list[Table], system: str, samples: int = 300, seed: int = SEED) -> ResampledRuns:
+    sums = [resampled_sums(table, samples=samples, seed=seed) for table in of]
+    values = [float(ratio(each.observed)[0]) for each in sums]
+    of_units = np.mean([ratio(each.samples) for each in sums], axis=0)
+    return ResampledRuns.of(values, of_units, system=system, seed=seed)
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.03])
+def test_with_one_run_each_it_is_the_paired_bootstrap(gain: float) -> None:
+    (system,), (baseline,) = tables(1, 80, seed=3, gain=gain), tables(1, 80, seed=4)
+    expected = paired_bootstrap(
+        ratio, resampled_sums(system, samples=300), resampled_sums(baseline, samples=300)
+    )
+    found = hierarchical_bootstrap(resampled([system], "a"), resampled([baseline], "b"))
+    assert (found.difference, found.p_value) == (expected.difference, expected.p_value)
+    assert (found.interval.low, found.interval.high) == (
+        expected.interval.low,
+        expected.interval.high,
+    )
+
+
+def literal_differences(
+    mine: list[Table], theirs: list[Table], samples: int, seed: int
+) -> NDArray[np.float64]:
+    """Draw units, runs and the uncertainty of their variance one by one, with other draws."""
+    random = np.random.default_rng(seed)
+    units = len(mine[0].units)
+    freedom = len(mine) + len(theirs) - 2
+
+    def score(table: Table, chosen: NDArray[np.int64]) -> float:
+        right = total = 0.0
+        for unit in chosen.tolist():
+            right += table.values[unit, 0]
+            total += table.values[unit, 1]
+        return right / total
+
+    everything = np.arange(units)
+    found = []
+    for _ in range(samples):
+        chosen = random.integers(0, units, units)
+        widened = math.sqrt(freedom / random.chisquare(freedom))
+        sides = []
+        for runs in (mine, theirs):
+            observed = [score(run, everything) for run in runs]
+            drawn = [observed[random.integers(len(runs))] for _ in runs]
+            of_runs = (mean(drawn) - mean(observed)) * math.sqrt(len(runs) / (len(runs) - 1))
+            sides.append(mean(score(run, chosen) for run in runs) + widened * of_runs)
+        found.append(sides[0] - sides[1])
+    return np.array(found)
+
+
+def test_it_agrees_with_a_literal_bootstrap_of_units_and_runs() -> None:
+    mine, theirs = tables(3, 40, seed=5, gain=0.02), tables(4, 40, seed=6)
+    found = hierarchical_bootstrap(
+        resampled(mine, "a", samples=20_000), resampled(theirs, "b", samples=20_000)
+    )
+    literal = literal_differences(mine, theirs, samples=2000, seed=9)
+    low, high = np.quantile(literal, [0.025, 0.975])
+    width = high - low
+    assert found.interval.low == pytest.approx(low, abs=0.1 * width)
+    assert found.interval.high == pytest.approx(high, abs=0.1 * width)
+    far = np.abs(literal - np.median(literal)) >= abs(found.difference)
+    assert found.p_value == pytest.approx(far.mean(), abs=0.04)
+
+
+def test_systems_change_sides_and_names_decide_the_draws() -> None:
+    mine, theirs = tables(3, 40, seed=5, gain=0.02), tables(2, 40, seed=6)
+    forth = hierarchical_bootstrap(resampled(mine, "a"), resampled(theirs, "b"))
+    back = hierarchical_bootstrap(resampled(theirs, "b"), resampled(mine, "a"))
+    assert (back.difference, back.p_value) == (-forth.difference, forth.p_value)
+    assert (-back.interval.high, -back.interval.low) == pytest.approx(
+        (forth.interval.low, forth.interval.high)
+    )
+    same = resampled(mine, "a"), resampled(mine, "b")
+    assert (same[0].of_units == same[1].of_units).all()
+    assert np.corrcoef(same[0].of_runs, same[1].of_runs)[0, 1] == pytest.approx(0, abs=0.2)
+    assert hierarchical_bootstrap(*same).p_value == 1
+
+
+def test_runs_that_are_equal_add_nothing_to_the_interval() -> None:
+    (system,), (baseline,) = tables(1, 80, seed=3), tables(1, 80, seed=4)
+    one = hierarchical_bootstrap(resampled([system], "a"), resampled([baseline], "b"))
+    three = hierarchical_bootstrap(resampled([system] * 3, "a"), resampled([baseline] * 2, "b"))
+    assert three.p_value == one.p_value
+    assert (three.interval.low, three.interval.high) == pytest.approx(
+        (one.interval.low, one.interval.high)
+    )
+
+
+def test_the_variance_of_resampled_runs_is_that_of_their_mean() -> None:
+    values = [0.2, 0.5, 0.3]
+    runs = ResampledRuns.of(values, np.zeros(50_000), system="a")
+    assert runs.value == pytest.approx(mean(values))
+    assert np.var(runs.of_runs) == pytest.approx(np.var(values, ddof=1) / 3, rel=0.03)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5])
+@pytest.mark.parametrize("spread", [0.2, 1.0, 5.0])
+def test_intervals_of_few_runs_cover_the_difference_of_the_systems(
+    runs: int, spread: float
+) -> None:
+    """The noise of units is 1 for a run, independent between runs; `spread` is that of runs."""
+    random = np.random.default_rng([runs, int(10 * spread)])
+    covered = rejected = 0
+    trials, samples = 300, 400
+    for trial in range(trials):
+        # By the central limit theorem, resampled means are normal around the observed ones.
+        values = random.normal(0, spread, (2, runs)) + random.normal(0, 1, (2, runs))
+        sides = [
+            ResampledRuns.of(
+                of.tolist(),
+                of.mean() + random.normal(0, 1 / math.sqrt(runs), samples),
+                system=f"{side}{trial}",
+            )
+            for side, of in enumerate(values)
+        ]
+        found = hierarchical_bootstrap(*sides)
+        covered += 0 in found.interval
+        rejected += found.p_value <= 0.05
+    assert covered / trials >= 0.92
+    assert rejected / trials <= 0.08
+
+
+def test_of_no_run_nothing_is_resampled() -> None:
+    with pytest.raises(ValueError, match="no runs"):
+        ResampledRuns.of([], np.zeros(10), system="a")
+    with pytest.raises(ValueError, match="same samples and seed"):
+        hierarchical_bootstrap(
+            resampled(tables(2, 10, seed=1), "a", samples=20),
+            resampled(tables(2, 10, seed=2), "b", samples=30),
+        )
