@@ -1,7 +1,8 @@
 """How well claims are read and judged, on logs of which the truth of every claim is known.
 
 `python -m benchmarks.claims [LOGS …]` prints tables by kind, slot and form, then what the human
-responses of the test fold get; `--write` keeps them in `benchmarks/claims.md`, `--errors` lists
+responses of the test fold get; `--heldout` the tables of sentences that no rule was tuned by
+(`benchmarks/heldout/`). `--write` keeps all of them in `benchmarks/claims.md`, `--errors` lists
 every claim that was judged wrongly. The logs are dialogues with `messages` and `facts`, each with a
 place, a slot, a form and a kind; `right` ones are true of the venue that is spoken of.
 """
@@ -18,17 +19,25 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.delexicalization import human_responses
+from benchmarks.heldout.filling import RIGHT, ROUNDS, UNCLEAR, Filler
+from benchmarks.heldout.sentences import read_sentences
+from benchmarks.heldout.values import ROOMS
 from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
+from mwzeval.multiwoz.corpus.corpora import GoldFold
 from mwzeval.multiwoz.grounding.responses import Judged
+from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources
 
 SHARED = Path(__file__).parents[2] / "shared"
 LOGS = sorted((SHARED / "golden" / "claims").glob("*.jsonl"))
 CORPUS = "multiwoz-2.2"
 RESULTS = Path(__file__).parent / "claims.md"
-RIGHT, CLEAN, CORRUPTED = "right", "clean", "corrupted"
+CLEAN, CORRUPTED = "clean", "corrupted"
 NAME = "name"
+UNNAMED = ("count", *ROOMS)
+"""Held-out slots that are found wherever anything is read."""
+IN_WORDS = Sources(predicted_states=True, predicted_domains=True, lexicalized=True)
 
 
 @dataclass
@@ -103,15 +112,19 @@ def _compare(
 ) -> None:
     covered: set[tuple[int, int, int]] = set()
     wrong: set[tuple[int, int, int]] = set()
+    unclear: set[tuple[int, int, int]] = set()
     for fact in facts:
         turn, start, end = fact["turn"], fact["start"], fact["end"]
         over = [j for j in by_turn.get(turn, ()) if j.mention.start < end and start < j.mention.end]
         places = {(turn, j.mention.start, j.mention.end) for j in over}
         covered |= places
+        if fact["kind"] == UNCLEAR:
+            unclear |= places
+            continue
         true = fact["kind"] == RIGHT
         if not true:
             wrong |= places
-        found = any(j.mention.slot == fact["slot"] for j in over)
+        found = any(fact["slot"] in (j.mention.slot, *UNNAMED) for j in over)
         flagged = any(map(is_flag, over))
         credited = fact["slot"] == NAME and any(
             j.mention.slot == NAME and j.mention.value is not None for j in over
@@ -138,6 +151,8 @@ def _compare(
     for turn, of_turn in by_turn.items():
         for judged in filter(is_flag, of_turn):
             place = (turn, judged.mention.start, judged.mention.end)
+            if place in unclear - wrong:
+                continue
             kind = "right" if place in wrong else "true claim" if place in covered else "no claim"
             reading.flags[kind] += 1
             if kind == "no claim":
@@ -154,7 +169,7 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} ({part}/{whole})" if whole else "—"
 
 
-def lines(reading: Reading) -> Iterator[str]:
+def lines(reading: Reading, groups: Sequence[str] = ("slot", "form")) -> Iterator[str]:
     """Yield the tables in Markdown."""
     by_kind = {k[2]: c for k, c in reading.groups.items() if k[1] == "kind"}
     true = by_kind.pop(RIGHT, Counts())
@@ -176,7 +191,7 @@ def lines(reading: Reading) -> Iterator[str]:
     for log, scores in reading.clean.items():
         told = ", ".join(f"{label} {value:.2f}" for label, value in scores.items())
         yield f"| clean dialogues of {log} | {told} | 0.1, 99.8, 100, 99 |"
-    for group in ("slot", "form"):
+    for group in groups:
         yield ""
         yield f"| {group} | true | found | flagged | false | flagged |"
         yield "|---|---:|---:|---:|---:|---:|"
@@ -188,6 +203,45 @@ def lines(reading: Reading) -> Iterator[str]:
                 f"| {key} | {right.claims} | {share(right.found, right.claims)} | {right.flagged} "
                 f"| {wrong.claims} | {share(wrong.flagged, wrong.claims)} |"
             )
+
+
+def held_out(reading: Reading, evaluator: Evaluator, rounds: int = ROUNDS) -> Iterator[str]:
+    """Yield the tables of the sentences that no rule was tuned by: figures, and nothing of them."""
+    scorer = evaluator.scorer(evaluator.corpus)
+    sentences = read_sentences()
+    counts: Counter[str] = Counter(sentences=len(sentences.sentences))
+    filler = Filler(scorer.gold.tables, sentences)
+    for filled in filler.fillings(rounds):
+        turns = [
+            Turn(response, filled.state, filled.domains(number))
+            for number, response in enumerate(filled.turns)
+        ]
+        name = _about(filled.sentence.about, scorer.gold)
+        dialogue = scorer.normalize(name, turns, IN_WORDS)
+        by_turn: dict[int, list[Judged]] = defaultdict(list)
+        for judged in scorer.grounded(dialogue).judged:
+            by_turn[judged.turn].append(judged)
+        counts["texts"] += 1
+        if not filled.facts:
+            counts["traps"] += 1
+            counts["flagged traps"] += any(is_flag(j) for of in by_turn.values() for j in of)
+        where = f"sentence {filled.sentence.number}"
+        _compare(reading, where, filled.turns, filled.facts, by_turn)
+    yield (
+        f"Held out: {counts['sentences']} sentences, {counts['texts']} texts made of them; flagged "
+        f"of those that claim nothing: {share(counts['flagged traps'], counts['traps'])}."
+    )
+    yield ""
+    yield from lines(reading, ["slot"])
+
+
+def _about(domains: Sequence[str], gold: GoldFold) -> str:
+    """Return a dialogue of the fold, best one whose user wants these domains."""
+
+    def wanted(name: str) -> int:
+        return len(set(domains) & set(gold.dialogues[name].goal))
+
+    return max(sorted(gold.dialogues), key=wanted)
 
 
 def human(folder: Path) -> Iterator[str]:
@@ -214,21 +268,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables; returns 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("logs", nargs="*", type=Path, default=LOGS)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--errors", action="store_true")
+    parser.add_argument("--heldout", action="store_true", help="only the held-out sentences")
+    parser.add_argument("--write", action="store_true", help="print everything, and keep it")
+    parser.add_argument("--errors", action="store_true", help="list the texts, too")
     parser.add_argument("--no-human", action="store_true")
     chosen = parser.parse_args(arguments)
     data = SHARED / "data" / "multiwoz"
     os.environ.setdefault("MWZEVAL_DATA", str(data))
-    reading = Reading()
     evaluator = Evaluator(grounded=True, corpus=CORPUS, responses=LEXICALIZED)
-    for log in chosen.logs:
-        read(reading, log, evaluator)
+    reading, apart = Reading(), Reading()
+    found: list[str] = []
+    if chosen.write or not chosen.heldout:
+        for log in chosen.logs:
+            read(reading, log, evaluator)
+        found += lines(reading)
+        if not chosen.no_human:
+            found += human(data / "data" / "MultiWOZ_2.2" / "test")
+        found.append("")
+    if chosen.write or chosen.heldout:
+        found += held_out(apart, evaluator)
     if chosen.errors:
-        print("\n".join(reading.errors))
-    found = list(lines(reading))
-    if not chosen.no_human:
-        found += human(data / "data" / "MultiWOZ_2.2" / "test")
+        print("\n".join(reading.errors + apart.errors))
     print("\n".join(found))
     if chosen.write:
         RESULTS.write_text("\n".join(found) + "\n", encoding="utf-8")
