@@ -1,47 +1,51 @@
 """Exact joint goal accuracy and its relatives as additive rows, whatever the states are of.
 
-A state is a mapping of domain → slot → value here, already in the spelling that is compared; in a
-gold state each slot has the values that are right for it, the first of them the one to show, and
-`ABSENT` among them when leaving the slot out is right too. Domains without slots are left out.
+Joint goal accuracy is the percentage of turns in which every slot is correct; what a correct slot
+is, and what a state is, says `judged_states`.
 
-A slot of a turn is *correct* (predicted and right), *missing* (only in the gold state), *spurious*
-(only in the predicted state) or *wrong* (in both, not right). Joint goal accuracy is the percentage
-of turns in which every slot is correct.
+Flexible goal accuracy gives a part of a turn's credit where the turn is wrong through errors of
+turns before it alone: 1 − exp(−λ t), t turns after the latest turn that made an error itself.
 
 Sources: Henderson et al., "The Second Dialog State Tracking Challenge", SIGDIAL 2014 (joint goal);
-Wu et al., ACL 2019 (slot accuracy); Rastogi et al., AAAI 2020 (average goal accuracy); Kim et al.,
-ACL 2022 (relative slot accuracy).
+Wu et al., ACL 2019 (slot accuracy, F1 of a turn); Rastogi et al., AAAI 2020 (average goal
+accuracy); Kim et al., ACL 2022 (relative slot accuracy); Dey et al., "Towards Fair Evaluation of
+Dialogue State Tracking by Flexible Incorporation of Turn-level Performances", ACL 2022.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from math import expm1
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.metrics.measure import Measure, percentage
-from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.metrics.judged_states import ABSENT, Agree, Gold, JudgedDomain, Predicted
+from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import ScoreFunction, Sums
-
-ABSENT = ""
-"""Among the right values of a gold slot: leaving the slot out is right too."""
 
 OTHER = "other"
 """Counts the slots that are not among the known ones."""
 
 ERRORS = ("missing", "spurious", "wrong")
 KINDS = ("correct", *ERRORS)
-TOTALS = ("turns", "joint", "gold_turns", "goal_accuracy", "filled_turns", "relative_accuracy")
+TOTALS = (
+    *("turns", "joint", "gold_turns", "goal_accuracy", "filled_turns", "relative_accuracy"),
+    *("turn_f1", "flexible"),
+)
 DOMAIN_COUNTS = ("active", "counted", "right", "dialogues")
+DEPTHS = (*map(str, range(1, 10)), "10+")
+"""Which turn of its dialogue a turn is; from the tenth on, which few dialogues have, together."""
 
-Predicted = Mapping[str, Mapping[str, str]]
-Gold = Mapping[str, Mapping[str, Sequence[str]]]
-Agree = Callable[[str, Sequence[str]], bool]
+DEPTH_COUNTS = ("turns_at", "joint_at", "dialogues_at")
+
+FLEXIBLE = "flexible_goal_accuracy"
+"""The one score whose signature has to tell λ."""
+
 Confusion = tuple[str, str, str]
 """A slot, `domain-slot`, with the gold and the predicted value."""
 
@@ -53,30 +57,17 @@ predicted state has a slot of it; all; all turns of the dialogues whose gold sta
 WHOLE_TURN = 720720
 """Columns hold whole numbers, so that sums are the same in any order: a turn's mean over slots is
 kept as so many parts of this, which is exact for up to 16 slots and else right to a millionth."""
-
-
-@dataclass(slots=True)
-class _Judged:
-    """A domain's slots in one predicted and one gold state, and in how many turns they stood so."""
-
-    domain: str
-    predicted: Mapping[str, str] | None
-    gold: Mapping[str, Sequence[str]] | None
-    correct: list[str]
-    missing: list[str]
-    spurious: list[str]
-    wrong: list[str]
-    turns: int = 0
-    right: bool = True
-    gold_slots: int = 0
-    all_slots: int = 0
+FINE_TURN = WHOLE_TURN * 2**10
+"""The same right to a billionth, for what is no mean over slots."""
 
 
 class JointGoalAccuracy:
     """Counts and scores state tracking under one rule, `agree(value, right values)`.
 
     `slots` are the known slots by domain; when they are `closed`, states have no others, and slot
-    accuracy is defined. Others count, under the name `other`. Columns begin with `prefix`.
+    accuracy is defined. Others count, under the name `other`. Columns begin with `prefix`. The rate
+    of flexible goal accuracy is `flexible_rate`, the λ of its paper: at 0 it is joint goal
+    accuracy, and the higher, the less do errors of earlier turns count.
     """
 
     def __init__(
@@ -87,12 +78,14 @@ class JointGoalAccuracy:
         *,
         closed: bool,
         domain_turns: DomainTurns,
+        flexible_rate: float,
     ) -> None:
         self.prefix = prefix
         self.domains = tuple(slots)
         self.slots = tuple(f"{domain}-{slot}" for domain in slots for slot in slots[domain])
         self.closed = closed
         self.domain_turns = domain_turns
+        self.flexible_rate = flexible_rate
         self._agree = agree
         self._slot_columns = {
             domain: {
@@ -107,6 +100,7 @@ class JointGoalAccuracy:
         self.columns = (
             *self._totals,
             *(f"{prefix}.{kind}" for kind in KINDS),
+            *(f"{prefix}.{count}.{depth}" for count in DEPTH_COUNTS for depth in DEPTHS),
             *(f"{prefix}.{c}.{d}" for c in (*DOMAIN_COUNTS, "only") for d in self.domains),
             *(f"{prefix}.{kind}.{slot}" for kind in KINDS for slot in named),
         )
@@ -122,12 +116,14 @@ class JointGoalAccuracy:
         that stand as in the turn before should be the same objects: they are not looked at again.
         """
         row: defaultdict[str, int] = defaultdict(int)
-        latest: dict[str, _Judged] = {}
-        everything: list[_Judged] = []
-        counted = joint = gold_turns = filled_turns = goal_accuracy = relative_accuracy = 0
+        latest: dict[str, JudgedDomain] = {}
+        everything: list[JudgedDomain] = []
+        before: dict[str, JudgedDomain] = {}
+        rights: list[bool] = []
+        gold_turns = filled_turns = goal_accuracy = relative_accuracy = f1 = flexible = erring = 0
         for predicted, gold in turns:
-            counted += 1
-            correct = gold_slots = all_slots = errors = 0
+            now: dict[str, JudgedDomain] = {}
+            correct = gold_slots = predicted_slots = all_slots = errors = 0
             culprit = ""
             for domain in predicted.keys() | gold.keys():
                 of_predicted, of_gold = predicted.get(domain), gold.get(domain)
@@ -137,17 +133,18 @@ class JointGoalAccuracy:
                     or judged.predicted is not of_predicted
                     or judged.gold is not of_gold
                 ):
-                    judged = self._judge(domain, of_predicted, of_gold)
+                    judged = JudgedDomain.of(domain, of_predicted, of_gold, self._agree)
                     latest[domain] = judged
                     everything.append(judged)
+                now[domain] = judged
                 judged.turns += 1
                 correct += len(judged.correct)
                 gold_slots += judged.gold_slots
+                predicted_slots += judged.predicted_slots
                 all_slots += judged.all_slots
                 if not judged.right:
                     errors += 1
                     culprit = domain
-            joint += not errors
             if errors == 1 and culprit in self._slot_columns:
                 row[f"{self.prefix}.only.{culprit}"] += 1
             if gold_slots:
@@ -156,39 +153,36 @@ class JointGoalAccuracy:
             if all_slots:
                 filled_turns += 1
                 relative_accuracy += round(WHOLE_TURN * correct / all_slots)
-        totals = [counted, joint, gold_turns, goal_accuracy, filled_turns, relative_accuracy]
+            # Two states without slots agree.
+            in_both = gold_slots + predicted_slots
+            f1 += round(FINE_TURN * 2 * correct / in_both) if in_both else FINE_TURN
+            if not errors:
+                flexible += FINE_TURN
+            elif all(rights[-1:]) or any(j.has_new_error(before.get(d)) for d, j in now.items()):
+                erring = len(rights)
+            else:
+                flexible += round(FINE_TURN * -expm1(self.flexible_rate * (erring - len(rights))))
+            rights.append(not errors)
+            before = now
         for judged in everything:
             self._count(row, judged, confusions)
-        self._count_domains(row, everything, counted)
-        row.update(zip(self._totals, totals, strict=True))
+        self._count_domains(row, everything, len(rights))
+        self._count_depths(row, rights)
+        totals = (len(rights), sum(rights), gold_turns, goal_accuracy, filled_turns)
+        row.update(zip(self._totals, (*totals, relative_accuracy, f1, flexible), strict=True))
         return dict(row)
 
-    def _judge(
-        self,
-        domain: str,
-        predicted: Mapping[str, str] | None,
-        gold: Mapping[str, Sequence[str]] | None,
-    ) -> _Judged:
-        judged = _Judged(domain, predicted, gold, [], [], [], [])
-        values, right = predicted or {}, gold or {}
-        for slot, accepted in right.items():
-            if slot not in values:
-                if ABSENT not in accepted:
-                    judged.missing.append(slot)
-            elif self._agree(values[slot], accepted):
-                judged.correct.append(slot)
-            else:
-                judged.wrong.append(slot)
-        judged.spurious = [slot for slot in values if slot not in right]
-        judged.right = not (judged.missing or judged.wrong or judged.spurious)
-        judged.gold_slots = len(judged.correct) + len(judged.missing) + len(judged.wrong)
-        judged.all_slots = judged.gold_slots + len(judged.spurious)
-        return judged
+    def _count_depths(self, row: defaultdict[str, int], rights: Sequence[bool]) -> None:
+        last = len(DEPTHS) - 1
+        for turn, right in enumerate(rights):
+            numbers = (1, right, turn <= last)
+            for count, number in zip(DEPTH_COUNTS, numbers, strict=True):
+                row[f"{self.prefix}.{count}.{DEPTHS[min(turn, last)]}"] += number
 
     def _count(
         self,
         row: defaultdict[str, int],
-        judged: _Judged,
+        judged: JudgedDomain,
         confusions: Counter[Confusion] | None,
     ) -> None:
         turns, columns = judged.turns, self._slot_columns.get(judged.domain, {})
@@ -209,7 +203,7 @@ class JointGoalAccuracy:
                 confusions[f"{judged.domain}-{slot}", shown, judged.predicted[slot]] += turns
 
     def _count_domains(
-        self, row: defaultdict[str, int], everything: Sequence[_Judged], turns: int
+        self, row: defaultdict[str, int], everything: Sequence[JudgedDomain], turns: int
     ) -> None:
         active: defaultdict[str, int] = defaultdict(int)
         wrong: defaultdict[str, int] = defaultdict(int)
@@ -247,17 +241,18 @@ class JointGoalAccuracy:
 
 
 def joint_goal_measures(
-    counts: JointGoalAccuracy, label: str, signature: Signature, sums: Mapping[str, float]
+    counts: JointGoalAccuracy, label: str, sign: Sign, sums: Mapping[str, float]
 ) -> Iterator[Measure]:
     """Yield the scores, all in percent; of domains only those that any state has.
 
     `joint_goal_accuracy` of all slots and of each domain's; `joint_goal_accuracy_without`: of
-    the slots of all other domains, over all turns; over all slots of all turns,
+    the slots of all other domains, over all turns; `joint_goal_accuracy_at_turn`: of the first,
+    second … turns of dialogues; `flexible_goal_accuracy`; over all slots of all turns,
     `slot_precision`, `slot_recall`, `slot_f1`, and `slot_accuracy` (of all known slots of all
-    turns, how many are neither missing nor spurious nor wrong); `average_goal_accuracy`, the
-    mean over turns with a gold slot of how many of their gold slots are correct;
-    `relative_slot_accuracy`, the mean over turns with any slot of how many of the slots of
-    either state are correct.
+    turns, how many are neither missing nor spurious nor wrong); `mean_turn_f1`, the mean over turns
+    of the F1 of a turn's slots; `average_goal_accuracy`, the mean over turns with a gold slot of
+    how many of their gold slots are correct; `relative_slot_accuracy`, the mean over turns with any
+    slot of how many of the slots of either state are correct.
     """
     prefix = counts.prefix
 
@@ -265,12 +260,15 @@ def joint_goal_measures(
         return Measure(
             f"{prefix}.{name}",
             f"{text} ({label})",
-            signature,
+            sign(name),
             of,
             1,
             more.get("scope", WHOLE),
             more.get("cases"),
         )
+
+    def mean(part: str, of: str = "turns", whole: int = FINE_TURN) -> ScoreFunction:
+        return partial(_mean, f"{prefix}.{part}", f"{prefix}.{of}", whole)
 
     present = [domain for domain in counts.domains if sums[f"{prefix}.active.{domain}"]]
     joint, turns = f"{prefix}.joint", f"{prefix}.turns"
@@ -284,23 +282,31 @@ def joint_goal_measures(
     for domain in present:
         others = percentage(joint, f"{prefix}.only.{domain}", of=turns)
         yield measure("joint_goal_accuracy_without", "JGA without", others, scope=domain)
+    for depth in DEPTHS:
+        if sums[f"{prefix}.turns_at.{depth}"]:
+            right = percentage(f"{prefix}.joint_at.{depth}", of=f"{prefix}.turns_at.{depth}")
+            cases = f"{prefix}.dialogues_at.{depth}"
+            yield measure(
+                "joint_goal_accuracy_at_turn", "JGA at turn", right, scope=depth, cases=cases
+            )
+    yield measure(FLEXIBLE, "Flexible goal accuracy", mean("flexible"))
     yield measure("slot_f1", "Slot F1", partial(_f1, prefix))
     yield measure("slot_precision", "Slot precision", partial(_share, prefix, "spurious"))
     yield measure("slot_recall", "Slot recall", partial(_share, prefix, "missing"))
     if counts.closed:
         accuracy = partial(_slot_accuracy, prefix, len(counts.slots))
         yield measure("slot_accuracy", "Slot accuracy", accuracy)
+    yield measure("mean_turn_f1", "Mean turn F1", mean("turn_f1"))
     for name, text, numerator, denominator in (
         ("average_goal_accuracy", "Average goal accuracy", "goal_accuracy", "gold_turns"),
         ("relative_slot_accuracy", "Relative slot acc.", "relative_accuracy", "filled_turns"),
     ):
         if sums[f"{prefix}.{denominator}"]:
-            mean = partial(_mean, f"{prefix}.{numerator}", f"{prefix}.{denominator}")
-            yield measure(name, text, mean)
+            yield measure(name, text, mean(numerator, denominator, WHOLE_TURN))
 
 
-def _mean(part: str, turns: str, sums: Sums) -> NDArray[np.float64]:
-    return 100 * sums[part] / (WHOLE_TURN * sums[turns])
+def _mean(part: str, turns: str, whole: int, sums: Sums) -> NDArray[np.float64]:
+    return 100 * sums[part] / (whole * sums[turns])
 
 
 def _share(prefix: str, error: str, sums: Sums) -> NDArray[np.float64]:

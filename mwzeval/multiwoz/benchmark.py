@@ -20,7 +20,7 @@ from mwzeval.multiwoz.choices import (
     RULES,
     SAMPLE,
 )
-from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, PRESETS
+from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, NUMBERS, PRESETS
 from mwzeval.scores.explanation import Words
 
 if TYPE_CHECKING:
@@ -93,13 +93,14 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
 
 def add_dst_rules(parser: argparse._ActionsContainer) -> None:
     """Add `--dst-rule`, further rules for state tracking."""
+    choices = ", ".join((*CHOICES, *NUMBERS))
     parser.add_argument(
         "--dst-rule",
         action="append",
         default=[],
         metavar="RULE,…",
         help=f"state tracking as published elsewhere: {', '.join(PRESETS)}, or one with changed "
-        f"choices, such as exact+dontcare=absent ({', '.join(CHOICES)}; see docs/dst.md); "
+        f"choices, such as exact+dontcare=absent ({choices}; see docs/dst.md); "
         f"{FUZZY95} is --dst",
     )
 

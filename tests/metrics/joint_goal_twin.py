@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import exp
 
 Predicted = Mapping[str, Mapping[str, str]]
 Gold = Mapping[str, Mapping[str, Sequence[str]]]
@@ -34,12 +35,74 @@ def joint(turn: Turn, agree: Agree, keep: Callable[[str], bool] = lambda domain:
     return set(outcomes(turn, agree, keep).values()) <= {"correct"}
 
 
+Triplets = frozenset[tuple[str, str, str]]
+
+
+def flexible_of_sets(turns: Sequence[tuple[Triplets, Triplets]], rate: float) -> list[float]:
+    """Return the credit of each turn of (predicted, gold) sets of domain, slot and value.
+
+    Dey et al., ACL 2022: a turn that is not right has none when it is the first, when the turn
+    before was right, or when what is new in one of its sets is not in the other.
+    """
+    credits: list[float] = []
+    latest_error = -1
+    for number, (predicted, gold) in enumerate(turns):
+        credit = 1.0
+        if predicted != gold:
+            predicted_before, gold_before = turns[number - 1] if number else (gold, gold)
+            local = (gold - gold_before) <= predicted and (predicted - predicted_before) <= gold
+            if predicted_before == gold_before or not local:
+                credit, latest_error = 0.0, number
+            else:
+                credit = 1 - exp(-rate * (number - latest_error))
+        credits.append(credit)
+    return credits
+
+
+def flexible(dialogue: Sequence[Turn], agree: Agree, rate: float) -> list[float]:
+    """Return the same where a slot may have several right values and be right to leave out."""
+    credits: list[float] = []
+    latest_error = -1
+    for number, turn in enumerate(dialogue):
+        credit = 1.0
+        if not joint(turn, agree):
+            before: Turn = dialogue[number - 1] if number else ({}, {})
+            new = [
+                (domain, slot)
+                for now, then in zip(turn, before, strict=True)
+                for domain, slots in now.items()
+                for slot in slots
+                if then.get(domain, {}).get(slot) != slots[slot]
+            ]
+            found = outcomes(turn, agree, lambda domain: True)
+            spoilt = any(found.get(slot, "correct") != "correct" for slot in new)
+            if not number or joint(before, agree) or spoilt:
+                credit, latest_error = 0.0, number
+            else:
+                credit = 1 - exp(-rate * (number - latest_error))
+        credits.append(credit)
+    return credits
+
+
+def turn_f1(turn: Turn, agree: Agree) -> Fraction:
+    """Return the F1 of a turn: 1 of two empty states, 0 when one is empty."""
+    kinds = list(outcomes(turn, agree, lambda domain: True).values())
+    right, wrong = kinds.count("correct"), kinds.count("wrong")
+    predicted = right + wrong + kinds.count("spurious")
+    gold = right + wrong + kinds.count("missing")
+    if not predicted or not gold:
+        return Fraction(predicted == gold)
+    precision, recall = Fraction(right, predicted), Fraction(right, gold)
+    return 2 * precision * recall / (precision + recall) if right else Fraction(0)
+
+
 def scores(
     dialogues: Sequence[Sequence[Turn]],
     domains: Sequence[str],
     agree: Agree,
     domain_turns: str,
     known_slots: int | None,
+    rate: float,
 ) -> dict[tuple[str, str], Fraction]:
     """Return the scores by name and scope, of 1 and not of 100."""
     turns = [turn for dialogue in dialogues for turn in dialogue]
@@ -65,6 +128,14 @@ def scores(
             result["joint_goal_accuracy", domain] = mean(
                 [joint(turn, agree, domain.__eq__) for turn in counted]
             )
+    for depth in range(10):
+        at = [turn for d in dialogues for n, turn in enumerate(d) if min(n, 9) == depth]
+        if at:
+            name = "10+" if depth == 9 else str(depth + 1)
+            result["joint_goal_accuracy_at_turn", name] = mean([joint(t, agree) for t in at])
+    credits = [credit for dialogue in dialogues for credit in flexible(dialogue, agree, rate)]
+    result["flexible_goal_accuracy", "total"] = Fraction(sum(credits)) / len(credits)
+    result["mean_turn_f1", "total"] = mean([turn_f1(turn, agree) for turn in turns])
     all_outcomes = [list(outcomes(t, agree, lambda domain: True).values()) for t in turns]
     flat = [kind for of_turn in all_outcomes for kind in of_turn]
     correct, missing, spurious, wrong = map(flat.count, ("correct", "missing", "spurious", "wrong"))

@@ -5,13 +5,18 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Sequence
+from math import exp
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.joint_goal_accuracy import DomainTurns, JointGoalAccuracy, joint_goal_measures
+from mwzeval.metrics.joint_goal_accuracy import (
+    DomainTurns,
+    JointGoalAccuracy,
+    joint_goal_measures,
+)
 from mwzeval.metrics.measure import ScoredTable, observed
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
@@ -26,8 +31,16 @@ def is_right(value: str, accepted: Sequence[str]) -> bool:
     return value in accepted
 
 
-def counting(domain_turns: DomainTurns = "active", *, closed: bool = True) -> JointGoalAccuracy:
-    return JointGoalAccuracy("p", SLOTS, is_right, closed=closed, domain_turns=domain_turns)
+def counting(
+    domain_turns: DomainTurns = "active", *, closed: bool = True, rate: float = 0.5
+) -> JointGoalAccuracy:
+    return JointGoalAccuracy(
+        "p", SLOTS, is_right, closed=closed, domain_turns=domain_turns, flexible_rate=rate
+    )
+
+
+def signed(name: str) -> Signature:
+    return Signature("dst", ())
 
 
 def table_of(counts: JointGoalAccuracy, dialogues: Sequence[Sequence[twin.Turn]]) -> Table:
@@ -40,11 +53,13 @@ def scores_of(
 ) -> dict[tuple[str, str], float]:
     table = table_of(counts, dialogues)
     sums = observed(table)
-    measures = joint_goal_measures(counts, "label", Signature("dst", ()), table.sums())
+    measures = joint_goal_measures(counts, "label", signed, table.sums())
     return {(m.name.removeprefix("p."), m.scope): m.value(sums) for m in measures}
 
 
 A, B = ("a",), ("b",)
+IN_A = {"hotel": {"area": A}}
+LATER = {**IN_A, "taxi": {"leave": A}}
 OPTIONAL = {"hotel": {"area": ("", "a")}}
 BY_HAND: dict[str, tuple[list[twin.Turn], dict[tuple[str, str], float]]] = {
     "nothing to predict and nothing predicted is all right": (
@@ -95,6 +110,53 @@ BY_HAND: dict[str, tuple[list[twin.Turn], dict[tuple[str, str], float]]] = {
         [({}, OPTIONAL), ({"hotel": {"area": "x"}}, OPTIONAL)],
         {("joint_goal_accuracy", WHOLE): 50, ("slot_recall", WHOLE): 0},
     ),
+    "flexibly, an old error costs less turn by turn, until another is made": (
+        [
+            ({}, IN_A),
+            ({}, IN_A),
+            ({"taxi": {"leave": "a"}}, LATER),
+            ({"taxi": {"leave": "b"}}, LATER),
+            ({"taxi": {"leave": "b"}}, LATER),
+            ({"hotel": {"area": "a"}, "taxi": {"leave": "a"}}, LATER),
+        ],
+        {
+            # Credits 0, 1 - exp(-1/2), 1 - exp(-1), 0, 1 - exp(-1/2), 1.
+            ("flexible_goal_accuracy", WHOLE): 100 * (4 - 2 * exp(-1 / 2) - exp(-1)) / 6,
+            ("joint_goal_accuracy", WHOLE): 100 / 6,
+            ("joint_goal_accuracy_at_turn", "1"): 0,
+            ("joint_goal_accuracy_at_turn", "6"): 100,
+        },
+    ),
+    "the example of docs/metrics.md": (
+        [
+            ({}, {"hotel": {"area": A}}),
+            ({"hotel": {"name": "a"}}, {"hotel": {"area": A, "name": A}}),
+            (
+                {"hotel": {"name": "a"}, "train": {"day": "a"}},
+                {"hotel": {"area": A, "name": A}, "train": {"day": A}},
+            ),
+        ],
+        {
+            ("joint_goal_accuracy", WHOLE): 0,
+            ("flexible_goal_accuracy", WHOLE): 100 * (2 - exp(-1 / 2) - exp(-1)) / 3,
+            ("mean_turn_f1", WHOLE): 100 * (0 + 2 / 3 + 4 / 5) / 3,
+        },
+    ),
+    "flexibly, the turn after a right one has made its error itself": (
+        [({}, {}), ({}, IN_A), ({"hotel": {"area": "a"}}, IN_A), ({"hotel": {"area": "a"}}, {})],
+        {("flexible_goal_accuracy", WHOLE): 50},
+    ),
+    "the F1 of turns is 1 of two empty states, and 0 when one is empty": (
+        [({}, {}), ({}, IN_A), ({"hotel": {"area": "a"}}, {}), ({"hotel": {"area": "a"}}, LATER)],
+        {("mean_turn_f1", WHOLE): 100 * (1 + 0 + 0 + 2 / 3) / 4, ("slot_f1", WHOLE): 40},
+    ),
+    "from the tenth on, turns are counted together": (
+        [*[({}, {})] * 9, ({}, IN_A), ({"hotel": {"area": "a"}}, IN_A), ({}, IN_A)],
+        {
+            ("joint_goal_accuracy_at_turn", "9"): 100,
+            ("joint_goal_accuracy_at_turn", "10+"): 100 / 3,
+        },
+    ),
 }  # fmt: skip
 
 
@@ -137,19 +199,72 @@ gold_states = st.fixed_dictionaries(
 )
 turns = st.tuples(predicted_states, gold_states)
 many_dialogues = st.lists(st.lists(turns, min_size=1, max_size=6), min_size=1, max_size=4)
+rates = st.floats(0, 3)
 
 
-@given(many_dialogues, st.sampled_from(DOMAIN_TURNS), st.booleans())
+@given(many_dialogues, st.sampled_from(DOMAIN_TURNS), st.booleans(), rates)
 def test_scores_are_those_of_the_twin(
-    dialogues: list[list[twin.Turn]], domain_turns: DomainTurns, closed: bool
+    dialogues: list[list[twin.Turn]], domain_turns: DomainTurns, closed: bool, rate: float
 ) -> None:
     expected = twin.scores(
-        dialogues, list(SLOTS), is_right, domain_turns, KNOWN if closed else None
+        dialogues, list(SLOTS), is_right, domain_turns, KNOWN if closed else None, rate
     )
-    found = scores_of(counting(domain_turns, closed=closed), dialogues)
+    found = scores_of(counting(domain_turns, closed=closed, rate=rate), dialogues)
     assert found == pytest.approx(
         {name: 100 * float(of) for name, of in expected.items()}, abs=1e-4
     )
+
+
+triplets = st.dictionaries(
+    st.sampled_from([(d, slot) for d, of in SLOTS.items() for slot in of]), values, max_size=3
+)
+# Turns come again: what is wrong for reasons of earlier turns alone needs states that stay.
+held_turns = st.lists(st.tuples(triplets, triplets, st.integers(1, 3)), min_size=1, max_size=6).map(
+    lambda of: [turn[:2] for turn in of for _ in range(turn[2])]
+)
+
+
+def nested(flat: dict[tuple[str, str], str]) -> dict[str, dict[str, str]]:
+    state: dict[str, dict[str, str]] = {}
+    for (domain, slot), value in flat.items():
+        state.setdefault(domain, {})[slot] = value
+    return state
+
+
+@given(held_turns, rates)
+def test_flexible_goal_accuracy_is_that_of_sets_of_triplets(
+    turns_of_one: list[tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]], rate: float
+) -> None:
+    pairs = [
+        tuple(frozenset((*slot, value) for slot, value in state.items()) for state in turn)
+        for turn in turns_of_one
+    ]
+    credits = twin.flexible_of_sets(pairs, rate)  # type: ignore[arg-type]
+    dialogue: list[twin.Turn] = [
+        (
+            nested(predicted),
+            {d: {s: (v,) for s, v in of.items()} for d, of in nested(gold).items()},
+        )
+        for predicted, gold in turns_of_one
+    ]
+    found = scores_of(counting(rate=rate), [dialogue])
+    assert found["flexible_goal_accuracy", WHOLE] == pytest.approx(
+        100 * sum(credits) / len(credits), abs=1e-6
+    )
+    assert twin.flexible(dialogue, is_right, rate) == pytest.approx(credits)
+
+
+@given(many_dialogues, rates, rates)
+def test_flexible_goal_accuracy_forgives_more_at_a_higher_rate(
+    dialogues: list[list[twin.Turn]], rate: float, other: float
+) -> None:
+    low, high = (
+        scores_of(counting(rate=of), dialogues)["flexible_goal_accuracy", WHOLE]
+        for of in sorted((rate, other))
+    )
+    assert low <= high
+    found = scores_of(counting(rate=0), dialogues)
+    assert found["flexible_goal_accuracy", WHOLE] == found["joint_goal_accuracy", WHOLE]
 
 
 @given(many_dialogues)
@@ -195,14 +310,19 @@ def test_rows_add_up_to_whole_numbers_in_any_order(
 
 def test_a_turns_mean_over_slots_is_kept_exactly_up_to_sixteen_slots() -> None:
     wide = JointGoalAccuracy(
-        "p", {"d": tuple(map(str, range(16)))}, is_right, closed=True, domain_turns="active"
+        "p",
+        {"d": tuple(map(str, range(16)))},
+        is_right,
+        closed=True,
+        domain_turns="active",
+        flexible_rate=0.5,
     )
     for slots_there in range(1, 17):
         for right in range(slots_there + 1):
             gold = {"d": {str(slot): A for slot in range(slots_there)}}
             state = {"d": {str(s): "a" if s < right else "x" for s in range(slots_there)}}
             sums = table_of(wide, [[(state, gold)]] * 3)
-            measures = joint_goal_measures(wide, "", Signature("dst", ()), sums.sums())
+            measures = joint_goal_measures(wide, "", signed, sums.sums())
             found = {m.name: m.value(observed(sums)) for m in measures}
             assert found["p.average_goal_accuracy"] == pytest.approx(
                 100 * right / slots_there, rel=0, abs=1e-12
@@ -233,7 +353,7 @@ def test_measures_can_be_sent_to_other_processes_and_have_intervals() -> None:
     gold = {"hotel": {"area": A}}
     dialogues: list[list[twin.Turn]] = [[({"hotel": {"area": v}}, gold)] for v in "abababbb"]
     table = table_of(counts, dialogues)
-    measures = tuple(joint_goal_measures(counts, "x", Signature("dst", ()), table.sums()))
+    measures = tuple(joint_goal_measures(counts, "x", signed, table.sums()))
     scored = pickle.loads(pickle.dumps(ScoredTable(table, measures)))
     for score in scored.scores(Resampling(samples=50)):
         assert score.interval is not None

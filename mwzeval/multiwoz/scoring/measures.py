@@ -44,7 +44,8 @@ def scored_table(dialogues: ScoredDialogues) -> ScoredTable:
         measures += scorer.state_tracking.measures(sign("dst"))
     if dialogues.sources.predicted_states:
         for rule in scorer.joint_goals:
-            measures += rule.measures(signature(dialogues, "dst", rule=rule), sums)
+            of_rule = cache(partial(signature, dialogues, "dst", None, rule))
+            measures += rule.measures(of_rule, sums)
     if metrics.grounded:
         measures += grounded_measures(dialogues.computed(sums), sums, sign)
     if not metrics.richness:
@@ -128,8 +129,12 @@ def signature(
     metric: str,
     references: References | None = None,
     rule: JointGoals | None = None,
+    score: str = "",
 ) -> Signature:
-    """Return everything that was chosen and moves the scores of a metric."""
+    """Return everything that was chosen and moves the scores of a metric.
+
+    Under a rule of state tracking scores have signatures of their own, by their names.
+    """
     scorer, sources = dialogues.scorer, dialogues.sources
     choices: dict[str, object] = {
         "corpus": f"{scorer.gold.corpus}@{scorer.gold.checksum}",
@@ -157,7 +162,7 @@ def signature(
     if metric not in ("dst", "booking"):
         choices |= _responses(scorer.delexicalizes(sources))
     if rule is not None:
-        choices |= rule.choices()
+        choices |= rule.choices(score)
     elif metric == "dst":
         choices |= {"rules": scorer.rules, "fuzzy": f">{DST_THRESHOLD}"}
     if "fuzzy" in choices and rule is None:

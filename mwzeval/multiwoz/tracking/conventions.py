@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
@@ -24,6 +25,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "literal": "equal as they stand, but for case and blanks",
             "fuzzy95": "partial_ratio above 95 after the normalisation of states",
             "trade": "equal after TRADE's corrections of labels",
+            "trade-labels": "labels after TRADE's corrections equal predictions as they stand",
         },
         "dontcare": {
             "value": '"dontcare" is a value like any other',
@@ -32,6 +34,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "none": {
             "absent": 'a slot that is "none" is not filled',
             "value": '"none" is a value like any other',
+            "annotated": '"none" is a value where it is annotated, which no prediction can have',
         },
         "alternatives": {
             "any": "each of several annotated values is right",
@@ -54,38 +57,42 @@ CHOICES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """What may be chosen, in the order of signatures: choice → value → what it means."""
 
+CORRECTING = ("trade", "trade-labels")
+"""The values of `values` that correct labels."""
+
+LAMBDA = "lambda"
+NUMBERS: Mapping[str, str] = MappingProxyType(
+    {LAMBDA: "of flexible goal accuracy: the higher, the less do errors of earlier turns count"}
+)
+"""What may be chosen freely, numbers from 0 up: choice → what it means."""
+
+_EXACT = {
+    "values": "exact",
+    "dontcare": "value",
+    "none": "absent",
+    "alternatives": "any",
+    "booking": "in",
+    "slots": "all",
+    "domain-turns": "active",
+    LAMBDA: "0.5",
+}
+# Wu et al., "Transferable Multi-Domain State Generator for Task-Oriented Dialogue Systems", ACL
+# 2019.
+_TRADE = {
+    **_EXACT,
+    "values": "trade",
+    "alternatives": "first",
+    "slots": "30",
+    "domain-turns": "dialogue",
+}
 PRESETS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "exact": {
-            "values": "exact",
-            "dontcare": "value",
-            "none": "absent",
-            "alternatives": "any",
-            "booking": "in",
-            "slots": "all",
-            "domain-turns": "active",
-        },
-        # Wu et al., "Transferable Multi-Domain State Generator for Task-Oriented Dialogue
-        # Systems", ACL 2019.
-        "trade": {
-            "values": "trade",
-            "dontcare": "value",
-            "none": "absent",
-            "alternatives": "first",
-            "booking": "in",
-            "slots": "30",
-            "domain-turns": "dialogue",
-        },
+        "exact": _EXACT,
+        "trade": _TRADE,
+        "trade-raw": {**_TRADE, "values": "literal"},
+        "trade-script": {**_TRADE, "values": "trade-labels", "none": "annotated"},
         # Zang et al., "MultiWOZ 2.2", NLP4ConvAI 2020.
-        "mwz22": {
-            "values": "literal",
-            "dontcare": "value",
-            "none": "absent",
-            "alternatives": "any",
-            "booking": "in",
-            "slots": "all",
-            "domain-turns": "active",
-        },
+        "mwz22": {**_EXACT, "values": "literal"},
     }
 )
 """Conventions by name, each naming all choices."""
@@ -144,8 +151,16 @@ def parse_rules(names: str | Iterable[str]) -> tuple[bool, tuple[Convention, ...
 
 
 def _choice(text: str) -> tuple[str, str]:
-    key, _, value = text.partition("=")
-    return key.strip(), value.strip()
+    """Return a choice and its value, numbers in one spelling; what is wrong stays as it is."""
+    key, value = (part.strip() for part in text.partition("=")[::2])
+    return key, f"{float(value) + 0:g}" if key in NUMBERS and _is_number(value) else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return 0 <= float(text) < inf
+    except ValueError:
+        return False
 
 
 def _problems(text: str) -> Iterator[str]:
@@ -162,12 +177,15 @@ def _problems(text: str) -> Iterator[str]:
         hint = did_you_mean(preset, RULES)
         yield f"unknown {where}{hint} (known: {', '.join(RULES)}; see docs/dst.md)"
     for key, value in map(_choice, changes):
-        if key not in CHOICES:
+        known = (*CHOICES, *NUMBERS)
+        if key not in known:
             yield (
-                f'{where}: unknown choice "{shorten(key)}"{did_you_mean(key, CHOICES)} '
-                f"(known: {', '.join(CHOICES)}; write {preset or 'exact'}+booking=out)"
+                f'{where}: unknown choice "{shorten(key)}"{did_you_mean(key, known)} '
+                f"(known: {', '.join(known)}; write {preset or 'exact'}+booking=out)"
             )
-        elif value not in CHOICES[key]:
+        elif key in NUMBERS and not _is_number(value):
+            yield f'{where}: {key} is a number from 0 up, such as 0.5, not "{shorten(value)}"'
+        elif key in CHOICES and value not in CHOICES[key]:
             yield (
                 f'{where}: "{shorten(value)}" is no value of {key}'
                 f"{did_you_mean(value, CHOICES[key])} (known: {', '.join(CHOICES[key])})"
@@ -175,8 +193,8 @@ def _problems(text: str) -> Iterator[str]:
         elif chosen.setdefault(key, value) != value:
             yield f"{where}: {key} cannot be both {chosen[key]} and {value}"
     of_all = {**PRESETS.get(preset, {}), **chosen}
-    if of_all.get("values") == "trade" and of_all.get("none") == "value":
+    if of_all.get("values") in CORRECTING and of_all.get("none") == "value":
         yield (
-            f"{where}: none=value contradicts values=trade, whose corrections turn labels that "
-            "cannot be used into none, meaning not filled"
+            f"{where}: none=value contradicts values={of_all['values']}, whose corrections turn "
+            "labels that cannot be used into none, meaning not filled"
         )

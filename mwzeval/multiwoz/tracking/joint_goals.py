@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from mwzeval.metrics.joint_goal_accuracy import (
+    FLEXIBLE,
     Confusion,
     DomainTurns,
     JointGoalAccuracy,
     joint_goal_measures,
 )
-from mwzeval.metrics.measure import Measure
+from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.predictions.reading import Turn
-from mwzeval.multiwoz.tracking.conventions import Convention
+from mwzeval.multiwoz.tracking.conventions import LAMBDA, Convention
 from mwzeval.multiwoz.tracking.states import (
     FUZZY_THRESHOLD,
     GoldState,
@@ -26,7 +27,7 @@ from mwzeval.multiwoz.tracking.states import (
     slots_of,
 )
 from mwzeval.report.formats import Document, Sheet, sheet
-from mwzeval.scores.score import WHOLE, Report, Signature
+from mwzeval.scores.score import WHOLE, Report
 from mwzeval.version import library_version
 
 KINDS = ("correct", "missing", "spurious", "wrong")
@@ -74,7 +75,7 @@ def _confusions(of_slot: Mapping[str, Any]) -> list[str]:
     return [f"{c['gold']} → {c['predicted']} ({c['turns']})" for c in of_slot["confusions"]]
 
 
-BY_SCOPE = ("joint_goal_accuracy", "joint_goal_accuracy_without")
+BY_SCOPE = ("joint_goal_accuracy", "joint_goal_accuracy_without", "joint_goal_accuracy_at_turn")
 SHOWN_CONFUSIONS = 5
 """How many of a slot's most frequent confusions are reported."""
 
@@ -94,6 +95,7 @@ class JointGoals:
             any_similar if convention["values"] == "fuzzy95" else any_equal,
             closed=convention["slots"] == "30",
             domain_turns=cast(DomainTurns, convention["domain-turns"]),
+            flexible_rate=float(convention[LAMBDA]),
         )
         self._rules = rules
         self._reader = StateReader(convention, rules)
@@ -113,9 +115,11 @@ class JointGoals:
         predicted = self._reader.predicted(turn.state or {} for turn in turns)
         return self.accuracy.row(zip(predicted, annotated, strict=False), confusions)
 
-    def choices(self) -> dict[str, object]:
-        """Return what a signature has to say of the convention."""
+    def choices(self, score: str) -> dict[str, object]:
+        """Return what the signature of a score has to say of the convention."""
         chosen: dict[str, object] = {"rule": self.name, **dict(self.convention.choices)}
+        if score != FLEXIBLE:
+            del chosen[LAMBDA]
         if self.convention["values"] in ("exact", "fuzzy95"):
             chosen["rules"] = self._rules
         if self.convention["values"] == "fuzzy95":
@@ -123,9 +127,9 @@ class JointGoals:
             chosen["levenshtein"] = library_version("python-Levenshtein")
         return chosen
 
-    def measures(self, signature: Signature, sums: Mapping[str, float]) -> Iterator[Measure]:
+    def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
         """Yield the scores as measures, each said to be of this convention."""
-        return joint_goal_measures(self.accuracy, self.name, signature, sums)
+        return joint_goal_measures(self.accuracy, self.name, sign, sums)
 
     def view(
         self,

@@ -4,10 +4,10 @@ For all conventions alike: slot names are normalised; booking slots are called s
 `book` in front; values are compared in lower case with single blanks; an empty value and
 "not mentioned" mean that a slot is not filled; spellings of "dontcare" are one.
 
-The convention `trade` also corrects labels, by tables that its authors wrote for the noise of
-MultiWOZ 2.0: first spellings are mended whatever the slot is, then labels that belong to another
-slot are mended or taken away. Odd ones are deliberate: figures depend on them. Source: Wu et al.,
-ACL 2019, and its public code (`fix_general_label_error`).
+The conventions `trade` and `trade-script` also correct labels, by tables that TRADE's authors wrote
+for the noise of MultiWOZ 2.0: first spellings are mended whatever the slot is, then labels that
+belong to another slot are mended or taken away. Odd ones are deliberate: figures depend on them.
+Source: Wu et al., ACL 2019, and its public code (`fix_general_label_error`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from mwzeval.metrics.joint_goal_accuracy import ABSENT
+from mwzeval.metrics.judged_states import ABSENT
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.database.venues import NO_CONSTRAINT, partial_ratio
@@ -169,7 +169,7 @@ class StateReader:
         self._rules = rules
         self._values = convention["values"]
         self._dontcare_is_value = convention["dontcare"] == "value"
-        self._none_is_value = convention["none"] == "value"
+        self._none = convention["none"]
         self._first_only = convention["alternatives"] == "first"
         self._booking = convention["booking"] == "in"
         known = {domain: frozenset(slots) for domain, slots in slots_of(convention).items()}
@@ -194,7 +194,8 @@ class StateReader:
             pair = known.get((domain, name, text))
             if pair is None:
                 slot = self._slot(domain, name)
-                pair = (slot or "", ABSENT if slot is None else self._value(domain, slot, text))
+                value = ABSENT if slot is None else self._value(domain, slot, text)
+                pair = (slot or "", value)
                 if len(known) >= REMEMBERED:
                     known.clear()
                 known[domain, name, text] = pair
@@ -210,7 +211,8 @@ class StateReader:
             slot = self._slot(domain, name)
             if slot is not None:
                 counted = texts[:1] if self._first_only else texts
-                values = tuple(dict.fromkeys(self._value(domain, slot, text) for text in counted))
+                read_all = (self._value(domain, slot, text, annotated=True) for text in counted)
+                values = tuple(dict.fromkeys(read_all))
                 if any(value != ABSENT for value in values):
                     read[slot] = values
         return read
@@ -222,17 +224,18 @@ class StateReader:
             return slot if slot in self._closed.get(domain, ()) else None
         return slot if self._booking or not slot.startswith(BOOK) else None
 
-    def _value(self, domain: str, slot: str, text: str) -> str:
+    def _value(self, domain: str, slot: str, text: str, *, annotated: bool = False) -> str:
         """Return the value as it is compared; `ABSENT` when the slot is not filled."""
         value = " ".join(text.lower().split())
         if value in ("", NOT_MENTIONED):
             return ABSENT
-        if self._values == "trade":
+        if self._values == "trade" or (annotated and self._values == "trade-labels"):
             value = corrected(domain, slot, value)
         if value in _DONTCARE:
             return DONTCARE if self._dontcare_is_value else ABSENT
         if value == NONE:
-            return NONE if self._none_is_value else ABSENT
+            is_value = self._none == "value" or (annotated and self._none == "annotated")
+            return NONE if is_value else ABSENT
         if self._values in ("exact", "fuzzy95"):
             # Booking slots are normalised as the slots that they are called after.
             return normalize_value(slot.removeprefix(BOOK), value, self._rules)

@@ -13,7 +13,7 @@ from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
 Predictions = dict[str, list[dict[str, Any]]]
 DST_RULES = (
-    *("exact", "trade", "mwz22"),
+    *("exact", "trade", "trade-raw", "trade-script", "mwz22", "exact+lambda=1"),
     *("exact+values=fuzzy95", "exact+dontcare=absent", "exact+none=value", "exact+booking=out"),
     *("exact+alternatives=first", "exact+slots=30", "exact+domain-turns=all"),
 )

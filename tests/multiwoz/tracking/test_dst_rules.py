@@ -81,12 +81,20 @@ def test_scores_have_intervals_and_parts(capsys: pytest.CaptureFixture[str]) -> 
     assert {score["score"] for score in scores} >= {
         "dst.exact.joint_goal_accuracy",
         "dst.exact.joint_goal_accuracy_without",
+        "dst.exact.flexible_goal_accuracy",
+        "dst.exact.mean_turn_f1",
         "dst.exact.slot_f1",
         "dst.exact.average_goal_accuracy",
     }
     for score in scores:
         assert score["low"] <= score["value"] <= score["high"]
     of_joint = {s["scope"]: s for s in scores if s["score"] == "dst.exact.joint_goal_accuracy"}
+    at_turn = {s["scope"]: s for s in scores if s["score"].endswith("joint_goal_accuracy_at_turn")}
+    assert list(at_turn) == [*map(str, range(1, 10)), "10+"]
+    turns = sample_predictions("weak-tracker").values()
+    assert [at_turn[of]["n"] for of in ("1", "9", "10+")] == [
+        sum(len(dialogue) >= turn for dialogue in turns) for turn in (1, 9, 10)
+    ]
     assert set(of_joint) == {"total", "restaurant", "hotel", "attraction", "train", "taxi"}
     assert of_joint["taxi"]["n"] < of_joint["total"]["n"]
 
@@ -151,8 +159,12 @@ def test_systems_are_compared_under_a_rule(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_gate_names_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     gate = "dst.exact.joint_goal_accuracy=99,dst.exact.joint_goal_accuracy.hotel=1"
-    assert run("--dst-rule", "exact", "--fail-under", gate, WEAK) == 1
-    assert "failed: dst.exact.joint_goal_accuracy is" in capsys.readouterr().err
+    at_turns = ",".join(f"dst.exact.joint_goal_accuracy_at_turn.{of}=1" for of in ("1", "10+"))
+    assert run("--dst-rule", "exact", "--fail-under", f"{gate},{at_turns}", WEAK) == 1
+    shown = capsys.readouterr().err
+    assert "failed: dst.exact.joint_goal_accuracy is" in shown
+    assert "failed: dst.exact.joint_goal_accuracy_at_turn.10+ is 0, under 1" in shown
+    assert "at_turn.1 " not in shown
 
 
 def test_an_evaluator_tells_what_is_wrong_with_rules() -> None:

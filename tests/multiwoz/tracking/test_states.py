@@ -13,6 +13,8 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.tracking.conventions import (
     CHOICES,
     FUZZY95,
+    LAMBDA,
+    NUMBERS,
     PRESETS,
     RULES,
     Convention,
@@ -34,8 +36,8 @@ conventions = st.builds(
 
 def test_every_preset_names_every_choice() -> None:
     for preset in PRESETS.values():
-        assert list(preset) == list(CHOICES)
-        assert all(value in CHOICES[choice] for choice, value in preset.items())
+        assert list(preset) == [*CHOICES, *NUMBERS]
+        assert all(preset[choice] in values for choice, values in CHOICES.items())
     assert (FUZZY95, *PRESETS) == RULES
 
 
@@ -50,6 +52,8 @@ def test_every_preset_names_every_choice() -> None:
         ("exact+booking=out+dontcare=absent", (False, ["exact+dontcare=absent+booking=out"])),
         ("exact+booking=out+booking=out", (False, ["exact+booking=out"])),
         ("exact+booking=in", (False, ["exact"])),
+        ("exact+lambda=0.50,exact+lambda=1e0", (False, ["exact", "exact+lambda=1"])),
+        ("trade-raw,trade-script+lambda=0", (False, ["trade-raw", "trade-script+lambda=0"])),
         ("trade+values=exact+none=value", (False, ["trade+values=exact+none=value"])),
     ],
 )
@@ -66,13 +70,20 @@ def test_a_spelling_means_the_convention_that_it_is_of(convention: Convention) -
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ("exct", ['unknown rule "exct" — did you mean "exact"?', "fuzzy95, exact, trade, mwz22"]),
+        (
+            "exct",
+            ['unknown rule "exct" — did you mean "exact"?', "fuzzy95, exact, trade, trade-raw, "],
+        ),
         ("", ['unknown rule ""']),
         ("exact+bookin=out", ['unknown choice "bookin" — did you mean "booking"?']),
         ("exact+booking=no", ['"no" is no value of booking', "(known: in, out)"]),
         ("exact+booking", ['"" is no value of booking']),
         ("exact+slots=30+slots=all", ["slots cannot be both 30 and all"]),
-        ("trade+none=value", ["none=value contradicts values=trade"]),
+        ("trade+none=value", ["none=value contradicts values=trade,"]),
+        ("trade-script+none=value", ["none=value contradicts values=trade-labels,"]),
+        ("exact+lambda=high", ['lambda is a number from 0 up, such as 0.5, not "high"']),
+        ("exact+lambda=-1,exact+lambda=nan", ['not "-1"', 'not "nan"']),
+        ("exact+lambda=1+lambda=2", ["lambda cannot be both 1 and 2"]),
         ("exact+values=trade+none=value", ["none=value contradicts values=trade"]),
         ("fuzzy95+booking=out", ["nothing of it can be chosen", "exact+values=fuzzy95"]),
         (
@@ -96,7 +107,9 @@ def test_signatures_differ_in_whatever_choice_differs() -> None:
         for value in values
     ]
     for one, other in combinations(found, 2):
-        signatures = [JointGoals(convention, "2021").choices() for convention in (one, other)]
+        signatures = [
+            JointGoals(convention, "2021").choices("slot_f1") for convention in (one, other)
+        ]
         differing = {key for key in CHOICES if signatures[0][key] != signatures[1][key]}
         assert differing == {key for key in CHOICES if one[key] != other[key]}
         assert (signatures[0] == signatures[1]) == (one == other)
@@ -113,7 +126,14 @@ def test_signatures_differ_in_whatever_choice_differs() -> None:
 )
 def test_signatures_say_of_normalisation_what_a_convention_uses(rule: str, keys: set[str]) -> None:
     (convention,) = parse_rules(rule)[1]
-    assert set(JointGoals(convention, "2023").choices()) == {"rule", *CHOICES, *keys}
+    assert set(JointGoals(convention, "2023").choices("slot_f1")) == {"rule", *CHOICES, *keys}
+
+
+def test_the_signature_of_flexible_goal_accuracy_alone_tells_lambda() -> None:
+    (convention,) = parse_rules("exact+lambda=0.25")[1]
+    goals = JointGoals(convention, "2021")
+    of_flexible = goals.choices("flexible_goal_accuracy")
+    assert of_flexible == {**goals.choices("slot_f1"), LAMBDA: "0.25"}
 
 
 PAGE = (ROOT / "docs" / "dst.md").read_text(encoding="utf-8")
@@ -123,6 +143,8 @@ def test_the_page_explains_every_choice_and_says_what_each_preset_chooses() -> N
     for choice, values in CHOICES.items():
         for value in values:
             assert f"| `{choice}={value}` |" in PAGE
+    for choice in NUMBERS:
+        assert f"| `{choice}=0.5` |" in PAGE
     for name, preset in PRESETS.items():
         section = PAGE.split(f"### `{name}`\n")[1].split("\n### ")[0]
         for choice, value in preset.items():
@@ -147,5 +169,10 @@ def test_the_figures_of_the_page_are_those_of_this_version(system: str) -> None:
     }
     found[FUZZY95] = report["dst"]["joint_accuracy"]
     column = COLUMNS.index(system)
+    exact = report["dst_rules"]["exact"]
+    for line in PAGE.split("| score | AuGPT |")[1].split("\n\n")[0].splitlines()[2:]:
+        name, scope = ([*line.split("`")[1::2], ""])[:2]
+        value = exact[name].get(scope or "total") if isinstance(exact[name], dict) else exact[name]
+        assert float(line.split(" | ")[1:][column].strip(" |")) == round(value, 1), line
     shown = {rule: float(figures[column].strip(" |")) for rule, figures in table.items()}
     assert shown == {rule: round(found[rule], 1) for rule in table}
