@@ -14,11 +14,20 @@ from rapidfuzz import fuzz, process
 
 from mwzeval.multiwoz.words.gazetteer import Gazetteer, Longest, Meaning
 from mwzeval.multiwoz.words.invented_names import STREETS, TAILS, address_before, name_before
-from mwzeval.multiwoz.words.number_meanings import QUANTITY_STARTS, accepted, number_at, quantity_at
+from mwzeval.multiwoz.words.number_meanings import (
+    QUANTITY_STARTS,
+    Number,
+    accepted,
+    duration_of,
+    number_at,
+    quantity_at,
+)
 from mwzeval.multiwoz.words.surface_tables import ORDINARY_WORDS, STREET_WORDS
 from mwzeval.multiwoz.words.text import NUMERIC, PLACEHOLDER, POSSESSIVE, SIGN, WORD, Tokens
 from mwzeval.multiwoz.words.value_spellings import (
     REFERENCE_LENGTH,
+    STAR_SIGNS,
+    duration_at,
     phone_at,
     postcode_at,
     reference_at,
@@ -94,11 +103,15 @@ class NearMisses:
 NUMBERS = frozenset({"choice", "people", "stay", "time", "stars"})
 """What a number in front of a street may have been taken for."""
 HOUSE_DIGITS = 4
+STAR_RUN = STAR_SIGNS | {"☆", "\N{VARIATION SELECTOR-16}", "\N{ZERO WIDTH JOINER}"}
 SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
 """First letters of postcodes and train ids that stand apart from what follows."""
 
 
-BEGINNINGS = frozenset({*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *STREETS})
+HOUR_STARTS = frozenset({"an", "half"})
+"""First words of durations without a number: `an hour and a half`."""
+
+BEGINNINGS = frozenset({*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *STREETS, *HOUR_STARTS})
 """Words with which something begins, or ends, that is not in the database."""
 
 
@@ -169,7 +182,7 @@ class Recognizer:
     def _is_dull(self, word: str, kind: int) -> bool:
         """Tell whether a word that begins no value never means anything by itself."""
         if kind in (SIGN, PLACEHOLDER):
-            return True
+            return word not in STAR_SIGNS
         return (
             kind == WORD
             and len(word) != REFERENCE_LENGTH
@@ -194,10 +207,14 @@ class Recognizer:
             number = number_at(low, tokens, index)
             if number is None:
                 return None
-            meanings = ((number.slot, ""),)
-            return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
+            return _of_number(tokens, index, number)
         if kind < WORD:
-            return None
+            return _star_run(tokens, index) if word in STAR_SIGNS else None
+        if word in HOUR_STARTS:
+            duration = duration_at(low, tokens.start(index))
+            number = duration_of(low, tokens, index, duration) if duration else None
+            if number is not None:
+                return _of_number(tokens, index, number)
         quantity = quantity_at(words, index)
         if quantity is not None:
             end = tokens.end(quantity - 1)
@@ -271,6 +288,22 @@ def _known(
     return Candidate(tokens.start(first), end, first, after, meanings)
 
 
+def _of_number(tokens: Tokens, index: int, number: Number) -> Candidate:
+    meanings = ((number.slot, ""),)
+    return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
+
+
+def _star_run(tokens: Tokens, index: int) -> Candidate | None:
+    """Return a run of stars that is a hotel's rating; a single one may be an ornament."""
+    after, stars = index, 0
+    while after < len(tokens.words) and tokens.words[after] in STAR_RUN:
+        stars += tokens.words[after] in STAR_SIGNS
+        after += 1
+    if after - index < 2:
+        return None
+    return Candidate(tokens.start(index), tokens.end(after - 1), index, after, (("stars", ""),))
+
+
 def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | None:
     train = train_at(tokens, index)
     if train is not None:
@@ -278,9 +311,12 @@ def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | 
     for slot, find in (("postcode", postcode_at), ("phone", phone_at)):
         end = find(low, tokens, index)
         if end is not None:
-            return Candidate(
-                tokens.start(index), end, index, _token_after(tokens, end, index), ((slot, ""),)
-            )
+            start = tokens.start(index)
+            if low[start - 1 : start] == "(" and ")" in low[start:end]:
+                start -= 1
+            if low[start - 1 : start] == "+":
+                start -= 1
+            return Candidate(start, end, index, _token_after(tokens, end, index), ((slot, ""),))
     if reference_at(text, tokens, index):
         return Candidate(
             tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)

@@ -22,7 +22,10 @@ NUMBER_WORDS = {
     """
         )
     )
-} | {"thirty": "30", "forty": "40", "fifty": "50"}
+} | {
+    word: str(10 * tens)
+    for tens, word in enumerate(words_of("thirty forty fifty sixty seventy eighty ninety"), 3)
+}
 
 WORD_SPELLINGS = {
     "center": "centre",

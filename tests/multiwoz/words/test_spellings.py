@@ -1,0 +1,158 @@
+"""Values as people and chat models write them are read as the database's, and nothing else is."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.text import Mention
+from tests.multiwoz.words.test_delexicalization import TABLES
+from tests.multiwoz.worlds import Tables
+
+LATE = {
+    "trainID": "TR5678",
+    "leaveAt": "12:07",
+    "arriveBy": "24:08",
+    "departure": "cambridge",
+    "destination": "pellingford",
+    "day": "thursday",
+    "price": "23.60 pounds",
+    "duration": "88 minutes",
+}
+HOTELS = [
+    {**TABLES["hotel"][0], "area": area, "pricerange": price_range, "stars": stars, "id": stars}
+    for area, price_range, stars in (
+        ("north", "cheap", "4"),
+        ("centre", "moderate", "0"),
+        ("south", "expensive", "3"),
+    )
+]
+TOWN: Tables = {**TABLES, "train": [*TABLES["train"], LATE], "hotel": HOTELS}
+
+
+@cache
+def town() -> Delexicalizer:
+    return Delexicalizer(TOWN)
+
+
+def said(response: str, active: str) -> list[Mention]:
+    return list(town().dialogue([response], [{}], [(active,)])[0].mentions)
+
+
+def of_slot(slot: str, response: str, active: str) -> list[str | None]:
+    return [mention.value for mention in said(response, active) if mention.slot == slot]
+
+
+@pytest.mark.parametrize(
+    ("slot", "value", "active", "spellings"),
+    [
+        (
+            *("phone", "01632960594", "hotel"),
+            [
+                "Call 01632 960594\n2. Next",
+                "Call 01632 960 594 or write",
+                "Call (01632) 960594.",
+                "(phone: 01632 960594)",
+                "Call 0044 1632 960594",
+                "Call +44 (0)1632 960594",
+                "Call +44 (0) 1632 960-594",
+                "Call 01632/960594",
+                "[01632 960594](tel:+441632960594)",
+            ],
+        ),
+        (
+            *("leaveat", "12:07", "train"),
+            ["It leaves at 12:07pm", "It leaves at 12:07 P.M.", "It leaves at 1207 hrs"],
+        ),
+        (
+            *("arriveby", "24:08", "train"),
+            ["arriving at 00:08", "arriving at 12:08 am", "It arrives at 12.08 a.m."],
+        ),
+        ("arriveby", "17:15", "train", ["arriving at 5:15 in the afternoon", "arrives 1715 hours"]),
+        (
+            *("duration", "88 minutes", "train"),
+            [
+                "It takes 1 hour 28 minutes",
+                "It takes 1 hour and 28 minutes.",
+                "It takes 1h 28m.",
+                "It takes 1h28.",
+                "It takes 1 hr, 28 mins",
+                "an 88-minute ride",
+                "Duration: 88 min",
+                "an hour and 28 minutes",
+                "It takes 1:28 hours",
+                "It takes eighty-eight minutes",
+            ],
+        ),
+        (
+            *("price", "23.60 pounds", "train"),
+            [
+                "It costs £23.60.",
+                "It costs GBP 23.60",
+                "It costs 23.6 GBP",
+                "It costs 23 pounds and 60 pence.",
+                "It costs 23 pounds 60p.",
+                "The fare is 23.60 per ticket",
+            ],
+        ),
+        (
+            *("stars", "4", "hotel"),
+            [
+                "It has 4 out of 5 stars",
+                "It is rated 4/5 stars",
+                "It has a star rating of 4.",
+                "Star rating: 4",
+                "Stars: four",
+                "rated ⭐⭐⭐⭐",
+                "rated ⭐️⭐️⭐️⭐️",
+                "★★★★☆ in the north",
+                "a 4★ place",
+                "a four-star place",
+            ],
+        ),
+        ("stars", "0", "hotel", ["It has zero stars", "a 0-star place"]),
+    ],
+)
+def test_every_spelling_is_read_as_the_value(
+    slot: str, value: str, active: str, spellings: list[str]
+) -> None:
+    read = {spelling: of_slot(slot, spelling, active) for spelling in spellings}
+    assert read == {spelling: [value] for spelling in spellings}
+
+
+@pytest.mark.parametrize(
+    ("slot", "active", "responses"),
+    [
+        ("phone", "hotel", ["0 1 2 3 rooms", "Ref 012345"]),
+        (
+            *("duration", "train"),
+            [
+                "They leave every two hours",
+                "There is one every half an hour",
+                "I hold it for 15 minutes",
+                "It is held for 20 minutes",
+                "9 minutes past the hour",
+                "a 10-minute walk",
+                "5 minutes on foot",
+                "a 5 minutes' walk",
+                "open 24 hours a day",
+                "under an hour",
+                "a wait of an evening",
+            ],
+        ),
+        ("stars", "hotel", ["⭐ Wexcombe", "It is 4 out of 6", "⭐ 1"]),
+        ("leaveat", "train", ["1340 people", "2512 hrs"]),
+        ("price", "train", ["It leaves at 10.10", "Version 23.60"]),
+    ],
+)
+def test_other_numbers_are_no_such_value(slot: str, active: str, responses: list[str]) -> None:
+    assert {text: of_slot(slot, text, active) for text in responses} == {
+        text: [] for text in responses
+    }
+
+
+def test_a_phone_number_in_brackets_is_replaced_as_a_whole() -> None:
+    (turn,) = town().dialogue(["Call (01632) 960594 or +44 1632 960594."], [{}], [("hotel",)])
+    assert turn.response == "Call [hotel_phone] or [hotel_phone]."
