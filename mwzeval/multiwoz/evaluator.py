@@ -52,7 +52,6 @@ from mwzeval.multiwoz.predictions.plausibility import (
 )
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dialogues
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
-from mwzeval.multiwoz.predictions.wording import check_each_turn
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
 from mwzeval.multiwoz.scoring.scored_predictions import (
     CheckedPart,
@@ -213,19 +212,10 @@ class Evaluator:
         return checked
 
     def validate(self, predictions: Any, *, file: str | None = None) -> list[Problem]:
-        """Return every problem of the predictions, errors first, instead of raising.
-
-        Where responses are of both kinds, the turns that are not as the others are listed, too.
-        """
+        """Return every problem of the predictions, errors first, instead of raising."""
         findings = Findings(file)
-        checked = self._check(predictions, findings)
-        if checked is None:
-            return findings.problems
-        lexicalized = checked.scorer.delexicalizes(Sources.of(checked.dialogues.values()))
-        return [
-            *findings.problems,
-            *check_each_turn(checked.dialogues, lexicalized, findings),
-        ]
+        self._check(predictions, findings)
+        return findings.problems
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
         """Return Inform and Success of one dialogue, whichever metrics were chosen.
@@ -274,7 +264,7 @@ class Evaluator:
         check_fit(dialogues, scorer.gold, findings)
         findings.check()
         ((name, checked),) = dialogues.items()
-        return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
+        return scorer, scorer.normalize(name, checked, Sources.of([checked]))
 
     def _check(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
         part = self.part(predictions, findings)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.words.delexicalization import placeholder_spans
 from mwzeval.multiwoz.words.text import Mention
 from tests.places import read_json, shared
 
@@ -74,14 +75,18 @@ def count(scores: dict[str, SpanScore], turn: AnnotatedTurn, mentions: Sequence[
     free = list(turn.spans)
     for _, _, slot in turn.spans:
         scores.setdefault(slot, SpanScore()).annotated += 1
-    for mention in mentions:
-        slot = PLACEHOLDERS[mention.slot]
+    found = [
+        (*span, PLACEHOLDERS[mention.slot])
+        for mention in mentions
+        for span in placeholder_spans(mention)
+    ]
+    for first, last, slot in found:
         score = scores.setdefault(slot, SpanScore())
         score.found += 1
         for span in free:
             start, end, annotated_slot = span
-            if annotated_slot == slot and start < mention.end and mention.start < end:
+            if annotated_slot == slot and start < last and first < end:
                 free.remove(span)
                 score.both += 1
-                score.exact += (start, end) == (mention.start, mention.end)
+                score.exact += (start, end) == (first, last)
                 break

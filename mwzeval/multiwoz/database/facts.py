@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database.venues import UNKNOWN, Row, id_column
+from mwzeval.multiwoz.normalization.aliases import normalize_time
 from mwzeval.multiwoz.normalization.normalize import normalize_name, normalize_slot
-from mwzeval.multiwoz.words.value_spellings import AMOUNTS, amount, clock, is_total
+from mwzeval.multiwoz.words.value_spellings import AMOUNTS, amount, is_total
 
 SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
 """Columns whose placeholder has another name."""
@@ -91,7 +92,7 @@ def comparable(slot: str, text: str) -> Value | None:
     if slot in AMOUNTS:
         return amount(text)
     if slot in TIMES:
-        return clock(text)
+        return normalize_time(text)
     return text.lower()
 
 

@@ -9,6 +9,7 @@ share their values (times, places, prices, days) are told apart by the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,11 +17,12 @@ from typing import Any
 
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.words.addresses import follows_landmark_words
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
 from mwzeval.multiwoz.words.invented_names import TAILS
 from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
-from mwzeval.multiwoz.words.surface_tables import DOMAINS_OF, GENERIC_WORDS, ORDINARY_WORDS
+from mwzeval.multiwoz.words.surface_tables import DOMAINS_OF, GENERIC_WORDS, ORDINARY_WORDS, SAYING
 from mwzeval.multiwoz.words.text import Delexicalized, Mention, Tokens, fold, lowered, tokenize
 from mwzeval.multiwoz.words.value_spellings import SPELLED
 
@@ -165,6 +167,7 @@ def read(
     """Return the candidates as mentions; what is no value in this dialogue is left out."""
     mentions = []
     taxi = is_about_taxi(tokens.words, context.active)
+    landmark = -1
     for candidate in candidates:
         said = text[candidate.start : candidate.end]
         slot = candidate.slot
@@ -183,6 +186,10 @@ def read(
         slot = choose_slot(slot, tokens, candidate, context.active)
         if slot in SPELLED:
             values = [SPELLED[slot](said if said.isascii() else lowered(said))]
+        if slot in LANDMARK_SLOTS and _is_landmark(tokens, candidate, landmark):
+            landmark = candidate.after
+            mentions.append(Mention(candidate.start, candidate.end, said, LANDMARK, None))
+            continue
         mention = _mention(candidate, said, slot, values, context)
         if slot == "name":
             context.name(values, mention)
@@ -197,6 +204,24 @@ def read(
     return mentions
 
 
+LANDMARK = "landmark"
+"""Slot of a place that is named only to say where another one is; it stays in words."""
+LANDMARK_SLOTS = frozenset({"name", "address"})
+
+
+def _is_landmark(tokens: Tokens, candidate: Candidate, before: int) -> bool:
+    """Tell whether a place is a landmark; `before` is the token after the last one."""
+    street, first = candidate.slot == "address", candidate.first
+    if follows_landmark_words(tokens, first, street=street):
+        return True
+    # Close to King's College and the Corn Exchange.
+    following = tokens.words[candidate.after : candidate.after + 1]
+    return tokens.words[before:first] in LINKS and SAYING.isdisjoint(following)
+
+
+LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
+
+
 def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -> Candidate | None:
     """Return a short name as the name it stands for; None if it is no name here.
 
@@ -208,7 +233,8 @@ def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -
     capital = said.rpartition(" ")[2][0].isupper()
     complete = any(value.removeprefix("the ") == words for value in options)
     telling = complete or (len(words) > SHORTEST_NAME and words not in ORDINARY_WORDS)
-    by_itself = capital and telling and len(options) == 1
+    is_town_part = tuple(words.split()) in context.gazetteer.town_parts
+    by_itself = capital and telling and len(options) == 1 and not is_town_part
     called = (
         (capital or tokens.without_capitals) and named and (complete or words not in GENERIC_WORDS)
     )
@@ -319,12 +345,29 @@ def _placeholder(domain: str | None, slot: str) -> str:
     return name if name in PLACEHOLDERS else slot
 
 
+_PART = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
+
+
+def placeholder_spans(mention: Mention) -> list[tuple[int, int]]:
+    """Return start and end of each stretch of a mention that a placeholder stands for.
+
+    Each part of an address has one, as in the published references; a landmark has none.
+    """
+    if mention.slot == LANDMARK:
+        return []
+    if mention.slot == "address" and "," in mention.text:
+        places = (part.span() for part in _PART.finditer(mention.text))
+        return [(mention.start + start, mention.start + end) for start, end in places]
+    return [(mention.start, mention.end)]
+
+
 def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
     pieces = []
     position = 0
     for mention in mentions:
         written = f"[{_placeholder(mention.domain, mention.slot)}]"
-        pieces += [response[position : mention.start], written]
-        position = mention.end
+        for start, end in placeholder_spans(mention):
+            pieces += [response[position:start], written]
+            position = end
     pieces.append(response[position:])
     return Delexicalized("".join(pieces), tuple(mentions))

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.database.venues import UNKNOWN, id_column
 from mwzeval.multiwoz.normalization.aliases import NAME_ALIASES
+from mwzeval.multiwoz.words.addresses import Address
 from mwzeval.multiwoz.words.surface_tables import (
     ADDED_TAILS,
-    ADDRESS_TAILS,
     AREAS,
     CAR_BRANDS,
     CAR_COLOURS,
@@ -30,6 +30,8 @@ from mwzeval.multiwoz.words.surface_tables import (
     SKIPPED_SIGNS,
     STATION_SPELLINGS,
     STREET_WORDS,
+    TOWN,
+    TOWN_PARTS,
     TYPES,
 )
 from mwzeval.multiwoz.words.text import POSSESSIVE, Tokens, fold
@@ -93,55 +95,7 @@ def is_telling(words: Words) -> bool:
     return len(words) > 1 or (bool(words) and len(words[0]) > 2 and words[0] not in ORDINARY_WORDS)
 
 
-def address_forms(address: str) -> Iterator[tuple[str, Words]]:
-    """Yield the parts of an address as the database spells them, each with ways to say it."""
-    parts = [part.strip() for part in address.split(",")]
-    for part in parts:
-        for form in _part_forms(fold(part)):
-            yield part, form
-
-
-def _part_forms(words: Words) -> set[Words]:
-    if not words or words in ADDRESS_TAILS:
-        return set()
-    stretches = _stretches(words)
-    forms: set[Words] = set()
-    for start in range(len(stretches)):
-        for end in range(start + 1, len(stretches) + 1):
-            form = tuple(word for stretch in stretches[start:end] for word in stretch)
-            if form not in ADDRESS_TAILS:
-                forms.add(form)
-    for form in list(forms):
-        without = form
-        while len(without) > 1 and any(char.isdigit() for char in without[0]):
-            without = without[1:]
-        if len(without) > 1 and without not in ADDRESS_TAILS:
-            forms.add(without)
-        if form[0][:-1].isdigit() and form[0][-1].isalpha():
-            forms.add((form[0][:-1], form[0][-1], *form[1:]))
-    # In texts `St` is read as Saint, wherever it stands.
-    return forms | {tuple(SHORT.get(word, word) for word in form) for form in forms}
-
-
 SHORT = {"street": "saint"}
-
-
-def _stretches(words: Words) -> list[Words]:
-    """Return an address cut after each word that ends the name of a street."""
-    stretches: list[Words] = []
-    begun: list[str] = []
-    for index, word in enumerate(words):
-        begun.append(word)
-        ends = word in STREET_WORDS and len(begun) > 1
-        if ends and words[index + 1 : index + 2] and words[index + 1] in STREET_WORDS:
-            ends = False
-        if ends:
-            stretches.append(tuple(begun))
-            begun = []
-    if begun:
-        stretches.append(tuple(begun))
-    return stretches
-
 
 Meaning = tuple[str, str]
 """Slot and value, in the database's spelling."""
@@ -180,6 +134,7 @@ class Gazetteer:
         self._venues: dict[Meaning, dict[str, list[str]]] = {}
         self._spellings: dict[Meaning, str] = {}
         self._root: dict[Any, Any] = {}
+        self.addresses: dict[str, Address] = {}
         self._meanings: dict[Words, dict[Meaning, None]] = {}
         for domain in ("restaurant", "hotel", "attraction"):
             for row in tables[domain]:
@@ -190,6 +145,7 @@ class Gazetteer:
                 value = str(row.get(column, UNKNOWN))
                 self._have(slot, value, "train", identifier)
         self._add_words()
+        self._add_addresses()
         for domain in ("restaurant", "hotel", "attraction"):
             for row in tables[domain]:
                 for form in short_forms(str(row["name"]), domain):
@@ -199,11 +155,16 @@ class Gazetteer:
                     elif all(slot == "name" and fold(name) != form for slot, name in known):
                         # The short name of another venue is that of this one, too.
                         self._say(form, "name", str(row["name"]))
-        for tail in ADDRESS_TAILS:
+        for tail in self.town_parts:
             self._say(tail, "tail", " ".join(tail))
         self._venue_ids = {
             meaning: {domain: tuple(ids) for domain, ids in found.items()}
             for meaning, found in self._venues.items()
+        }
+        self.streets = {
+            " ".join(words): tuple(meanings)
+            for words, meanings in self._meanings.items()
+            if words[-1] in STREET_WORDS and any(slot == "address" for slot, _ in meanings)
         }
         for words, meanings in self._meanings.items():
             node = self._root
@@ -250,9 +211,20 @@ class Gazetteer:
                 if canonical == name:
                     for form in name_forms(alias, domain):
                         self._say(form, "name", name)
-        for part, form in address_forms(str(row.get("address", ""))):
-            self._have("address", part, domain, identifier)
-            self._say(form, "address", part)
+        address = str(row.get("address", ""))
+        if address:
+            self._have("address", address, domain, identifier)
+            self.addresses[address] = Address.parse(address)
+
+    def _add_addresses(self) -> None:
+        self.town_parts = {address.tail for address in self.addresses.values()} - {()}
+        self.town_parts.update(TOWN, TOWN_PARTS)
+        for spelling, address in self.addresses.items():
+            for street in address.streets:
+                if street not in self.town_parts or len(address.streets) == 1:
+                    self._say(street, "address", spelling)
+                    # In texts `St` is read as Saint, wherever it stands.
+                    self._say(tuple(SHORT.get(word, word) for word in street), "address", spelling)
 
     def _add_words(self) -> None:
         for area in AREAS:

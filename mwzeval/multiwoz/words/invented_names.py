@@ -2,8 +2,6 @@
 
 Only names of two words or more, in capitals, are told, and only where the words beside them say
 that a venue is named: what is found is meant to be right rather than complete.
-
-Names and addresses that the database does not have, where their form gives them away.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Sequence
 
-from mwzeval.multiwoz.words.text import NUMERIC, WORD, Mention, Tokens
+from mwzeval.multiwoz.words.text import WORD, Mention, Tokens
 
 TAILS = {
     **dict.fromkeys(
@@ -24,7 +22,6 @@ TAILS = {
 }
 """Last words of names, and the domain that they tell."""
 
-STREETS = frozenset({"street", "road", "lane", "avenue", "drive", "terrace", "crescent"})
 LONGEST_UNKNOWN = 4
 """Words before the last one that are looked at."""
 
@@ -52,16 +49,6 @@ def name_before(text: str, tokens: Tokens, index: int, known: Container[str]) ->
 
 def _begins(tokens: Tokens, index: int) -> bool:
     return index == 0 or tokens.words[index - 1] in ".!?"
-
-
-def address_before(tokens: Tokens, index: int) -> int | None:
-    """Return the token with the number of a house in this street; None if there is none."""
-    for first in range(index - 2, max(-1, index - LONGEST_UNKNOWN), -1):
-        if tokens.kinds[first] == NUMERIC:
-            return first if len(tokens.words[first]) <= LONGEST_UNKNOWN else None
-        if tokens.kinds[first] < WORD:
-            return None
-    return None
 
 
 KIND_WORDS = {

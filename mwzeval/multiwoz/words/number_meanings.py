@@ -12,7 +12,6 @@ from typing import NamedTuple
 from mwzeval.multiwoz.words.gazetteer import Meaning
 from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import NUMERIC, WORD, Tokens
-from mwzeval.multiwoz.words.value_spellings import STAR_SIGNS, duration_at, minutes_of
 
 FREE_OF_OTHERS = frozenset(
     words_of(
@@ -135,45 +134,15 @@ MONEY = frozenset(
     """
     )
 )
-CURRENCY_BEFORE = frozenset({*"£€$", "gbp"})
-PRICE_CUES = frozenset(
-    words_of(
-        """
-    price cost costs costing fare fares fee fees total pay priced
-    """
-    )
-)
-_CENTS = re.compile(r"[0-9]+\.[0-9]{2}")
-_POUNDS_AND_PENCE = re.compile(
-    r"\s?pounds?,?\s(?:and\s)?[0-9]{1,2}(?:\s?p(?:ence)?)?\b(?![.:][0-9])"
-)
+CURRENCY_SIGNS = frozenset("£€$")
 MINUTES = frozenset(
     words_of(
         """
-    minute minutes min mins hour hours hrs hr h
+    minute minutes min mins hour hours hrs hr
     """
     )
 )
-HOURS = frozenset({"hrs", "hours", "hr"})
-OFTEN = frozenset({"every", "each", "within", "notice"})
-HOLDING = frozenset({"hold", "held", "reserved", "holding", "reserve", "holds"})
-VAGUE = frozenset({"under", "over", "than", "almost", "nearly", "least", "most", "up"})
-NOT_OF_A_TRAIN = frozenset(
-    words_of(
-        """
-    walk walking away drive driving foot taxi bus bike bicycle car cab past before early earlier
-    late later wait from apart interval intervals stroll cycle prior ahead advance notice day
-    layover stop break a per between
-    """
-    )
-)
-"""Words behind a duration that say that it is not how long a train takes."""
-BEFORE_FOOT = frozenset({"-", "on", "by", "'"})
-LONGEST_RIDE = 12 * 60
-"""Minutes: what is longer is an opening time or a notice."""
-STARS = frozenset({"star", "stars", "starred", *STAR_SIGNS})
-RATINGS = frozenset({"rating", "ratings", "stars", "star", "rated"})
-RATING_LINKS = frozenset({"of", "is", ":", "-", "|", "at", "="})
+STARS = frozenset({"star", "stars", "starred"})
 PEOPLE = frozenset(
     words_of(
         """
@@ -221,12 +190,11 @@ ONE_AFTER = frozenset(
     """
     )
 )
+HOLDING = frozenset({"hold", "held", "reserved", "holding", "reserve", "holds", "for"})
 CLOCK = re.compile(r"[0-2]?[0-9][:.][0-9]{2}(?:[ap]m)?|[0-9]{1,2}[ap]m|[0-9]{3,4}[ap]m")
 COLON = re.compile(r"[0-9]{1,3}:[0-9]{2}(?:[ap]m)?")
-_FOUR_DIGITS = re.compile(r"(?:[01][0-9]|2[0-3])[.:]?[0-5][0-9]")
-HELD = 15
 DOTTED = re.compile(r"[0-2]?[0-9]\.[0-5][0-9]")
-HALF_DAY = re.compile(r"\s?[ap]\s?\.?\s?m\b\.?|\sin\sthe\s(?:morning|afternoon|evening)\b")
+HALF_DAY = re.compile(r"\s?[ap]\s?\.?\s?m\b\.?")
 OCLOCK = re.compile(r"\s?o\s?['’]\s?clock")
 BEFORE_TIMES = frozenset(
     words_of(
@@ -252,26 +220,24 @@ def number_at(low: str, tokens: Tokens, index: int) -> Number | None:
     last = len(words)
     after = words[index + 1] if index + 1 < last else ""
     before = words[index - 1] if index else ""
-    if after in HOURS and _FOUR_DIGITS.fullmatch(word):
-        return Number(tokens.end(index + 1), index + 2, "time")
-    if after not in HOURS and (
-        COLON.fullmatch(word) or (CLOCK.fullmatch(word) and word[-1] == "m")
-    ):
+    if COLON.fullmatch(word) or (CLOCK.fullmatch(word) and word[-1] == "m"):
         return _time(low, tokens, index)
-    price = _price(low, tokens, index, before, after)
-    if price is not None:
-        return price
-    if after in MINUTES or after in ("-", "and") or not word.isdigit():
-        end = duration_at(low, tokens.start(index))
-        if end is not None:
-            return duration_of(low, tokens, index, end)
-    stars = _stars(tokens, index, before, after)
-    if stars is not None:
-        return stars
-    if DOTTED.fullmatch(word) and (
-        (before in BEFORE_TIMES and before != "is") or HALF_DAY.match(low, tokens.end(index))
-    ):
-        return _time(low, tokens, index)
+    if after in MONEY or before in CURRENCY_SIGNS:
+        if after in MONEY:
+            return Number(tokens.end(index + 1), index + 2, "price")
+        return Number(tokens.end(index), index + 1, "price")
+    if after in MINUTES:
+        held = word == "15" and any(w in HOLDING for w in words[max(0, index - 8) : index])
+        return None if held else Number(tokens.end(index + 1), index + 2, "duration")
+    if after in STARS:
+        return Number(tokens.end(index), index + 1, "stars")
+    after_next = words[index + 2] if index + 2 < last else ""
+    if after == "-" and after_next in STARS:
+        return Number(tokens.end(index + 2), index + 3, "stars")
+    if before == "of" and index > 1 and words[index - 2] in ("rating", "stars"):
+        return Number(tokens.end(index), index + 1, "stars")
+    if DOTTED.fullmatch(word) and before in BEFORE_TIMES and before != "is":
+        return Number(tokens.end(index), index + 1, "time")
     if not word.isdigit():
         return None
     if HALF_DAY.match(low, tokens.end(index)) or OCLOCK.match(low, tokens.end(index)):
@@ -294,72 +260,18 @@ def number_at(low: str, tokens: Tokens, index: int) -> Number | None:
     return None
 
 
-def _to(tokens: Tokens, index: int, end: int, slot: str) -> Number:
-    """Return a number from a token to a place of the text."""
-    after = index + 1
-    while after < len(tokens.words) and tokens.start(after) < end:
-        after += 1
-    return Number(end, after, slot)
-
-
-def _price(low: str, tokens: Tokens, index: int, before: str, after: str) -> Number | None:
-    if after in MONEY:
-        match = _POUNDS_AND_PENCE.match(low, tokens.end(index))
-        return _to(tokens, index, match.end() if match else tokens.end(index + 1), "price")
-    if before in CURRENCY_BEFORE:
-        return Number(tokens.end(index), index + 1, "price")
-    if _CENTS.fullmatch(tokens.words[index]) and not PRICE_CUES.isdisjoint(
-        tokens.words[max(0, index - 3) : index]
-    ):
-        return Number(tokens.end(index), index + 1, "price")
-    return None
-
-
-def duration_of(low: str, tokens: Tokens, index: int, end: int) -> Number | None:
-    """Return how long a train takes; None for how often, how far or how long before."""
-    words = tokens.words
-    number = _to(tokens, index, end, "duration")
-    earlier = words[max(0, index - 8) : index]
-    if not (OFTEN.isdisjoint(earlier[-2:]) and VAGUE.isdisjoint(earlier[-3:])):
-        return None
-    if not HOLDING.isdisjoint(earlier):
-        return None
-    later = [*words[number.token_end : number.token_end + 2], "", ""]
-    if later[later[0] in BEFORE_FOOT] in NOT_OF_A_TRAIN:
-        return None
-    length = minutes_of(low[tokens.start(index) : end])
-    if length is None or length > LONGEST_RIDE or (length == HELD and "for" in earlier):
-        return None
-    return number
-
-
-def _stars(tokens: Tokens, index: int, before: str, after: str) -> Number | None:
-    words = tokens.words
-    following = words[index + 1 : index + 4]
-    if after == "/" and following[1:2] == ["5"]:
-        return Number(tokens.end(index + 2), index + 3, "stars")
-    if following == ["out", "of", "5"]:
-        return Number(tokens.end(index + 3), index + 4, "stars")
-    if after in STAR_SIGNS:
-        return Number(tokens.end(index + 1), index + 2, "stars")
-    if after in STARS:
-        return Number(tokens.end(index), index + 1, "stars")
-    if after == "-" and following[1:2] and following[1] in STARS:
-        return Number(tokens.end(index + 2), index + 3, "stars")
-    if before in RATING_LINKS and index > 1 and words[index - 2] in RATINGS:
-        return Number(tokens.end(index), index + 1, "stars")
-    return None
-
-
 def _time(low: str, tokens: Tokens, index: int) -> Number:
     end = tokens.end(index)
+    token_end = index + 1
     for pattern in (OCLOCK, HALF_DAY):
         match = pattern.match(low, end)
         if match:
             end = match.end()
             if low[end - 1] == "." and not match[0].rstrip(".").endswith(("m",)):
                 end -= 1
-    return _to(tokens, index, end, "time")
+    while token_end < len(tokens.words) and tokens.start(token_end) < end:
+        token_end += 1
+    return Number(end, token_end, "time")
 
 
 def quantity_at(words: list[str], index: int) -> int | None:

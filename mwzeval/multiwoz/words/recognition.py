@@ -12,22 +12,20 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
-from mwzeval.multiwoz.words.gazetteer import Gazetteer, Longest, Meaning
-from mwzeval.multiwoz.words.invented_names import STREETS, TAILS, address_before, name_before
-from mwzeval.multiwoz.words.number_meanings import (
-    QUANTITY_STARTS,
-    Number,
-    accepted,
-    duration_of,
-    number_at,
-    quantity_at,
+from mwzeval.multiwoz.words.addresses import (
+    SAINT,
+    next_part,
+    numbers_before,
+    numbers_from,
+    unknown_street,
 )
-from mwzeval.multiwoz.words.surface_tables import ORDINARY_WORDS, STREET_WORDS
+from mwzeval.multiwoz.words.gazetteer import Gazetteer, Longest, Meaning
+from mwzeval.multiwoz.words.invented_names import TAILS, name_before
+from mwzeval.multiwoz.words.number_meanings import QUANTITY_STARTS, accepted, number_at, quantity_at
+from mwzeval.multiwoz.words.surface_tables import CAPITAL_STREETS, ORDINARY_WORDS
 from mwzeval.multiwoz.words.text import NUMERIC, PLACEHOLDER, POSSESSIVE, SIGN, WORD, Tokens
 from mwzeval.multiwoz.words.value_spellings import (
     REFERENCE_LENGTH,
-    STAR_SIGNS,
-    duration_at,
     phone_at,
     postcode_at,
     reference_at,
@@ -36,6 +34,8 @@ from mwzeval.multiwoz.words.value_spellings import (
 
 WORD_THRESHOLD = 80
 """How close a word must be to that of a name."""
+STREET_THRESHOLD = 90
+"""How close a street must be to one of the database."""
 NAME_THRESHOLD = 87
 """How close the text must be to the name as a whole."""
 SHORTEST, LONGEST = 5, 24
@@ -102,16 +102,14 @@ class NearMisses:
 
 NUMBERS = frozenset({"choice", "people", "stay", "time", "stars"})
 """What a number in front of a street may have been taken for."""
-HOUSE_DIGITS = 4
-STAR_RUN = STAR_SIGNS | {"☆", "\N{VARIATION SELECTOR-16}", "\N{ZERO WIDTH JOINER}"}
+ADDRESS_CUES = frozenset({"address", "addresses", "located", "location", "situated"})
+NEAR = 4
+"""So many words before a place may tell that it is an address."""
 SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
 """First letters of postcodes and train ids that stand apart from what follows."""
 
 
-HOUR_STARTS = frozenset({"an", "half"})
-"""First words of durations without a number: `an hour and a half`."""
-
-BEGINNINGS = frozenset({*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *STREETS, *HOUR_STARTS})
+BEGINNINGS = frozenset({*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT})
 """Words with which something begins, or ends, that is not in the database."""
 
 
@@ -161,7 +159,7 @@ class Recognizer:
             if word in begins or kind == POSSESSIVE:
                 longest = self._gazetteer.longest(tokens, index)
                 if longest is not None:
-                    candidate = _known(text, tokens, index, longest, found)
+                    candidate = self._known(text, tokens, index, longest, found)
                 if candidate is None and word in quiet:
                     continue
             elif self._is_dull(word, kind):
@@ -170,7 +168,7 @@ class Recognizer:
                 dull.add(word)
                 continue
             if candidate is None and kind != PLACEHOLDER:
-                candidate = self._unknown(text, low, tokens, index)
+                candidate = self._unknown(text, low, tokens, index, found)
                 # What is read backwards may begin before what was found last.
                 while candidate is not None and found and found[-1].after > candidate.first:
                     found.pop()
@@ -182,7 +180,7 @@ class Recognizer:
     def _is_dull(self, word: str, kind: int) -> bool:
         """Tell whether a word that begins no value never means anything by itself."""
         if kind in (SIGN, PLACEHOLDER):
-            return word not in STAR_SIGNS
+            return True
         return (
             kind == WORD
             and len(word) != REFERENCE_LENGTH
@@ -191,7 +189,9 @@ class Recognizer:
             and self._near_misses.closest(word) is None
         )
 
-    def _unknown(self, text: str, low: str, tokens: Tokens, index: int) -> Candidate | None:
+    def _unknown(
+        self, text: str, low: str, tokens: Tokens, index: int, found: list[Candidate]
+    ) -> Candidate | None:
         """Return what can be told without the database, or is nearly in it."""
         words, kinds = tokens.words, tokens.kinds
         kind, word = kinds[index], words[index]
@@ -207,14 +207,10 @@ class Recognizer:
             number = number_at(low, tokens, index)
             if number is None:
                 return None
-            return _of_number(tokens, index, number)
+            meanings = ((number.slot, ""),)
+            return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
         if kind < WORD:
-            return _star_run(tokens, index) if word in STAR_SIGNS else None
-        if word in HOUR_STARTS:
-            duration = duration_at(low, tokens.start(index))
-            number = duration_of(low, tokens, index, duration) if duration else None
-            if number is not None:
-                return _of_number(tokens, index, number)
+            return None
         quantity = quantity_at(words, index)
         if quantity is not None:
             end = tokens.end(quantity - 1)
@@ -228,12 +224,22 @@ class Recognizer:
             if first is not None:
                 meanings = (("name", ""),)
                 return Candidate(tokens.start(first), tokens.end(index), first, index + 1, meanings)
-        if word in STREETS:
-            first = address_before(tokens, index)
+        if word in CAPITAL_STREETS or word == SAINT:
+            known = found[-1].after if found and found[-1].slot == "address" else 0
+            first = unknown_street(text, tokens, index, known)
             if first is not None:
-                meanings = (("address", ""),)
-                return Candidate(tokens.start(first), tokens.end(index), first, index + 1, meanings)
+                street = self._near_street(words[first : index + 1])
+                nearest = Longest(index + 1, street, owner=False)
+                return self._address(text, tokens, first, nearest, found)._replace(sure=False)
         return None
+
+    def _near_street(self, words: list[str]) -> tuple[Meaning, ...]:
+        """Return what a misspelt street means; nothing if it is none."""
+        streets = self._gazetteer.streets
+        best = process.extractOne(
+            " ".join(words), streets.keys(), scorer=fuzz.ratio, score_cutoff=STREET_THRESHOLD
+        )
+        return streets[best[0]] if best else ()
 
     def _near_miss(self, text: str, tokens: Tokens, index: int) -> Candidate | None:
         near = self._near_misses.name_at(tokens, index)
@@ -247,61 +253,105 @@ class Recognizer:
             return None
         return Candidate(start, end, first, after, meanings, False)
 
-
-def _known(
-    text: str, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
-) -> Candidate | None:
-    """Return a value of the database as it is meant here; None if no value is meant."""
-    words, kinds = tokens.words, tokens.kinds
-    after, meanings = longest.after, longest.meanings
-    if meanings[-1][0] == "tail":
-        # A part of the town belongs to the address before it: `Milton Road, Chesterton`.
-        continued = (
-            bool(found)
-            and found[-1].slot == "address"
-            and found[-1].after == index - 1
-            and words[index - 1] == ","
-        )
-        meanings = (("address", meanings[-1][1]),) if continued else meanings[:-1]
-        if not meanings:
+    def _known(
+        self, text: str, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
+    ) -> Candidate | None:
+        """Return a value of the database as it is meant here; None if no value is meant."""
+        after, meanings = longest.after, longest.meanings
+        if meanings[-1][0] == "tail":
+            # A part of the town is a value only as the end of an address.
+            meanings = meanings[:-1]
+            if not meanings:
+                return None
+        slot = meanings[0][0]
+        if slot == "address" or (slot == "name" and _is_where(tokens, index, meanings, found)):
+            address = self._address(text, tokens, index, longest, found)
+            if slot == "address" or address.after > after:
+                return address
+        kept = accepted(tokens, index, after, meanings)
+        if kept is None:
             return None
-    kept = accepted(tokens, index, after, meanings)
-    if kept is None:
-        return None
-    after, meanings = kept
-    end = tokens.end(after - 1)
+        after, meanings = kept
+        first = _first_word(text, tokens, index, after)
+        return Candidate(
+            tokens.start(first), _last_end(tokens, after, longest), first, after, meanings
+        )
+
+    def _address(
+        self, text: str, tokens: Tokens, index: int, longest: Longest, found: list[Candidate]
+    ) -> Candidate:
+        """Return the whole address of which a street or building begins at a token.
+
+        Its meanings are the addresses of the database with all that is said.
+        """
+        first, numbers = numbers_before(tokens, index)
+        while found and found[-1].after > first:
+            if found[-1].slot not in NUMBERS:
+                first, numbers = index, ()
+                break
+            found.pop()
+        if first == index:
+            first = _first_word(text, tokens, index, longest.after)
+        addresses = [value for slot, value in longest.meanings if slot == "address"]
+        tails = []
+        while True:
+            goes_on, more = numbers_from(tokens, next_part(tokens, longest.after))
+            part = self._part(text, tokens, longest.after, goes_on)
+            if part is None:
+                break
+            if part.meanings[-1][0] == "tail":
+                tails.append(part.meanings[-1][1])
+            else:
+                both = [value for value in addresses if ("address", value) in part.meanings]
+                if not both:
+                    break
+                addresses = both
+                numbers += more
+            longest = part
+        known = self._gazetteer.addresses
+        meanings = tuple(
+            ("address", value) for value in addresses if known[value].allows(numbers, tails)
+        )
+        return Candidate(
+            tokens.start(first),
+            _last_end(tokens, longest.after, longest),
+            first,
+            longest.after,
+            meanings or (("address", ""),),
+        )
+
+    def _part(self, text: str, tokens: Tokens, after: int, index: int) -> Longest | None:
+        """Return what an address goes on with at a token on the same line."""
+        if index >= len(tokens.words) or "\n" in text[tokens.end(after - 1) : tokens.start(index)]:
+            return None
+        return self._gazetteer.longest(tokens, index)
+
+
+def _is_where(
+    tokens: Tokens, index: int, meanings: tuple[Meaning, ...], found: list[Candidate]
+) -> bool:
+    """Tell whether a name may begin an address here: `Milton Country Park, Milton`.
+
+    That of a venue that is named for the first time is its name.
+    """
+    return meanings[-1][0] == "address" and (
+        not ADDRESS_CUES.isdisjoint(tokens.words[max(0, index - NEAR) : index])
+        or any(candidate.meanings[0] == meanings[0] for candidate in found)
+    )
+
+
+def _first_word(text: str, tokens: Tokens, index: int, after: int) -> int:
+    """Return the first token of a value; only a capital makes an article part of it."""
+    words = tokens.words
+    article = words[index] == "the" and after > index + 1 and text[tokens.start(index)] == "t"
+    return index + 1 if article else index
+
+
+def _last_end(tokens: Tokens, after: int, longest: Longest) -> int:
+    """Return the end of a value in the text, without the s of a possessive."""
     if longest.owner:
-        end = tokens.start(after - 1) + len(words[after - 1]) - 1
-    first = index
-    if words[index] == "the" and after > index + 1 and text[tokens.start(index)] == "t":
-        # Only a capital makes the article part of a name.
-        first += 1
-    if meanings[0][0] == "address" and index and kinds[index - 1] == NUMERIC:
-        number = words[index - 1]
-        if len(number) <= HOUSE_DIGITS and words[after - 1] in STREET_WORDS:
-            if found and found[-1].after == index and found[-1].slot in NUMBERS:
-                found.pop()
-            if not found or found[-1].after < index:
-                # A house that the database does not have in this street.
-                first = index - 1
-                meanings = (("address", ""),)
-    return Candidate(tokens.start(first), end, first, after, meanings)
-
-
-def _of_number(tokens: Tokens, index: int, number: Number) -> Candidate:
-    meanings = ((number.slot, ""),)
-    return Candidate(tokens.start(index), number.end, index, number.token_end, meanings)
-
-
-def _star_run(tokens: Tokens, index: int) -> Candidate | None:
-    """Return a run of stars that is a hotel's rating; a single one may be an ornament."""
-    after, stars = index, 0
-    while after < len(tokens.words) and tokens.words[after] in STAR_RUN:
-        stars += tokens.words[after] in STAR_SIGNS
-        after += 1
-    if after - index < 2:
-        return None
-    return Candidate(tokens.start(index), tokens.end(after - 1), index, after, (("stars", ""),))
+        return tokens.start(after - 1) + len(tokens.words[after - 1]) - 1
+    return tokens.end(after - 1)
 
 
 def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | None:
@@ -311,12 +361,9 @@ def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | 
     for slot, find in (("postcode", postcode_at), ("phone", phone_at)):
         end = find(low, tokens, index)
         if end is not None:
-            start = tokens.start(index)
-            if low[start - 1 : start] == "(" and ")" in low[start:end]:
-                start -= 1
-            if low[start - 1 : start] == "+":
-                start -= 1
-            return Candidate(start, end, index, _token_after(tokens, end, index), ((slot, ""),))
+            return Candidate(
+                tokens.start(index), end, index, _token_after(tokens, end, index), ((slot, ""),)
+            )
     if reference_at(text, tokens, index):
         return Candidate(
             tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)

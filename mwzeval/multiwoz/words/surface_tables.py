@@ -22,10 +22,7 @@ NUMBER_WORDS = {
     """
         )
     )
-} | {
-    word: str(10 * tens)
-    for tens, word in enumerate(words_of("thirty forty fifty sixty seventy eighty ninety"), 3)
-}
+} | {"thirty": "30", "forty": "40", "fifty": "50"}
 
 WORD_SPELLINGS = {
     "center": "centre",
@@ -37,6 +34,12 @@ WORD_SPELLINGS = {
     "st": "saint",
     "rd": "road",
     "ave": "avenue",
+    "ln": "lane",
+    "sq": "square",
+    "pl": "place",
+    "ct": "court",
+    "cres": "crescent",
+    "gdns": "gardens",
     "bnb": "b&b",
     "portugese": "portuguese",
     "moderatly": "moderately",
@@ -217,11 +220,18 @@ STREET_WORDS = frozenset(
     """
     )
 )
-ADDRESS_TAILS = (
-    *(("city", "centre"), ("chesterton",), ("cherry", "hinton"), ("fen", "ditton")),
-    *(("newnham",), ("cambridge",)),
+STREETS = frozenset({"street", "road", "lane", "avenue", "drive", "terrace", "crescent"})
+"""Words that end the name of a street wherever they are said of one."""
+CAPITAL_STREETS = STREETS | frozenset(
+    words_of("close court gardens grove mews parade passage row square walk way yard")
 )
-"""Parts of the town at the end of an address, left out at will and no address by themselves."""
+"""Words that do so where they have capitals."""
+HOUSE_WORDS = frozenset(words_of("flat no suite unit"))
+"""Words before the number of a house."""
+TOWN = (("cambridge",),)
+"""What may follow each address."""
+TOWN_PARTS = (("city", "centre"), ("town", "centre"))
+"""Parts of the town that may follow addresses, besides those that the database's addresses have."""
 LINKING_WORDS = frozenset(
     words_of(
         """
@@ -230,3 +240,23 @@ LINKING_WORDS = frozenset(
     )
 )
 """Words that no name ends with."""
+
+_LANDMARKS = (
+    *("near", "nearby", "near to", "nearest", "nearest to", "close to", "closer to", "closest to"),
+    *("next to", "next door to", "beside", "alongside", "adjacent to", "opposite", "opposite to"),
+    *("behind", "beyond", "facing", "overlooking", "in front of", "at the back of"),
+    *("across from", "street from", "road from", "around the corner from", "far from", "away from"),
+    *("just off", "right off", "walk from", "walk to", "walk of", "walking distance to"),
+    *("distance of", "distance from", "drive from", "ride from", "steps from", "throw from"),
+    *("minute from", "minutes from", "mile from", "miles from", "metres from", "meters from"),
+    *("yards from", "block from", "blocks from", "vicinity of", "view of", "views of"),
+)
+LANDMARKS = {
+    last: tuple(phrase for phrase in map(words_of, _LANDMARKS) if phrase[-1] == last)
+    for last in dict.fromkeys(phrase.rpartition(" ")[2] for phrase in _LANDMARKS)
+}
+"""Last word → what is said before a place by which another is found: it is not on offer itself."""
+STREET_LANDMARKS = frozenset({"off"})
+"""Words that do so before a street only: taxis drop off at hotels."""
+SAYING = frozenset(words_of("is are was has have serves offers costs would looks sounds"))
+"""Words after what a sentence is about."""
