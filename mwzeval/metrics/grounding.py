@@ -8,7 +8,7 @@ Measures over mentions divide by mentions, not by dialogues; definitions are in 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mwzeval.metrics.measure import Measure, Sign, percentage
@@ -27,23 +27,48 @@ class JudgedValue(NamedTuple):
     agrees: bool | None
 
 
-class MentionRates:
-    """Rows and measures of mentions, `hallucination` and `consistency`: by slot and in total."""
+class HeldByLog(NamedTuple):
+    """A claim that a log of tools tells something about.
+
+    `agrees` tells whether tools have returned what is said; `known` whether the database says the
+    same as what is said, None where it cannot tell.
+    """
+
+    slot: str
+    agrees: bool
+    known: bool | None
+
+
+class Rate(NamedTuple):
+    """A percentage of counts: `outcome` of `cases`."""
+
+    name: str
+    label: str
+    outcome: str
+    cases: str
+    lower_is_better: bool = False
+
+
+class ClaimRates:
+    """Rows and measures of what is said: by slot and in total.
+
+    A kind of rates has `counts`, and `rates` of them.
+    """
+
+    counts: tuple[str, ...]
+    rates: tuple[Rate, ...]
 
     def __init__(self, slots: Iterable[str]) -> None:
         self.scopes = (WHOLE, *slots)
-        counts = ("mentions", "hallucinated", "belonging", "consistent")
         self._of_scope = {
-            scope: tuple(f"{count}.{scope}" for count in counts) for scope in self.scopes
+            scope: tuple(f"{count}.{scope}" for count in self.counts) for scope in self.scopes
         }
-        self.columns = tuple(f"{count}.{scope}" for count in counts for scope in self.scopes)
+        self.columns = tuple(f"{count}.{scope}" for count in self.counts for scope in self.scopes)
 
-    def row(self, judged: Iterable[JudgedValue]) -> dict[str, float]:
-        """Return one dialogue's counts of mentions."""
-        counted = Counter(judged)
+    def _row(self, counted: Iterable[tuple[str, Sequence[bool], int]]) -> dict[str, float]:
+        """Return the sums of (slot, which counts it adds to, how often)."""
         row: dict[str, float] = {}
-        for (slot, known, agrees), times in counted.items():
-            holds = (True, not known, agrees is not None, agrees is True)
+        for slot, holds, times in counted:
             for columns in (self._of_scope[WHOLE], self._of_scope[slot]):
                 for column, counts in zip(columns, holds, strict=True):
                     if counts:
@@ -51,15 +76,12 @@ class MentionRates:
         return row
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
-        """Yield the percentages of each scope that has cases, `hallucination` first.
+        """Yield the percentages of each scope that has cases.
 
         Mentions of one dialogue depend on each other: they are no outcomes of units, and intervals
         come from resampled dialogues.
         """
-        for name, label, outcome, cases in (
-            ("hallucination", "Hallucination", "hallucinated", "mentions"),
-            ("consistency", "Consistency", "consistent", "belonging"),
-        ):
+        for name, label, outcome, cases, lower_is_better in self.rates:
             for scope in self.scopes:
                 if sums[f"{cases}.{scope}"]:
                     yield Measure(
@@ -70,5 +92,43 @@ class MentionRates:
                         places=1,
                         scope=scope,
                         cases=f"{cases}.{scope}",
-                        lower_is_better=name == "hallucination",
+                        lower_is_better=lower_is_better,
                     )
+
+
+class MentionRates(ClaimRates):
+    """Mentions held against a database: `hallucination`, then `consistency`."""
+
+    counts = ("mentions", "hallucinated", "belonging", "consistent")
+    rates = (
+        Rate("hallucination", "Hallucination", "hallucinated", "mentions", lower_is_better=True),
+        Rate("consistency", "Consistency", "consistent", "belonging"),
+    )
+
+    def row(self, judged: Iterable[JudgedValue]) -> dict[str, float]:
+        """Return one dialogue's counts of mentions."""
+        return self._row(
+            (slot, (True, not known, agrees is not None, agrees is True), times)
+            for (slot, known, agrees), times in Counter(judged).items()
+        )
+
+
+class LogRates(ClaimRates):
+    """Claims held against a log: `log_consistency`, and `log_only`, what the database denies."""
+
+    counts = ("logged", "logged_right", "logged_both", "logged_only")
+    rates = (
+        Rate("log_consistency", "Log Consistency", "logged_right", "logged"),
+        Rate("log_only", "Log Only", "logged_only", "logged_both", lower_is_better=True),
+    )
+
+    def row(self, held: Iterable[HeldByLog]) -> dict[str, float]:
+        """Return one dialogue's counts of claims."""
+        return self._row(
+            (
+                slot,
+                (True, agrees, agrees and known is not None, agrees and known is False),
+                times,
+            )
+            for (slot, agrees, known), times in Counter(held).items()
+        )

@@ -6,19 +6,21 @@ in `docs/metrics.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.metrics.goal_success import GoalSuccess, OutcomeRates
-from mwzeval.metrics.grounding import MentionRates
+from mwzeval.metrics.grounding import HeldByLog, LogRates, MentionRates
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.grounding.bookings import BOOKED_BY, BookingOutcome
+from mwzeval.multiwoz.grounding.evidence import OF_LOG, LogClaim
 from mwzeval.multiwoz.grounding.responses import SLOTS, Grounded
 from mwzeval.scores.score import WHOLE
 
 MENTIONS = MentionRates(SLOTS)
+LOG = LogRates((*SLOTS, *OF_LOG))
 GOALS = GoalSuccess(ALL_DOMAINS, "grounded_", "Grounded ")
 BOOKINGS = OutcomeRates("booking_goals", {"booking": "Booking"}, BOOKED_BY)
 BY_CALLS = "booking_by_calls"
@@ -26,12 +28,16 @@ BY_CALLS = "booking_by_calls"
 
 OF_WORDS = ("hallucination", "consistency", "grounded_inform", "grounded_success")
 """The scores of what responses say."""
+BY_LOG = ("log_consistency", "log_only")
+"""The scores of what responses say, held against what tools returned."""
 
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "hallucination": {"echo": "left-out", "invented": "capitals"},
     "consistency": {"offer": "named-or-query", "several": "any", "invented": "capitals"},
     "grounded_inform": {"offer": "named-last", "invented": "capitals"},
     "grounded_success": {"offer": "named-last", "given": "of-offer", "invented": "capitals"},
+    "log_consistency": {"offer": "named-or-query", "cut": "whole-part"},
+    "log_only": {"offer": "named-or-query", "cut": "whole-part"},
     "booking": {"tried-first": "right"},
 }
 """What was decided where it could have been decided otherwise, as signatures have it."""
@@ -39,7 +45,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 def grounded_columns(lexicalized: bool) -> tuple[str, ...]:
     """Return the columns of rows; placeholders leave only the bookings."""
-    of_words = (*MENTIONS.columns, *GOALS.columns) if lexicalized else ()
+    of_words = (*MENTIONS.columns, *GOALS.columns, *LOG.columns) if lexicalized else ()
     return (*of_words, *BOOKINGS.columns, BY_CALLS)
 
 
@@ -65,11 +71,12 @@ class Computed:
         return cls(lexicalized, "states" if predicted_states else None)
 
 
-def grounded_row(grounded: Grounded) -> dict[str, float]:
-    """Return one dialogue's counts of what its responses say."""
+def grounded_row(grounded: Grounded, claims: Iterable[LogClaim] = ()) -> dict[str, float]:
+    """Return one dialogue's counts of what its responses say; `claims` are those of its log."""
     return {
         **MENTIONS.row(judged.value for judged in grounded.judged),
         **GOALS.row(grounded.outcome),
+        **LOG.row(HeldByLog(one.mention.slot, one.agrees, one.known) for one in claims),
     }
 
 
@@ -94,6 +101,7 @@ def grounded_measures(
         yield from BOOKINGS.measures(sums, sign)
     if computed.words:
         yield from MENTIONS.measures(sums, sign)
+        yield from LOG.measures(sums, sign)
 
 
 def grounded_view(
@@ -101,13 +109,23 @@ def grounded_view(
 ) -> dict[str, Any]:
     """Return the scores for a report from `values`, name → scope → number.
 
-    Percent by scope, and the number of `mentions`; None for what was not computed.
+    Percent by scope, and the number of `mentions`; None for what was not computed. What a log tells
+    only where there is one: counts of its claims, of those that contradict its tools, and of those
+    that tools support and the database does not.
     """
     plain: dict[str, Any] = dict.fromkeys(("mentions", *OF_WORDS, "booking"))
     if computed.words:
         counts = {scope: int(sums[f"mentions.{scope}"]) for scope in MENTIONS.scopes}
         plain["mentions"] = {scope: n for scope, n in counts.items() if n or scope == WHOLE}
         plain |= {name: values.get(name, {}) for name in OF_WORDS}
+    if computed.words and (logged := int(sums[f"logged.{WHOLE}"])):
+        right = int(sums[f"logged_right.{WHOLE}"])
+        plain |= {name: values.get(name, {}) for name in BY_LOG}
+        plain["log"] = {
+            "claims": logged,
+            "contradicts_tools": logged - right,
+            "only_tools": int(sums[f"logged_only.{WHOLE}"]),
+        }
     if computed.bookings:
         plain["booking"] = values.get("booking", {})
     return plain

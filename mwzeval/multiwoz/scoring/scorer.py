@@ -32,6 +32,7 @@ from mwzeval.multiwoz.grounding.bookings import (
     has_bookings,
     judge_booking,
 )
+from mwzeval.multiwoz.grounding.evidence import LogClaim, Said, held_against_log
 from mwzeval.multiwoz.grounding.responses import Grounded, Grounding
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.normalization.active_domains import estimate_active_domains
@@ -260,6 +261,24 @@ class Scorer:
         wanted = self._venues_wanted(dialogue.name)
         return self.grounding.judge(wanted, booked, states, self.named_and_said(dialogue))
 
+    def log_claims(
+        self, dialogue: NormalizedDialogue, turns: Sequence[Turn], grounded: Grounded
+    ) -> tuple[LogClaim, ...]:
+        """Return what the log of a dialogue in words tells of what it says; `turns` as predicted.
+
+        Nothing where the predictions have no results of calls.
+        """
+        if not any(turn.calls for turn in turns):
+            return ()
+        mentions = self.named_and_said(dialogue)
+        said = [
+            Said(words, normalized.state, of_turn, turn.calls)
+            for words, normalized, of_turn, turn in zip(
+                dialogue.words, dialogue.turns, mentions, turns, strict=True
+            )
+        ]
+        return held_against_log(said, grounded.judged, self.database, self.grounding.facts)
+
     def named_and_said(self, dialogue: NormalizedDialogue) -> tuple[tuple[Mention, ...], ...]:
         """Return what a dialogue in words mentions, with names that the database does not have."""
         mentions = dialogue.mentions or ((),) * len(dialogue.turns)
@@ -305,7 +324,10 @@ class Scorer:
         self, dialogue: NormalizedDialogue, turns: Sequence[Turn], sources: Sources
     ) -> dict[str, float]:
         """Return the counts of one dialogue for the grounded scores that can be computed."""
-        row = grounded_row(self.grounded(dialogue)) if self.delexicalizes(sources) else {}
+        row: dict[str, float] = {}
+        if self.delexicalizes(sources):
+            grounded = self.grounded(dialogue)
+            row = grounded_row(grounded, self.log_claims(dialogue, turns, grounded))
         outcomes = self.booking_outcomes(dialogue, turns, sources)
         return {**row, **booking_row(outcomes, by_calls=has_bookings(turns))}
 
