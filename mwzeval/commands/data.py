@@ -43,8 +43,9 @@ Corpora = Mapping[str, tuple[str, ...]]
 class FileState:
     """A file in a data root: is it the published one?
 
-    "different" is a published file with other content, "unlisted" a file that a corpus would read
-    but that nobody published. `found` is the git blob id of what is there, None when missing.
+    "different" is a published file with other content, "unverified" a published one whose checksums
+    are not listed, "unlisted" a file that a corpus would read but that nobody published. `found` is
+    the git blob id of what is there, None when missing.
     """
 
     local: str
@@ -218,7 +219,7 @@ def _summary(rows: list[FileState]) -> str:
     return ", ".join(f"{count} {state}" for state, count in counts.items() if count)
 
 
-_ORDER = ("published", "different", "unlisted", "missing")
+_ORDER = ("published", "different", "unverified", "unlisted", "missing")
 
 
 def _explained(root: DataRoot) -> str:

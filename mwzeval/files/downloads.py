@@ -19,7 +19,12 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from mwzeval.errors import DataError, UsageError, shorten
-from mwzeval.files.cache import cache_directory, checksums_of, remembered_checksums
+from mwzeval.files.cache import (
+    Checksums,
+    cache_directory,
+    checksums_of,
+    remembered_checksums,
+)
 from mwzeval.files.transfer_limits import TIMEOUT_SECONDS, transfer
 from mwzeval.output import tell
 
@@ -31,7 +36,7 @@ ABANDONED_SECONDS = 600.0
 """A partial download that has not grown for so long belongs to a process that was killed."""
 
 Origin = Literal["--data", "MWZEVAL_DATA", "cache", "embedded"]
-State = Literal["published", "different", "missing"]
+State = Literal["published", "different", "missing", "unverified"]
 
 COLUMNS = ("local", "repository", "commit", "path", "git_blob", "sha256")
 
@@ -40,15 +45,25 @@ COLUMNS = ("local", "repository", "commit", "path", "git_blob", "sha256")
 class PublicFile:
     """A file of a public repository at a pinned commit, and its place in a data root.
 
-    `sha256` is None where nobody has seen the file yet; `git_blob` alone verifies it then.
+    `sha256` is None where nobody has seen the file yet; `git_blob` alone verifies it then. Where
+    that is None as well, the file is taken as it comes from the pinned commit.
     """
 
     local: str
     repository: str
     commit: str
     path: str
-    git_blob: str
+    git_blob: str | None
     sha256: str | None = None
+
+    @property
+    def is_verifiable(self) -> bool:
+        """Whether any checksum of the file is known."""
+        return self.git_blob is not None or self.sha256 is not None
+
+    def has(self, found: Checksums) -> bool:
+        """Tell whether content with these checksums is that of the file, as far as is known."""
+        return self.git_blob in (None, found.git_blob) and self.sha256 in (None, found.sha256)
 
     @property
     def url(self) -> str:
@@ -75,13 +90,14 @@ def public_files(table: Path) -> tuple[PublicFile, ...]:
         raise DataError(f"{table}: the first line must name the columns {', '.join(COLUMNS)}")
     files: dict[str, PublicFile] = {}
     for number, row in rows[1:]:
-        if len(row) != len(COLUMNS) or not all(row[:-1]):
+        if len(row) != len(COLUMNS) or not all(row[:-2]):
             raise DataError(f"{table}: line {number}: expected {len(COLUMNS)} columns")
         local = PurePosixPath(row[0])
         if local.is_absolute() or ".." in local.parts or row[0] in files:
             raise DataError(f'{table}: line {number}: "{row[0]}" leaves the folder, or is repeated')
         place, repository, commit, path, git_blob, sha256 = row
-        files[place] = PublicFile(place, repository, commit, path, git_blob, sha256 or None)
+        checksums = (git_blob or None, sha256 or None)
+        files[place] = PublicFile(place, repository, commit, path, *checksums)
     return tuple(files.values())
 
 
@@ -267,17 +283,19 @@ def matches(local: str, pattern: str) -> bool:
 def state_of(root: DataRoot, file: PublicFile, *, reread: bool = True) -> State:
     """Return whether the file in this root is the published one, another one, or not there.
 
-    Without `reread`, checksums are remembered while a file does not change.
+    It is "unverified" when it is there and no checksum is listed that could tell. Without `reread`,
+    checksums are remembered while a file does not change.
     """
     place = root.path / file.local
     if not place.is_file():
         return "missing"
+    if not file.is_verifiable:
+        return "unverified"
     return "published" if _is_published(place, file, reread=reread) else "different"
 
 
 def _is_published(place: Path, file: PublicFile, *, reread: bool = False) -> bool:
-    found = checksums_of(place) if reread else remembered_checksums(place)
-    return found.git_blob == file.git_blob and file.sha256 in (None, found.sha256)
+    return file.has(checksums_of(place) if reread else remembered_checksums(place))
 
 
 def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
@@ -297,13 +315,18 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
             stream.flush()
             os.fsync(stream.fileno())
         found = checksums_of(partial)
-        if found.git_blob != file.git_blob or file.sha256 not in (None, found.sha256):
+        if not file.is_verifiable:
+            tell(
+                f"{file.local} is not verified, its checksums are not listed; sha256 {found.sha256}"
+            )
+        if not file.has(found):
+            blob, sha256 = (known or "(not listed)" for known in (file.git_blob, file.sha256))
             raise _cannot_fetch(
                 folder,
                 [file],
                 f"the file that came ({partial.stat().st_size} bytes) is not the published one, "
                 f"and was removed\n"
-                f"  expected git blob {file.git_blob}, sha256 {file.sha256 or '(not listed)'}\n"
+                f"  expected git blob {blob}, sha256 {sha256}\n"
                 f"  came     git blob {found.git_blob}, sha256 {found.sha256}",
                 sample,
             )

@@ -28,7 +28,10 @@ INPUT_FORMATS = (AUTO, OWN_FORMAT, "messages", "unified", "sgd")
 
 SAMPLE = "sample"
 DEFAULT_CORPUS = "multiwoz-2.2"
-CORPUS_NAMES = (DEFAULT_CORPUS, "multiwoz-2.1", "multiwoz-2.0", "multiwoz-2.4", SAMPLE)
+CORPUS_NAMES = (
+    *(DEFAULT_CORPUS, "multiwoz-2.1", "multiwoz-2.0", "multiwoz-2.3", "multiwoz-2.4"),
+    SAMPLE,
+)
 
 
 def known_name(what: str, name: str, known: Sequence[Name]) -> Name:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,18 @@ def test_the_table_says_what_was_expected_and_what_is_there(tmp_path: Path) -> N
         "Scores computed with files that are not the published ones are not scores on the "
         "published data; the checksum in their signature shows it.",
     ]
+
+
+def test_a_file_whose_checksums_are_not_listed_is_unverified_and_no_fault(tmp_path: Path) -> None:
+    root = root_with(tmp_path / "data", {"old.zip": b"whatever"})
+    unlisted = [
+        replace(file, git_blob=None, sha256=None) if file.local == "old.zip" else file
+        for file in root.published
+    ]
+    states = verify(replace(root, published=tuple(unlisted)), CORPORA)
+    assert {row.local: row.state for row in states}["old.zip"] == "unverified"
+    assert exit_code(states) == 0
+    assert "old  1 unverified, 1 missing" in format_states(root, states).splitlines()
 
 
 def test_a_folder_that_does_not_exist_yet_has_everything_missing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -116,8 +116,10 @@ def test_the_list_has_one_place_per_file_and_only_pinned_checksums() -> None:
     files = public_files(embedded("public_files.tsv"))
     assert len({file.local for file in files}) == len(files) > 50
     for file in files:
-        assert len(file.commit) == len(file.git_blob) == 40
+        assert len(file.commit) == 40
+        assert file.git_blob is None or len(file.git_blob) == 40
         assert file.sha256 is None or len(file.sha256) == 64
+    assert [f.local for f in files if not f.is_verifiable] == ["data/MultiWOZ2_3.zip"]
 
 
 def test_the_list_has_the_sha256_of_every_published_file_that_is_in_the_shared_folder() -> None:
@@ -311,6 +313,20 @@ def test_a_file_without_sha256_is_verified_by_its_git_blob_id(
         root.require("wrong.json")
 
 
+def test_a_file_without_checksums_is_taken_as_it_comes_and_that_is_said(
+    own_cache: Path, mirror: Mirror, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = mirror.serve(replace(listed("a.zip", sha256=False), git_blob=None), CONTENT[::-1])
+    root = cached(own_cache / "x", file)
+    assert root.require("a.zip").read_bytes() == CONTENT[::-1]
+    said = capsys.readouterr().err
+    assert "a.zip is not verified, its checksums are not listed" in said
+    assert hashlib.sha256(CONTENT[::-1]).hexdigest() in said
+    assert root.require("a.zip").read_bytes() == CONTENT[::-1]
+    assert len(mirror.requests) == 1
+    assert state_of(root, file) == "unverified"
+
+
 @pytest.mark.parametrize("damage", [b"", CONTENT[:-1], CONTENT[:-1] + b"\0", CONTENT + b"\n"])
 def test_a_damaged_file_in_the_cache_is_downloaded_again(
     own_cache: Path, mirror: Mirror, damage: bytes
@@ -375,7 +391,7 @@ def test_what_cannot_be_downloaded_leaves_nothing_and_says_what_to_do(
         root.require("d/a.json")
     expected = ["d/a.json", file.url, str(own_cache / "x" / "d"), "--data", "--tiny"]
     if "published" in message:
-        expected += [file.git_blob, file.sha256 or ""]
+        expected += [file.git_blob or "", file.sha256 or ""]
     for part in expected:
         assert part in str(caught.value)
     assert everything_below(own_cache / "x") == []

@@ -3,10 +3,12 @@
 `data.json` is that of MultiWOZ 2.0, 2.1, 2.3 and 2.4. Accepted, in this order, for a corpus folder
 `F`: ready-made fold files (`F/test.json` or `F/test.json.zip`), `F/data.json` or `F/data.json.zip`
 with the fold lists beside it, and the archive `F.zip` as it is published, with the lists inside.
-MultiWOZ 2.2 has `dialogues_*.json` and `dialog_acts.json`.
+2.3 is published without fold lists, and takes those of 2.1. MultiWOZ 2.2 has `dialogues_*.json` and
+`dialog_acts.json`.
 
 Sources: Budzianowski et al., EMNLP 2018; Eric et al., "MultiWOZ 2.1", LREC 2020; Zang et al.,
-"MultiWOZ 2.2", NLP4ConvAI 2020.
+"MultiWOZ 2.2", NLP4ConvAI 2020; Han et al., "MultiWOZ 2.3", NLPCC 2021; Ye et al., "MultiWOZ 2.4",
+SIGDIAL 2022.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mwzeval.errors import DataError, InputError
@@ -87,18 +89,21 @@ FOLD_LISTS: dict[Fold, tuple[str, ...]] = {
     "dev": ("valListFile.txt", "valListFile.json", "valListFile"),
 }
 """The lists of dialogues, one a line or as JSON; train is what neither has."""
-READ_NAMES = frozenset(
-    {"data.json"}
-    | {f"{name}.json" for names in FOLD_FILES.values() for name in names}
-    | {name for names in FOLD_LISTS.values() for name in names}
-)
+LIST_NAMES = frozenset(name for names in FOLD_LISTS.values() for name in names)
+READ_NAMES = LIST_NAMES | {
+    *("data.json", *(f"{name}.json" for names in FOLD_FILES.values() for name in names))
+}
 Dialogues = dict[str, Mapping[str, Any]]
 
 
-def fold_sources(root: DataRoot, folders: Iterable[str], fold: Fold) -> list[Path]:
+def fold_sources(
+    root: DataRoot, folders: Iterable[str], fold: Fold, list_folders: Iterable[str] = ()
+) -> list[Path]:
     """Return the files that `read_fold` reads: one, or `data.json` and the fold lists beside it.
 
-    Raises `DataError` when the root has none of the accepted forms and none can be downloaded.
+    `list_folders` are where the lists are when they are not beside it, or in archives of these
+    names. Raises `DataError` when the root has none of the accepted forms and none can be
+    downloaded.
     """
     folders = tuple(folders)
     ready_made = [
@@ -110,18 +115,33 @@ def fold_sources(root: DataRoot, folders: Iterable[str], fold: Fold) -> list[Pat
     whole = [f"{folder}/data.json{ending}" for folder in folders for ending in ("", ".zip")]
     archives = [f"{folder}.zip" for folder in folders]
     path = root.require(*ready_made, *whole, *archives)
-    if path.name.removesuffix(".zip") != "data.json":
+    local = path.relative_to(root.path).as_posix()
+    if local in ready_made:
         return [path]
-    folder = path.parent.relative_to(root.path).as_posix()
-    lists = (root.find(*(f"{folder}/{name}" for name in names)) for names in FOLD_LISTS.values())
-    return [path, *(found for found in lists if found)]
+    lists = _lists_in(root, [str(PurePosixPath(local).parent)]) if local in whole else []
+    list_folders = tuple(list_folders)
+    if list_folders and not lists:
+        wanted = [f"{folder}/{name}" for folder in list_folders for name in sorted(LIST_NAMES)]
+        archives = [f"{folder}.zip" for folder in list_folders]
+        lists = _lists_in(root, list_folders) or [root.require(*wanted, *archives)]
+    return [path, *lists]
+
+
+def _lists_in(root: DataRoot, folders: Iterable[str]) -> list[Path]:
+    """Return the fold lists that are in folders of the root, one of each kind."""
+    folders = tuple(folders)
+    found = (
+        root.find(*(f"{folder}/{name}" for folder in folders for name in names))
+        for names in FOLD_LISTS.values()
+    )
+    return [path for path in found if path]
 
 
 def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
     """Return the annotated dialogues of a fold by id. Raises `DataError` for damaged files."""
-    contents: dict[str, bytes] = {}
-    for path in sources:
-        contents.update(_contents(path))
+    contents = _contents(sources[0], READ_NAMES)
+    for path in sources[1:]:
+        contents = {**_contents(path, LIST_NAMES), **contents}
     for name in FOLD_FILES[fold]:
         if f"{name}.json" in contents:
             return _dialogues(contents[f"{name}.json"], sources[0])
@@ -136,12 +156,12 @@ def read_fold(sources: Sequence[Path], fold: Fold) -> Dialogues:
     return {name: dialogue for name, dialogue in dialogues.items() if name in chosen}
 
 
-def _contents(path: Path) -> dict[str, bytes]:
+def _contents(path: Path, names: frozenset[str]) -> dict[str, bytes]:
     """Return the files of interest by their base names: this one, or those of the archive."""
     if path.suffix != ".zip":
         return {path.name: data_bytes(path)}
     try:
-        return read_zip(path, READ_NAMES)
+        return read_zip(path, names)
     except InputError as error:
         raise DataError(str(error)) from None
 

@@ -115,18 +115,25 @@ class CorpusFormat:
     """Where a corpus lies in a data root.
 
     `annotations_22` is the folder of 2.2-style annotations, None where references and states come
-    from the `data.json` as well; `data_json` are the places of goals and bookings.
+    from the `data.json` as well; `data_json` are the places of goals and bookings. `fold_lists` are
+    the places of fold lists where the corpus is published without.
     """
 
     reference_set: str
     data_json: tuple[str, ...]
     annotations_22: str | None = None
+    fold_lists: tuple[str, ...] = ()
 
 
 CORPORA = {
     "multiwoz-2.2": CorpusFormat("mwz22", ("data/MultiWOZ_2.1",), "data/MultiWOZ_2.2"),
     "multiwoz-2.1": CorpusFormat("mwz21", ("data/MultiWOZ_2.1",)),
     "multiwoz-2.0": CorpusFormat("mwz20", ("data/MultiWOZ_2.0",)),
+    "multiwoz-2.3": CorpusFormat(
+        "mwz23",
+        ("data/MultiWOZ2_3", "data/MultiWOZ_2.3"),
+        fold_lists=("data/MultiWOZ_2.1",),
+    ),
     "multiwoz-2.4": CorpusFormat("mwz24", ("data/MULTIWOZ2.4", "data/MultiWOZ_2.4")),
     SAMPLE: CorpusFormat("sample", ("data/MultiWOZ_2.1",), "data/MultiWOZ_2.2"),
 }
@@ -181,7 +188,8 @@ def places(layout: CorpusFormat) -> tuple[str, ...]:
         else ()
     )
     data_json = (f"{folder}{rest}" for folder in layout.data_json for rest in (".zip", "/*"))
-    return ("db/*_db.json", *annotations, *data_json)
+    lists = (f"{folder}{rest}" for folder in layout.fold_lists for rest in (".zip", "/*ListFile*"))
+    return ("db/*_db.json", *annotations, *data_json, *lists)
 
 
 def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
@@ -225,7 +233,9 @@ class _Sources:
             acts_22,
             (goals,) if goals else (),
             (booked,) if booked else (),
-            () if ready_made else tuple(fold_sources(root, layout.data_json, fold)),
+            ()
+            if ready_made
+            else tuple(fold_sources(root, layout.data_json, fold, layout.fold_lists)),
         )
 
     @property

@@ -408,8 +408,8 @@ def test_a_folder_is_no_predictions_file(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (
-            {"corpus": "multiwoz-2.3"},
-            'unknown corpus "multiwoz-2.3" — did you mean "multiwoz-2.4"?',
+            {"corpus": "multiwoz-2.5"},
+            'unknown corpus "multiwoz-2.5" — did you mean "multiwoz-2.4"?',
         ),
         ({"fold": "tset"}, 'unknown fold "tset" — did you mean "test"?'),
         ({"rules": "2022"}, 'unknown rules "2022"'),

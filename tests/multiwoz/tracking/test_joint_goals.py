@@ -348,6 +348,7 @@ def test_the_annotation_itself_is_perfect_under_every_preset(rules: str) -> None
 PLACES = {
     "multiwoz-2.0": "data/MultiWOZ_2.0",
     "multiwoz-2.1": "data/MultiWOZ_2.1",
+    "multiwoz-2.3": "data/MultiWOZ2_3",
     "multiwoz-2.4": "data/MULTIWOZ2.4",
 }
 ANNOTATED = {
