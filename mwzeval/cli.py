@@ -32,6 +32,7 @@ WRITTEN = ("output", "mentions")
 READ = frozenset(
     {
         *(
+            "against",
             "bert",
             "dev",
             "dialogues",

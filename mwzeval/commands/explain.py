@@ -1,7 +1,8 @@
 """Tell why units lost: one in full, the worst, those with a reason, or how often each occurs.
 
 With the id of a unit: its goal, what the scorer made of each turn, and the turn and reason of each
-loss. Without: how often which reason occurs in the file, by scope. Reasons: docs/reasons.md.
+loss. Without: how often which reason occurs in the file, by scope. With --against OTHER: what was
+lost that another system kept, and what that one did instead. Reasons: docs/reasons.md.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.systems import print_warnings, scorer_of
+from mwzeval.commands.systems import print_warnings, score_all, scorer_of
 from mwzeval.errors import UsageError, did_you_mean, shorten
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "unit", nargs="?", metavar=unit.upper(), help=f"id of the {unit} to explain"
     )
     parser.add_argument("-i", "--input", metavar="INPUT", help="the same as INPUT")
+    parser.add_argument(
+        "--against",
+        metavar="OTHER",
+        help=f"the file of another system: list the {units} that INPUT lost and it won, by "
+        "outcome, and what it did instead",
+    )
     parser.add_argument(
         "--worst",
         type=_positive,
@@ -76,6 +83,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error(
             f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
         )
+    if arguments.against is not None:
+        print(_against(arguments, benchmark), end="")
+        return 0
     system = scorer_of(benchmark, arguments).score(arguments.file)
     print_warnings([system.warnings])
     if arguments.unit is None:
@@ -89,6 +99,54 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     else:
         print(explanation_text(explanation, goal=words.goal.capitalize()), end="")
     return 0
+
+
+def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
+    """Return what INPUT lost and another system won, as `compare` lets these be compared.
+
+    Raises `UsageError` for systems that cannot be compared.
+    """
+    from mwzeval.comparison.alignment import check_signatures, common_units
+    from mwzeval.report.explanation_text import against_text
+    from mwzeval.report.json import to_json
+    from mwzeval.scores.explanation import count_outcomes, lost_to_other
+
+    words = benchmark.words
+    systems = score_all(scorer_of(benchmark, arguments), [arguments.file, arguments.against])
+    print_warnings([system.warnings for system in systems.values()])
+    tables = {name: system.scored_table for name, system in systems.items()}
+    check_signatures(tables)
+    first, second = systems
+    units = common_units(tables, words.unit)
+    if arguments.unit is not None:
+        _check_unit(arguments.unit, units, words.unit)
+        units = (arguments.unit,)
+    theirs = {explanation.unit: explanation for explanation in systems[second].explain_all()}
+    pairs = [
+        (explanation, theirs[explanation.unit])
+        for explanation in systems[first].explain_all()
+        if explanation.unit in set(units)
+    ]
+    counts = count_outcomes(pairs)
+    if arguments.reason:
+        having = _having(arguments.reason, [mine for mine, _ in pairs], benchmark.reasons)
+        pairs = [pair for pair in pairs if pair[0] in having]
+    found = lost_to_other(pairs)
+    if arguments.worst:
+        pairs.sort(key=lambda pair: _badness(pair[0]), reverse=True)
+        lost = {each.unit for each in found}
+        worst = [mine.unit for mine, _ in pairs if mine.unit in lost][: arguments.worst]
+        found = [each for unit in worst for each in found if each.unit == unit]
+    if arguments.format == "text":
+        return against_text((first, second), len(units), counts, found, words.units)
+    return to_json(
+        {
+            "systems": [first, second],
+            words.units: len(units),
+            "outcomes": [asdict(of) for of in counts],
+            "lost": [asdict(each) for each in found],
+        }
+    )
 
 
 def _check_unit(name: str, known: Sequence[str], unit: str) -> None:

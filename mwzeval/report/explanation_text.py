@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from mwzeval.errors import printable, shorten
 from mwzeval.report.formats import aligned
-from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView
+from mwzeval.scores.explanation import (
+    Explanation,
+    Fact,
+    LostToOther,
+    OutcomeCounts,
+    Reason,
+    TurnView,
+)
 from mwzeval.scores.score import WHOLE
 
 WIDTH = 96
 LOST = "✗"
 MARKS = {True: "✓", False: LOST, None: "–"}
+SHOWN_FACTS = 6
+"""How much of what another system did in a turn is shown; JSON has all."""
 NOTHING = "·"
 """Stands for a count of 0."""
 
@@ -69,6 +78,61 @@ def histogram_text(explanations: Sequence[Explanation]) -> str:
         return f"{heading}\n"
     losses = ", ".join(f"{count} for {outcome}" for outcome, count in sorted(outcomes.items()))
     return f"{heading}: {losses}\n\n{aligned(_histogram(explanations, lost))}\n"
+
+
+def against_text(
+    names: tuple[str, str],
+    common: int,
+    counts: Sequence[OutcomeCounts],
+    found: Sequence[LostToOther],
+    units: str,
+) -> str:
+    """Return how two systems' outcomes stand, and what the first lost and the second did instead.
+
+    `units` is what several units are called, of which `common` are in both. What is lost because
+    another outcome is, that is told before, is one line.
+    """
+    first, second = map(printable, names)
+    rows = [
+        [f"{common} {units} in common", *(printable(of.outcome) for of in counts)],
+        [f"{first} lost, {second} won", *(str(of.lost) for of in counts)],
+        [f"{second} lost, {first} won", *(str(of.won) for of in counts)],
+        ["both lost", *(str(of.both_lost) for of in counts)],
+        ["both won", *(str(of.both_won) for of in counts)],
+    ]
+    parts = [aligned(rows)]
+    told: set[tuple[str, str]] = set()
+    for of in counts:
+        chosen = [lost for lost in found if lost.outcome == of.outcome]
+        if not chosen:
+            continue
+        share = str(of.lost) if len(chosen) == of.lost else f"{len(chosen)} of {of.lost}"
+        parts.append(f"{printable(of.outcome)}: lost by {first}, won by {second}: {share} {units}")
+        above = [lost.unit for lost in chosen if _is_told(lost, told)]
+        parts += ["\n".join(_lost_lines(lost, second)) for lost in chosen if lost.unit not in above]
+        if above:
+            parts.append(
+                "\n".join(_wrapped(f"and with what is told above: {', '.join(above)}", ""))
+            )
+        told |= {(lost.unit, lost.outcome) for lost in chosen}
+    return "\n\n".join(parts) + "\n"
+
+
+def _is_told(lost: LostToOther, told: Collection[tuple[str, str]]) -> bool:
+    needed = {reason.outcome for reason in lost.reasons} - {lost.outcome}
+    return bool(needed) and all((lost.unit, outcome) in told for outcome in needed)
+
+
+def _lost_lines(lost: LostToOther, other: str) -> Iterator[str]:
+    yield printable(lost.unit)
+    yield from _reason_lines(lost.reasons)
+    for instead in lost.instead:
+        yield f"    {other}" + ("" if instead.turn is None else f", turn {instead.turn}")
+        for spoken in instead.utterances:
+            yield from _entry(spoken.speaker, spoken.text)
+        yield from _fact_lines(instead.facts[:SHOWN_FACTS])
+        if len(instead.facts) > SHOWN_FACTS:
+            yield f"    … and {len(instead.facts) - SHOWN_FACTS} more"
 
 
 def _histogram(explanations: Sequence[Explanation], lost: int) -> list[list[str]]:
@@ -167,10 +231,14 @@ def _entry(label: str, text: str) -> Iterator[str]:
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    return wrap(
-        printable(text),
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
+    return [
+        line
+        for written in text.split("\n")
+        for line in wrap(
+            printable(written),
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+        )
+    ]

@@ -7,8 +7,13 @@ may come from anybody, so whoever shows them escapes them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+
+from mwzeval.scores.score import WHOLE
+
+SYSTEM = "system"
+"""The speaker whose utterances are predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,8 @@ class Reason:
 
     `code` is a kind, perhaps with a detail behind a colon (`never-gave:phone`); `outcome` what was
     lost (`inform`); `scope` the part of the unit concerned (a domain); `turn` where it was lost,
-    from 0, None when no single turn did it; `text` says it in a sentence.
+    from 0, None when no single turn did it; `text` says it in a sentence. `evidence` is the label
+    of the facts with which a turn shows that it was not lost; empty for any fact.
     """
 
     code: str
@@ -35,6 +41,7 @@ class Reason:
     scope: str
     turn: int | None
     text: str
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +92,125 @@ def count_reasons(explanations: Iterable[Explanation]) -> dict[tuple[str, str], 
         for pair in {(reason.code, reason.scope) for reason in explanation.reasons}
     )
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+Pair = tuple[Explanation, Explanation]
+"""The explanations of one unit by two systems."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeCounts:
+    """How many units two systems kept or lost: only the first lost it (`lost`), only the second."""
+
+    outcome: str
+    lost: int
+    won: int
+    both_lost: int
+    both_won: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What another system did: in a turn (what it said, and facts), or of the whole unit (None)."""
+
+    turn: int | None
+    utterances: tuple[Utterance, ...]
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LostToOther:
+    """A unit of which a system lost an outcome that another one kept.
+
+    `reasons` are those of the outcome, or all where it has none of its own, because it needs
+    another one that was lost; `instead` is what the other system did there.
+    """
+
+    unit: str
+    outcome: str
+    reasons: tuple[Reason, ...]
+    instead: tuple[Instead, ...]
+
+
+def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:
+    """Return the counts of each outcome of whole units that both systems were asked for."""
+    counts: dict[str, Counter[tuple[bool, bool]]] = {}
+    for pair in pairs:
+        for outcome, kept in _outcomes_of(pair).items():
+            counts.setdefault(outcome, Counter())[kept] += 1
+    return [
+        OutcomeCounts(
+            outcome,
+            lost=of[False, True],
+            won=of[True, False],
+            both_lost=of[False, False],
+            both_won=of[True, True],
+        )
+        for outcome, of in counts.items()
+    ]
+
+
+def lost_to_other(pairs: Iterable[Pair]) -> list[LostToOther]:
+    """Return what the first system lost and the second one kept, in the order of the pairs."""
+    return [
+        _lost(outcome, *pair)
+        for pair in pairs
+        for outcome, kept in _outcomes_of(pair).items()
+        if kept == (False, True)
+    ]
+
+
+def _outcomes_of(pair: Pair) -> dict[str, tuple[bool, bool]]:
+    mine, theirs = (explanation.outcomes.get(WHOLE, {}) for explanation in pair)
+    kept = {name: (mine[name], theirs.get(name)) for name in mine}
+    return {
+        name: (first, second)
+        for name, (first, second) in kept.items()
+        if first is not None and second is not None
+    }
+
+
+def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
+    reasons = tuple(reason for reason in mine.reasons if reason.outcome == outcome) or mine.reasons
+    goal = tuple(fact for fact in theirs.goal if fact not in mine.goal)
+    instead = [Instead(None, (), goal)] if goal else []
+    places: dict[int, dict[Fact, None]] = {}
+    for reason in reasons:
+        for turn, facts in _differing(reason, mine, theirs):
+            places.setdefault(turn, {}).update(dict.fromkeys(facts))
+    for turn in sorted(places):
+        said = tuple(spoken for spoken in theirs.turns[turn].utterances if spoken.speaker == SYSTEM)
+        instead.append(Instead(turn, said, tuple(places[turn])))
+    return LostToOther(mine.unit, outcome, reasons, tuple(instead))
+
+
+def _differing(
+    reason: Reason, mine: Explanation, theirs: Explanation
+) -> Iterator[tuple[int, list[Fact]]]:
+    """Yield turns of the other system, with facts of the reason's scope that are not in mine.
+
+    Where the reason has no turn, only turns that have any such fact: all with its `evidence`, the
+    first where it tells none.
+    """
+    if reason.turn is not None:
+        if reason.turn < len(theirs.turns):
+            before = mine.turns[reason.turn].facts if reason.turn < len(mine.turns) else ()
+            facts = theirs.turns[reason.turn].facts
+            yield reason.turn, [fact for fact in facts if _is_new(fact, reason, before)]
+        return
+    known = {fact for turn in mine.turns for fact in turn.facts}
+    for index, turn in enumerate(theirs.turns):
+        facts_here = [
+            fact
+            for fact in turn.facts
+            if reason.evidence in ("", fact.label) and _is_new(fact, reason, known)
+        ]
+        if facts_here:
+            yield index, facts_here
+            if not reason.evidence:
+                return
+
+
+def _is_new(fact: Fact, reason: Reason, known: Collection[Fact]) -> bool:
+    concerned = reason.scope == WHOLE or fact.scope in (reason.scope, None)
+    return concerned and fact not in known

@@ -247,6 +247,22 @@ def test_one_unit_is_explained_and_a_reason_chooses(run: Run) -> None:
     assert run(f"explain WORSE --reason {code}").out
 
 
+def test_what_another_system_won_is_listed(run: Run) -> None:
+    found = parsed(run("explain WORSE --against BETTER -f json").out, "json")
+    outcome = found["outcomes"][0]
+    listed = [each for each in found["lost"] if each["outcome"] == outcome["outcome"]]
+    assert len(listed) == outcome["lost"] > 0
+    assert all(each["reasons"] and each["instead"] for each in listed)
+    unit = listed[0]["unit"]
+    text = run(f"explain -i WORSE {unit} --against BETTER").out
+    assert unit in text
+    assert outcome["outcome"] in text
+    assert run("explain WORSE --against WORSE").out
+    refused = run("explain WORSE --against INVALID")
+    assert refused.code == 2
+    assert "Traceback" not in refused.err
+
+
 def test_validate_says_as_json_whether_a_file_can_be_scored(run: Run) -> None:
     assert parsed(run("validate BETTER").out, "json")["valid"] is True
     refused = run("validate -i INVALID")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mwzeval.cli import main
-from tests.places import ROOT
+from mwzeval.multiwoz.evaluator import Evaluator
+from tests.places import ROOT, read_json
 
 WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
 GOOD = str(ROOT / "predictions" / "sample-good.json")
@@ -97,6 +99,91 @@ def test_a_reason_lists_its_dialogues(capsys: pytest.CaptureFixture[str]) -> Non
         assert {unit["unit"] for unit in listed} == having
     assert len(as_json(capsys, WEAK, "--reason", "missing-constraint", "--worst", "2")) == 2
     assert explained(capsys, WEAK, "--reason", "unsatisfiable-goal") == ""
+
+
+def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluator = Evaluator(success=True, corpus="sample")
+    kept: dict[str, list[tuple[bool, bool]]] = {"inform": [], "success": []}
+    names: dict[str, list[str]] = {"inform": [], "success": []}
+    weak, good = read_json(Path(WEAK)), read_json(Path(GOOD))
+    for name in weak:
+        mine, theirs = (evaluator.evaluate_dialogue(name, of[name]) for of in (weak, good))
+        for outcome in kept:
+            pair = (getattr(mine, outcome), getattr(theirs, outcome))
+            kept[outcome].append(pair)
+            if pair == (False, True):
+                names[outcome].append(name)
+    found = as_json(capsys, WEAK, "--against", GOOD)
+    assert found["systems"] == ["sample-weak-tracker", "sample-good"]
+    assert found["dialogues"] == 62
+    assert found["outcomes"] == [
+        {
+            "outcome": outcome,
+            "lost": pairs.count((False, True)),
+            "won": pairs.count((True, False)),
+            "both_lost": pairs.count((False, False)),
+            "both_won": pairs.count((True, True)),
+        }
+        for outcome, pairs in kept.items()
+    ]
+    for outcome, lost in names.items():
+        listed = [each for each in found["lost"] if each["outcome"] == outcome]
+        assert [each["unit"] for each in listed] == lost
+        assert lost
+    full = {each["unit"]: each for each in as_json(capsys, WEAK, "--worst", "1000")}
+    shown = explained(capsys, WEAK, "--against", GOOD)
+    for each in found["lost"]:
+        assert each["reasons"] == full[each["unit"]]["reasons"]
+        assert f"\n{each['unit']}\n" in shown
+    # What the other one did: in that turn it has what the state of this one lacks or has wrong.
+    reasons = [(each, reason) for each in found["lost"] for reason in each["reasons"]]
+    constraints = 0
+    for each, reason in reasons:
+        if reason["code"].startswith(("missing-constraint", "wrong-constraint")):
+            (there,) = [of for of in each["instead"] if of["turn"] == reason["turn"]]
+            wanted = reason["text"].removesuffix(".").split(" ")
+            (value,) = {word for word in wanted if "=" in word and word in str(there)} or {""}
+            constraints += bool(value)
+    assert constraints > 10
+
+
+def test_an_omission_is_told_with_what_the_other_system_gave(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    good = read_json(Path(GOOD))
+    lost = as_json(capsys, WEAK, "--against", GOOD)["lost"]
+    name = next(each["unit"] for each in lost if each["outcome"] == "inform")
+    silent = [{**turn, "response": "how can i help ?"} for turn in good[name]]
+    file = tmp_path / "silent.json"
+    file.write_text(json.dumps({name: silent}), encoding="utf-8")
+    assert main(["explain", str(file), "--against", GOOD, "-f", "json"]) == 0
+    lost = json.loads(capsys.readouterr().out)["lost"]
+    (inform,) = [each for each in lost if each["outcome"] == "inform"]
+    assert {reason["code"] for reason in inform["reasons"]} == {"no-venue-offered"}
+    assert inform["instead"]
+    for there in inform["instead"]:
+        assert {fact["label"] for fact in there["facts"]} == {"on offer"}
+        assert there["utterances"][0]["text"] == good[name][there["turn"]]["response"]
+
+
+def test_selections_hold_for_what_was_lost_to_another(capsys: pytest.CaptureFixture[str]) -> None:
+    everything = as_json(capsys, WEAK, "--against", GOOD)
+    asked = "missing-constraint"
+    chosen = as_json(capsys, WEAK, "--against", GOOD, "--reason", asked)
+    assert chosen["outcomes"] == everything["outcomes"]
+    assert chosen["lost"] == [
+        each
+        for each in everything["lost"]
+        if any(reason["code"].startswith(asked) for reason in each["reasons"])
+    ]
+    worst = as_json(capsys, WEAK, "--against", GOOD, "--worst", "3")["lost"]
+    assert len({each["unit"] for each in worst}) == 3
+    (first, *_) = everything["lost"]
+    alone = as_json(capsys, WEAK, first["unit"], "--against", GOOD)
+    assert alone["dialogues"] == 1
+    assert alone["lost"] == [each for each in everything["lost"] if each["unit"] == first["unit"]]
+    assert main(["explain", WEAK, "nobody", "--against", GOOD]) == 2
+    assert 'no dialogue "nobody"' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

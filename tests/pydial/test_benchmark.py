@@ -142,8 +142,11 @@ def test_where_nothing_was_lost_that_is_said(capsys: pytest.CaptureFixture[str])
 def test_what_was_played_otherwise_is_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
     one = written(line(legacy=True), name="one.jsonl")
     other = written(line(legacy=False), name="other.jsonl")
-    assert main(["compare", *PYDIAL, one, other]) == 2
-    assert "differ in environment (legacy and clean)" in capsys.readouterr().err
+    for words in (["compare", *PYDIAL, one, other], ["explain", *PYDIAL, one, "--against", other]):
+        assert main(words) == 2
+        shown = capsys.readouterr()
+        assert "differ in environment (legacy and clean)" in shown.err
+        assert shown.out == ""
 
 
 def test_what_was_mixed_is_said() -> None:

@@ -27,6 +27,9 @@ GROUNDED_KINDS = {
 }
 """Every kind of loss in words, and the sentence that tells a particular one."""
 
+SAYS = "says"
+"""Label of the facts that tell what was read in the words of a turn."""
+
 SHOWN_VENUES = 3
 """How many venues are named before the rest is left out."""
 
@@ -52,7 +55,13 @@ class Words:
                     yield self._unsaid(domain, slot)
 
     def turn_facts(self, turn: int) -> Iterator[Fact]:
-        """Yield what of a turn's words is not in the database, or not of the venue on offer."""
+        """Yield what was read in a turn's words, and what of it is not so."""
+        read: dict[str | None, list[str]] = {}
+        for mention in self.mentions[turn]:
+            words = " ".join(mention.text.split())
+            read.setdefault(mention.domain, []).append(f"{mention.slot} {words}")
+        for domain, values in read.items():
+            yield Fact(SAYS, "; ".join(values), domain)
         for judged in self.grounded.judged:
             if judged.turn != turn:
                 continue
@@ -149,4 +158,4 @@ def _reason(
 ) -> Reason:
     code = kind if slot is None else f"{kind}:{slot}"
     text = GROUNDED_KINDS[kind].format(domain=domain, turn=turn, slot=slot, **words)
-    return Reason(code, outcome, domain, turn, text)
+    return Reason(code, outcome, domain, turn, text, evidence=SAYS)

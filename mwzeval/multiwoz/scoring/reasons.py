@@ -12,13 +12,20 @@ from typing import NamedTuple
 
 from mwzeval.multiwoz.scoring.repairs import Repair
 
+ON_OFFER, PROVIDED = "on offer", "provided"
+"""Labels of the facts that tell what is on offer after a turn, and what a turn provides."""
+
 
 class Kind(NamedTuple):
-    """A kind of loss: when it is one, what repairs it, and how a particular one is told."""
+    """A kind of loss: when it is one, what repairs it, and how a particular one is told.
+
+    `evidence` is the label of the facts that a turn has where there is no such loss.
+    """
 
     meaning: str
     repair: str
     sentence: str
+    evidence: str = ""
 
 
 KINDS = {
@@ -26,12 +33,14 @@ KINDS = {
         "no turn about the domain offers a venue",
         "a turn has the placeholder that offers one",
         "No turn about the {domain} offers a venue: none has {placeholder}{elsewhere}.",
+        ON_OFFER,
     ),
     "not-offered-again": Kind(
         "the last offer is right for what the user wanted then, by the annotation, and is the last",
         "a later turn has the placeholder that offers a venue",
         "Turn {before} makes the last offer for the {domain}, when the user {then}:"
         " no turn since has {placeholder}{elsewhere}.",
+        ON_OFFER,
     ),
     "domain-not-active": Kind(
         "the turn that could have won it is not about the domain",
@@ -84,6 +93,7 @@ KINDS = {
         "no turn about the domain gives the slot",
         "a turn has the slot's placeholder",
         "No turn about the {domain} gives its {slot}: none has {placeholder}{elsewhere}.",
+        PROVIDED,
     ),
     "gave-before-booked": Kind(
         "the slot is given in a turn by which the annotation has not booked the domain",
@@ -96,6 +106,7 @@ KINDS = {
         "the domain is booked by a turn",
         "By the annotation the {domain} is booked in none of the turns predicted,"
         " so that no {slot} counts.",
+        PROVIDED,
     ),
 }
 """Every kind of loss, in the order in which they are explained (see docs/reasons.md)."""

@@ -30,10 +30,11 @@ from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring.losses import losses, spelled
 from mwzeval.multiwoz.scoring.measures import plain_metrics, scored_table
+from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
-from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE, Report
 from mwzeval.version import __version__, library_version
 
@@ -93,38 +94,54 @@ def explain_all(scorer: Scorer, dialogues: Dialogues, sources: Sources) -> Itera
 def explanation_as_written(
     scorer: Scorer, name: str, turns: Sequence[Turn], sources: Sources
 ) -> Explanation:
-    """Return the explanation of a dialogue, each response in the words of the predictions."""
-    return _as_written(explain(scorer, scorer.normalize(name, turns, sources)), turns)
+    """Return the explanation of a dialogue, each response as it was predicted, with the calls.
 
-
-def _as_written(explanation: Explanation, turns: Sequence[Turn]) -> Explanation:
-    pairs = zip(explanation.turns, turns, strict=True)
-    return replace(
-        explanation, turns=tuple(_turn_as_written(view, turn.response) for view, turn in pairs)
+    Of a response with placeholders a fact tells as what it was scored; of one in words the facts
+    tell what was read in it.
+    """
+    dialogue = scorer.normalize(name, turns, sources)
+    explanation = explain(scorer, dialogue)
+    in_words = dialogue.mentions is not None
+    views = tuple(
+        _turn_as_written(view, turn, in_words=in_words)
+        for view, turn in zip(explanation.turns, turns, strict=True)
     )
+    return replace(explanation, turns=views)
 
 
-def _turn_as_written(view: TurnView, response: str | None) -> TurnView:
-    """Return the view with the response as it was predicted, and as it was scored as a fact."""
-    if response is None:
-        said = tuple(spoken for spoken in view.utterances if spoken.speaker != "system")
-        return replace(view, utterances=said)
-    scored = next(spoken.text for spoken in view.utterances if spoken.speaker == "system")
-    if scored == response:
-        return view
+def _turn_as_written(view: TurnView, turn: Turn, *, in_words: bool) -> TurnView:
+    facts = (*_done(turn), *view.facts)
+    if turn.response is None:
+        said = tuple(spoken for spoken in view.utterances if spoken.speaker != SYSTEM)
+        return TurnView(said, facts)
+    scored = next(spoken.text for spoken in view.utterances if spoken.speaker == SYSTEM)
     return TurnView(
         utterances=tuple(
-            replace(spoken, text=response) if spoken.speaker == "system" else spoken
+            replace(spoken, text=turn.response) if spoken.speaker == SYSTEM else spoken
             for spoken in view.utterances
         ),
-        facts=(Fact("scored as", scored), *view.facts),
+        facts=facts if in_words or scored == turn.response else (Fact("scored as", scored), *facts),
     )
+
+
+def _done(turn: Turn) -> Iterator[Fact]:
+    """Yield the functions that the system called in a turn, else the bookings that it made."""
+    for call in turn.calls:
+        arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
+        yield Fact("called", f"{call.function}({arguments})")
+    if not turn.calls:
+        for domain, slots in turn.bookings or ():
+            yield Fact("booked", spelled(slots), domain)
 
 
 def reasons(case: Case) -> tuple[Reason, ...]:
     """Return why Inform or Success was lost; nothing when neither was."""
     return tuple(
-        Reason(loss.code, loss.outcome, loss.domain, loss.turn, loss.text) for loss in losses(case)
+        Reason(
+            *(loss.code, loss.outcome, loss.domain, loss.turn, loss.text),
+            evidence=KINDS[loss.kind].evidence,
+        )
+        for loss in losses(case)
     )
 
 
@@ -164,11 +181,11 @@ def _turn_views(case: Case, gold: GoldDialogue, names: _Names) -> Iterator[TurnV
             if domain in has_offered:
                 facts.append(_offer(domain, progress.offered[domain], wanted, names))
             if new := progress.provided[domain] - before[domain]:
-                facts.append(Fact("provided", ", ".join(sorted(new)), domain))
+                facts.append(Fact(PROVIDED, ", ".join(sorted(new)), domain))
         yield TurnView(
             utterances=(
                 Utterance("user", gold.user_utterances[index]),
-                Utterance("system", natural_spacing(turn.response)),
+                Utterance(SYSTEM, natural_spacing(turn.response)),
                 Utterance("reference", gold.references[index]),
             ),
             facts=tuple(facts),
@@ -181,7 +198,7 @@ def _offer(domain: str, offered: tuple[str, ...], wanted: DomainGoal, names: _Na
         satisfying = len(wanted.satisfying.intersection(offered))
         share = {0: "none", len(offered): "all"}.get(satisfying, str(satisfying))
         remark = f" (satisfying the goal: {share})"
-    return Fact("on offer", names.counted(domain, offered, remark), domain)
+    return Fact(ON_OFFER, names.counted(domain, offered, remark), domain)
 
 
 class _Names:
