@@ -49,8 +49,8 @@ from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, prepa
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
-from mwzeval.multiwoz.words.invented_names import with_invented
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
+from mwzeval.multiwoz.words.venue_names import with_unknown_names
 
 DST_THRESHOLD = 95
 """Two state values agree when their `partial_ratio` is above this."""
@@ -283,7 +283,7 @@ class Scorer:
         """Return what a dialogue in words mentions, with names that the database does not have."""
         mentions = dialogue.mentions or ((),) * len(dialogue.turns)
         return tuple(
-            with_invented(response, said, turn.active_domains)
+            with_unknown_names(response, said, turn.active_domains, self.delexicalizer.gazetteer)
             for response, said, turn in zip(dialogue.words, mentions, dialogue.turns, strict=True)
         )
 

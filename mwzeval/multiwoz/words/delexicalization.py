@@ -128,6 +128,11 @@ class Context:
         if mention.domain is not None:
             self._venues[mention.domain] = frozenset(mention.venues)
 
+    def is_about(self, name: str) -> bool:
+        """Tell whether a turn may be about a venue of this name, by its active domains."""
+        venues = self.gazetteer.venues("name", name)
+        return not self.active or any(domain in venues for domain in self.active)
+
     def narrowed(self, slot: str, values: Sequence[str]) -> Sequence[str]:
         """Return those of several values that what was named has; all of them if none has."""
         if slot == "name":
@@ -234,7 +239,8 @@ def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -
     complete = any(value.removeprefix("the ") == words for value in options)
     telling = complete or (len(words) > SHORTEST_NAME and words not in ORDINARY_WORDS)
     is_town_part = tuple(words.split()) in context.gazetteer.town_parts
-    by_itself = capital and telling and len(options) == 1 and not is_town_part
+    alone = capital and telling and len(options) == 1
+    by_itself = alone and not is_town_part and context.is_about(options[0])
     called = (
         (capital or tokens.without_capitals) and named and (complete or words not in GENERIC_WORDS)
     )

@@ -260,3 +260,45 @@ STREET_LANDMARKS = frozenset({"off"})
 """Words that do so before a street only: taxis drop off at hotels."""
 SAYING = frozenset(words_of("is are was has have serves offers costs would looks sounds"))
 """Words after what a sentence is about."""
+KIND_WORDS = {
+    "restaurant": words_of(
+        "restaurant brasserie bistro eatery diner pizzeria grill tavern taverna trattoria"
+    ),
+    "hotel": words_of("hotel guesthouse lodge inn lodging b&b hostel"),
+    "attraction": words_of(
+        "attraction museum college gallery theatre cinema park nightclub pool church gardens"
+    ),
+}
+"""Domain → words that say what kind of venue something is."""
+
+LABEL_WORDS = words_of(
+    """
+    i it its i'm i'd i'll i've we we're you your they there this that these those here he she my
+    what which who when where how would could can do does did is are was have has had will shall may
+    should yes no not ok okay sure great alright absolutely sorry thank thanks please hello hi
+    goodbye bye enjoy but if so also well let unfortunately any anything all both each another other
+    a an the january february march april june july august september october november december
+    cambridge cambridgeshire town city center centre central street road lane avenue drive close way
+    square rd st ave free wifi wi-fi internet parking gbp pm am train trains taxi taxis cab police
+    hospital station reference number phone telephone tel address postcode post code zip id booking
+    bookings reservation confirmation confirmed confirm booked reserved table room rooms ticket
+    tickets ref area part price prices priced total fee fees cost costs fare time times day days
+    date night nights people person guest guests party star stars rating rated name names type kind
+    cuisine food dish dishes style location located contact details detail info information email
+    website site web page link menu hours opening open closed availability available included
+    includes amenities facilities features highlights note notes tip tips summary overview option
+    options choice choices pick recommendation recommendations suggestion suggestions result results
+    found match matches best top good nice perfect excellent wonderful fantastic next step steps
+    first second third last final other more new update status set ready done check check-in
+    check-out checkout checkin arrival arrive arrives arriving departure depart departs departing
+    leave leaves leaving destination origin route journey trip travel duration length return single
+    double twin family per each from to at on in of for by with and or as about status pickup
+    pick-up drop-off dropoff car driver make model colour color vehicle registration plate stay
+    duration method payment card cash total entrance entry admission ticketed adult adults child
+    children uk england london let's happy glad looking searching would like how's here's that's
+    there's what's range low high mid budget quick quality service music art culture sports
+    entertainment multiple boat concert hall swimming bed breakfast guest house bar pub see visit
+    try also maybe here now just only then yet still after before
+    """
+)
+"""Words of labels and of small talk, which are in capitals and are no names by themselves."""

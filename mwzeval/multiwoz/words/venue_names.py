@@ -1,0 +1,362 @@
+"""Names of venues in a response that the database does not have.
+
+Where a name is due is told by the layout (a list item, the first cell of a row, emphasis, quotes)
+and by the words beside it (`recommend`, `booked at`, `the phone number of`, `… is in the north`).
+What stands there in capitals is a name. The database has it when all of its words are of one venue;
+one word in common with a venue (`Riverside Lodge`, `Riverside Brasserie`) makes it none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from rapidfuzz.fuzz import ratio
+
+from mwzeval.multiwoz.words.gazetteer import Gazetteer
+from mwzeval.multiwoz.words.markup import BREAK, Shown, shown
+from mwzeval.multiwoz.words.surface_tables import (
+    AREAS,
+    CUISINES,
+    DAYS,
+    FOOD_SPELLINGS,
+    KIND_WORDS,
+    LABEL_WORDS,
+    LONG_CUISINES,
+    PRICE_RANGES,
+    STREETS,
+)
+from mwzeval.multiwoz.words.text import Mention, fold
+
+DOMAIN_OF = {
+    word: domain
+    for domain, words in KIND_WORDS.items()
+    for kind in words
+    for word in (kind, f"{kind}s")
+}
+"""Words that say which domain a venue is of."""
+
+NO_NAMES = frozenset(
+    {
+        *LABEL_WORDS,
+        *(word for day in DAYS for word in (day, f"{day}s", day[:3])),
+        *(word for area in AREAS for word in (area, f"{area}ern")),
+        *(word for food in (*CUISINES, *LONG_CUISINES, *FOOD_SPELLINGS) for word in food.split()),
+        *(word for said in PRICE_RANGES.values() for text in said for word in text.split()),
+    }
+)
+"""Words in capitals that are no names by themselves, and that no name begins with."""
+NEUTRAL = frozenset({"the", "cambridge", "city", "centre", "in", "at", "of", "and", "a"})
+"""Words that make no other venue of a name."""
+
+_WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w))*(?: 's\b)?"
+_FOREIGN = r"(?:(?:de|la|le|del|di|da|du|des|el|van|von|n'?)\s+)"
+_LINKS = rf"(?:(?:and|of|at|the|&|on|by|in|to)\s+|{_FOREIGN})"
+_NAME = rf"{_WORD}(?:\s+{_LINKS}{{0,2}}(?:{_WORD}|[0-9]{{1,3}}\b))*"
+_PHRASE = re.compile(rf"\s*(?P<name>(?:the\s+)?{_NAME})\s*(?P<end>[:,.]?)\s*")
+_CAPITALS = re.compile(rf"{_WORD}(?:\s+(?:(?:and|of|the|&)\s+|{_FOREIGN}){{0,2}}{_WORD})*")
+_AND = re.compile(r"\s+(?:and|&)\s+(?:the\s+)?")
+_QUOTED = re.compile(rf'"([^"{BREAK}]{{2,60}})"')
+_HEAD = re.compile(
+    rf"[\s\"]*(?P<name>{_NAME})\"?(?=\s*(?:[–—―:(|,{BREAK}]|-\s|$)|\s(?:is|has|serves|offers)\s)"
+)
+_CUE = re.compile(
+    r"(?:\b(?:recommend|suggest|called|named|name is|how about|what about|like|try|visit|love"
+    r"|choose|check out|consider|match:|option:|find:|go for|prefer|interested in"
+    r"|(?:name|address|number|phone|postcode|fee|price|area|rating|location|details)"
+    r" (?:of|for|at)"
+    r"|(?:have|'ve|successfully|has been) booked|booked you|book(?:ing)? (?:at|for)"
+    r"|found|(?:book|table|room|rooms|reservation|stay|staying|eat|eating|dine|dining|booked)"
+    r"(?: you| it| a table| a room| for you)* (?:at|in|into)|there is|there's|offer|options are"
+    r"|go with|book)"
+    rf"|\b(?:{'|'.join(DOMAIN_OF)}),?)(?: the)?[\s\"]+$",
+    re.IGNORECASE,
+)
+_SAYING = re.compile(
+    r"\"?(?:\s?'s\b|,? (?:both )?(?:is|was|has|serves?|offers?|are|would|might|looks|sounds|fits?"
+    r"|meets?|match(?:es)?|which|located|for you)\b|\s?[–—(]|\s-\s)"
+)
+_PLACED = re.compile(r"\"? (?:in|at|on|near) ")
+_ENDING = re.compile(rf"\"?\s*(?:[,(|{BREAK}]|in |at |on |near |$)")
+_BEGINNING = re.compile(rf"(?:^|[.!?,;:{BREAK}|]|\b(?:and|or))[\s\"]*(?:the\s+)?$", re.IGNORECASE)
+_KIND = re.compile(rf"\b(?:{'|'.join(DOMAIN_OF)})\b", re.IGNORECASE)
+_SINGLE = re.compile(r"[\w&'.+-]+(?: 's\b)?")
+_POSSESSIVE = re.compile(r" ?'s$")
+_FOLLOWED = re.compile(r"\"?\s*:")
+BEFORE, BEHIND = 40, 60
+"""So many characters before and behind a name are looked at."""
+
+LONGEST = 2**12
+"""Of longer responses only the beginning is read: nobody says so much in a turn."""
+
+VALUES = {
+    "food": "restaurant",
+    "stars": "hotel",
+    "entrancefee": "attraction",
+    "area": None,
+    "pricerange": None,
+    "type": None,
+    "phone": None,
+    "postcode": None,
+    "address": None,
+}
+"""Slots whose values, in the line of a name, say that a venue is named; and of which domain."""
+NEVER_IN_NAMES = frozenset(
+    {"trainid", "phone", "postcode", "reference", "price", "leaveat", "arriveby", "booktime"}
+)
+SHORT_NAME = 2
+"""Words of a name of which one is its own."""
+SHORTEST = 4
+"""Letters of a word that may be misspelt."""
+AS_WRITTEN = 85
+"""How close a word must be to one of a venue's name to be the same, misspelt."""
+
+
+class _Phrase(NamedTuple):
+    """A stretch of the shown text where a name may stand.
+
+    `strong`: its layout says so; `heads`: a line begins with it. Its own words begin at `own`,
+    behind an article and words of small talk.
+    """
+
+    start: int
+    end: int
+    strong: bool
+    heads: bool = False
+    own: int = 0
+
+
+def with_unknown_names(
+    response: str, mentions: Sequence[Mention], active: Sequence[str], gazetteer: Gazetteer
+) -> tuple[Mention, ...]:
+    """Return the mentions of a response, with names among them that the database does not have.
+
+    What was read inside such a name is part of the name, and left out. `active` are the domains
+    that the turn is about, which tell what is named where nothing else does.
+    """
+    names = list(_Names(response, mentions, active, gazetteer).unknown())
+    if not names:
+        return tuple(mentions)
+    kept = [
+        mention
+        for mention in mentions
+        if not any(mention.start < name.end and name.start < mention.end for name in names)
+    ]
+    return tuple(sorted((*kept, *names), key=lambda mention: mention.start))
+
+
+class _Names:
+    """Finds names in a response."""
+
+    def __init__(
+        self,
+        response: str,
+        mentions: Sequence[Mention],
+        active: Sequence[str],
+        gazetteer: Gazetteer,
+    ) -> None:
+        self._gazetteer = gazetteer
+        self._response = response
+        self._shown = shown(response[:LONGEST])
+        self._text = self._shown.text
+        self._mentions = [
+            (*self._shown.shown_at(mention.start, mention.end), mention)
+            for mention in mentions
+            if mention.end <= LONGEST
+        ]
+        self._active = active
+
+    def unknown(self) -> Iterator[Mention]:
+        """Yield names that are in no database, as mentions without a value."""
+        done = -1
+        for phrase in self._phrases():
+            if phrase.start < done:
+                continue
+            own = self._own_words(phrase)
+            if own is None or not self._is_named(own) or not self._is_unknown(own):
+                continue
+            start, end = self._shown.place(own.own, own.end)
+            done = own.end
+            domain = self._domain(own)
+            if domain or not self._active or not KIND_WORDS.keys().isdisjoint(self._active):
+                yield Mention(start, end, self._response[start:end], "name", domain)
+
+    def _phrases(self) -> list[_Phrase]:
+        """Return where names may stand, in the order of the text, the surest reading first."""
+        text = self._text
+        found = [phrase for match in _CAPITALS.finditer(text) for phrase in self._prose(match)]
+        if self._shown.places is not None or '"' in text:
+            quoted = [match.span(1) for match in _QUOTED.finditer(text)]
+            for start, end in (*self._shown.emphasized, *quoted):
+                match = _PHRASE.fullmatch(text, start, end)
+                if match:
+                    heads = any(start == block.start for block in self._shown.blocks)
+                    found.append(_Phrase(*match.span("name"), True, heads))
+            found += self._heads(self._shown)
+        return sorted(found, key=lambda phrase: (phrase.start, not phrase.strong, -phrase.end))
+
+    def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
+        """Yield a stretch of capitals; where a venue is named in it, what is around `and`."""
+        start = match.start()
+        if any(mention.slot == "name" for mention in self._mentions_in(start, match.end())):
+            for joined in _AND.finditer(self._text, start, match.end()):
+                yield _Phrase(start, joined.start(), False)
+                start = joined.end()
+        yield _Phrase(start, match.end(), False)
+
+    def _heads(self, text: Shown) -> Iterator[_Phrase]:
+        for block in text.blocks:
+            if block.cells:
+                match = _PHRASE.fullmatch(self._text, *block.cells[0])
+            elif block.depth % 3 or block.depth < 0:
+                match = _HEAD.match(self._text, block.start, block.end)
+            else:
+                continue
+            if match:
+                yield _Phrase(*match.span("name"), True, True)
+
+    def _own_words(self, phrase: _Phrase) -> _Phrase | None:
+        """Return a phrase with the place of its own words; None when too little of it is own."""
+        words = list(_SINGLE.finditer(self._text, phrase.start, phrase.end))
+        first = 0
+        while first < len(words) and _POSSESSIVE.sub("", words[first][0].lower()) in NO_NAMES:
+            first += 1
+        own = [word[0].lower() for word in words[first:]]
+        if not own or own[-1] in STREETS or not any(map(_is_telling, own)):
+            return None
+        end = words[-1].end()
+        # A possessive ending is of the sentence: "Purple Frog's number is …".
+        ending = _POSSESSIVE.search(self._text, words[-1].start(), end)
+        if ending and not phrase.strong:
+            end = ending.start()
+        return phrase._replace(end=end, own=words[first].start())
+
+    def _is_named(self, name: _Phrase) -> bool:
+        """Tell whether the words beside it, or the layout, say that it is a name."""
+        text = self._text
+        before = text[max(0, name.start - BEFORE) : name.start]
+        behind = text[name.end : name.end + BEHIND]
+        words = len(text[name.own : name.end].split())
+        if _CUE.search(before):
+            return words > 1 or name.strong
+        if name.strong:
+            if _FOLLOWED.match(behind) or words == 1:
+                return name.heads and self._begins_item(name)
+            ends = _ENDING if name.heads else _PLACED
+            return bool(_SAYING.match(behind) or ends.match(behind)) or self._ends_with_kind(name)
+        if words < 2:
+            return False
+        begins = _BEGINNING.search(before)
+        return bool(begins and _SAYING.match(behind)) or self._ends_with_kind(name)
+
+    def _begins_item(self, name: _Phrase) -> bool:
+        """Tell whether a line is about a venue and stands below no other one."""
+        blocks = self._shown.blocks
+        number = self._shown.block_at(name.start)
+        block = blocks[number]
+        if not any(m.slot in VALUES for m in self._mentions_in(name.end, block.end)):
+            return False
+        above = block.parent
+        while above is not None:
+            if any(
+                m.slot == "name" for m in self._mentions_in(blocks[above].start, blocks[above].end)
+            ):
+                return False
+            above = blocks[above].parent
+        return True
+
+    def _ends_with_kind(self, name: _Phrase) -> bool:
+        words = self._text[name.own : name.end].lower().split()
+        return len(words) > 1 and words[-1] in DOMAIN_OF
+
+    def _mentions_in(self, start: int, end: int) -> list[Mention]:
+        return [m for first, last, m in self._mentions if first < end and start < last]
+
+    def _is_unknown(self, name: _Phrase) -> bool:
+        """Tell whether no venue is called so, and nothing else either."""
+        inside = [
+            (start, end, mention)
+            for start, end, mention in self._mentions
+            if start < name.end and name.own < end
+        ]
+        venues: set[str] = set()
+        for _, _, mention in inside:
+            if mention.slot in NEVER_IN_NAMES or (mention.slot == "name" and not mention.value):
+                return False
+            if mention.value and mention.slot in ("name", "departure", "destination"):
+                if name.strong and self._is_short_of_another(name, mention):
+                    return True
+                venues.update(fold(mention.value))
+        left = [
+            word
+            for match in _SINGLE.finditer(self._text, name.own, name.end)
+            for word in fold(match[0])
+            if not any(start <= match.start() < end for start, end, _ in inside)
+        ]
+        if not any(_is_telling(word) and not _is_of(word, venues) for word in left):
+            return self._is_of_another_kind(name, venues)
+        words = [w for w in fold(self._text[name.start : name.end]) if w not in NEUTRAL]
+        if name.strong and sum(map(_is_telling, words)) < SHORT_NAME:
+            return True
+        return not any(_is_part_of(words, called) for called in self._gazetteer.names)
+
+    def _is_short_of_another(self, name: _Phrase, mention: Mention) -> bool:
+        """Tell whether a name is short for a venue of a domain that is not spoken of."""
+        whole = set(fold(mention.value or "")) - NEUTRAL
+        if whole.issubset(fold(self._text[name.start : name.end])):
+            return False
+        return self._told_domain(name) not in (None, mention.domain)
+
+    def _is_of_another_kind(self, name: _Phrase, venues: AbstractSet[str]) -> bool:
+        """Tell whether a name ends with a kind that the venue is not of: `Magdalene Theatre`."""
+        words = fold(self._text[name.own : name.end])
+        kinds = [DOMAIN_OF[word] for word in venues & DOMAIN_OF.keys()]
+        last = words[-1]
+        # A hotel may be called a guesthouse.
+        return (
+            len(words) == SHORT_NAME
+            and last in DOMAIN_OF
+            and last not in venues
+            and bool(kinds)
+            and (DOMAIN_OF[last] != "hotel" or "hotel" not in kinds)
+        )
+
+    def _domain(self, name: _Phrase) -> str | None:
+        """Return the domain of a name: what is told by the line, or else by the turn."""
+        told = self._told_domain(name)
+        venues = [domain for domain in self._active if domain in KIND_WORDS]
+        return told or (venues[0] if len(venues) == 1 else None)
+
+    def _told_domain(self, name: _Phrase) -> str | None:
+        """Return the domain that a name's words, or what follows in its line, tell."""
+        for word in reversed(self._text[name.own : name.end].lower().split()):
+            if word in DOMAIN_OF:
+                return DOMAIN_OF[word]
+        block = self._shown.blocks[self._shown.block_at(name.start)]
+        kind = _KIND.search(self._text, name.end, min(block.end, name.end + BEHIND))
+        if kind:
+            return DOMAIN_OF[kind[0].lower()]
+        for mention in self._mentions_in(name.end, block.end):
+            if mention.slot == "name":
+                break
+            if domain := VALUES.get(mention.slot):
+                return domain
+        return None
+
+
+def _is_telling(word: str) -> bool:
+    return word not in DOMAIN_OF and word not in NEUTRAL and word not in NO_NAMES
+
+
+def _is_part_of(words: Sequence[str], called: Collection[str]) -> bool:
+    """Tell whether words are of a name, so that they may be short for it."""
+    return all(_is_of(word, called) for word in words)
+
+
+def _is_of(word: str, called: Collection[str]) -> bool:
+    """Tell whether a word is one of a name, perhaps misspelt."""
+    if word in called:
+        return True
+    return len(word) >= SHORTEST and any(ratio(word, other) >= AS_WRITTEN for other in called)
