@@ -164,25 +164,45 @@ def plot_parts(
 ) -> bytes:
     """Return heat maps of the scores that there are for parts: systems × parts.
 
-    All maps have one range of colours. `format_name` is one of `FORMATS`, `words` are how the
+    Scores that are about other parts than the others (turns, not domains) have columns of their
+    own. All maps have one range of colours. `format_name` is one of `FORMATS`, `words` are how the
     benchmark calls its parts, `width` is in inches. Raises `UsageError` when there is no such
     score, `DependencyError` where matplotlib is missing.
     """
     scores = [score for system in systems for score in system.scores]
-    names = dict.fromkeys(score.name for score in scores if score.scope != WHOLE)
-    if not names:
+    groups = _same_parts(scores)
+    if not groups:
         raise UsageError(f"no score was computed by {words.scope}: there is nothing to draw")
-    scopes = list(dict.fromkeys(score.scope for score in scores if score.name in names))
-    maps = [
-        _Map(
-            next(score.label for score in scores if score.name == name),
-            [_shown(system.name) for system in systems],
-            [[_cell(_score_of(system, name, scope)) for scope in scopes] for system in systems],
+    grids = [
+        _Grid(
+            [_with_counts(scope, scores) for scope in scopes],
+            [
+                _Map(
+                    next(score.label for score in scores if score.name == name),
+                    [_shown(system.name) for system in systems],
+                    [[_cell(_score_of(system, name, of)) for of in scopes] for system in systems],
+                )
+                for name in names
+            ],
         )
-        for name in names
+        for names, scopes in groups
     ]
-    columns = [_with_counts(scope, scores) for scope in scopes]
-    return _plot_maps(maps, columns, format_name=format_name, width=width)
+    return _plot_maps(grids, format_name=format_name, width=width)
+
+
+def _same_parts(scores: Sequence[Score]) -> list[tuple[list[str], dict[str, None]]]:
+    """Return the names of scores that there are for parts, those that share parts together."""
+    groups: list[tuple[list[str], dict[str, None]]] = []
+    for name in dict.fromkeys(score.name for score in scores if score.scope != WHOLE):
+        of_name = dict.fromkeys(score.scope for score in scores if score.name == name)
+        for names, scopes in groups:
+            if of_name.keys() & scopes.keys():
+                names.append(name)
+                scopes.update(of_name)
+                break
+        else:
+            groups.append(([name], of_name))
+    return groups
 
 
 def _with_counts(scope: str, scores: Sequence[Score]) -> str:
@@ -217,8 +237,8 @@ def plot_reasons(
         )
         for label, shown in of_outcome.items()
     ]
-    columns = [_shown(system.name) for system in systems]
-    return _plot_maps(maps, columns, format_name=format_name, width=width)
+    grid = _Grid([_shown(system.name) for system in systems], maps)
+    return _plot_maps([grid], format_name=format_name, width=width)
 
 
 def _plot_marks(
@@ -276,19 +296,28 @@ class _Map:
     cells: Sequence[Sequence[_Cell]]
 
 
-def _plot_maps(
-    maps: Sequence[_Map], columns: Sequence[str], *, format_name: str, width: float
-) -> bytes:
-    """Return heat maps of the same columns one below the other, all with one range of colours."""
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Heat maps of the same columns."""
+
+    columns: Sequence[str]
+    maps: Sequence[_Map]
+
+
+def _plot_maps(grids: Sequence[_Grid], *, format_name: str, width: float) -> bytes:
+    """Return heat maps one below the other, all with one range of colours."""
+    maps = [map_ for grid in grids for map_ in grid.maps]
+    columns = [grid.columns for grid in grids for _ in grid.maps]
+    last = [map_ is grid.maps[-1] for grid in grids for map_ in grid.maps]
     values = [cell.value for map_ in maps for row in map_.cells for cell in row]
     finite = [value for value in values if math.isfinite(value)] or [0.0]
     low = min(finite)
     high = max(*finite, low + 1)
     n_rows = [len(map_.rows) for map_ in maps]
-    height = 0.25 * len(maps) + 0.18 * sum(n_rows) + 0.55
+    height = 0.25 * len(maps) + 0.18 * sum(n_rows) + 0.55 * len(grids)
     with new_figure(width, height, format_name) as (figure, save):
-        panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False, height_ratios=n_rows)
-        for axes, map_ in zip(panels.flat, maps, strict=True):
+        panels = figure.subplots(len(maps), 1, squeeze=False, height_ratios=n_rows)
+        for axes, map_, names, is_last in zip(panels.flat, maps, columns, last, strict=True):
             axes.set_title(map_.title)
             shades = [[cell.value for cell in row] for row in map_.cells]
             axes.imshow(shades, cmap="cividis", vmin=low, vmax=high, aspect="auto")
@@ -301,9 +330,10 @@ def _plot_maps(
             axes.tick_params(axis="x", length=0)
             for spine in axes.spines.values():
                 spine.set_visible(False)
-        axes.set_xticks(
-            range(len(columns)), columns, rotation=30, ha="right", rotation_mode="anchor"
-        )
+            shown = list(names) if is_last else []
+            axes.set_xticks(
+                range(len(shown)), shown, rotation=30, ha="right", rotation_mode="anchor"
+            )
         return save()
 
 

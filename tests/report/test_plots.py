@@ -117,6 +117,19 @@ def test_what_is_missing_is_a_dash_and_no_interval_no_whisker() -> None:
     assert parts.count("–") == 2 * (1 + len(SCOPES))
 
 
+def test_scores_of_other_parts_have_columns_of_their_own() -> None:
+    at_turns = [
+        replace(TWO[0].scores[0], name="at_turn", label="At turn", scope=turn, n=7)
+        for turn in ("1", "2+")
+    ]
+    systems = [replace(system, scores=(*system.scores, *at_turns)) for system in TWO]
+    usual = texts(plot_parts(TWO, format_name="svg", words=WORDS))
+    shown = texts(plot_parts(systems, format_name="svg", words=WORDS))
+    assert shown.count("–") == usual.count("–")
+    assert shown[: len(usual)] == usual
+    assert {"At turn", "1 (7)", "2+ (7)"} <= set(shown[len(usual) :])
+
+
 def test_names_are_drawn_as_they_are_but_short() -> None:
     names = ("$x_1$ & <y>", "n" * 99)
     systems = [replace(system, name=name) for system, name in zip(TWO, names, strict=True)]
