@@ -27,11 +27,20 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
+    from mwzeval.report.paper import INTERVALS
+
     add_files(parser, "two or more systems, the baseline first: files, or NAME=RUN,RUN")
     parser.add_argument(
         "--scopes",
         action="store_true",
         help=f"also compare the scores of each {benchmark.words.scope}",
+    )
+    parser.add_argument(
+        "--table",
+        choices=INTERVALS,
+        help="one table for a paper instead: systems × scores, the best bold, a dagger where a "
+        "score differs significantly from it; with intervals as [low, high], ± half their width, "
+        "or without",
     )
     parser.add_argument(
         "--alpha",
@@ -77,7 +86,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render
+    from mwzeval.report.paper import NONE, paper_document
 
+    if arguments.table and arguments.scopes:
+        arguments.parser.error("--table is of scores of the whole: leave --scopes out")
     systems = systems_of(arguments)
     if any(len(runs) > 1 for runs in systems.values()):
         refuse(benchmark, "runs")
@@ -94,11 +106,16 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             resampling=resampling,
             level=arguments.alpha,
             scopes=arguments.scopes,
+            intervals=arguments.table not in (None, NONE),
             executor=executor,
             unit=benchmark.words.unit,
         )
     print_warnings([file.warnings for file in scored.values()])
-    text = render(comparison_document(comparison, places=arguments.places), arguments.format)
+    if arguments.table:
+        document = paper_document(comparison, arguments.table, places=arguments.places)
+    else:
+        document = comparison_document(comparison, places=arguments.places)
+    text = render(document, arguments.format)
     if arguments.output in (None, "-"):
         write_result(text, arguments.format)
     else:

@@ -59,6 +59,11 @@ def common_signature(signature: Signature, n: int) -> Signature:
     return Signature(signature.metric, kept).extended({"common": n})
 
 
+def setting_of(signature: Signature) -> str:
+    """Return the choices of a signature that may differ between systems."""
+    return ", ".join(f"{choice} {value}" for choice, value in signature.choices if choice in FREE)
+
+
 def free_choices(scored: ScoredTable) -> dict[str, str]:
     """Return what may differ between systems, of all metrics together."""
     return {

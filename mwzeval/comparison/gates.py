@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mwzeval.comparison import ComparedMeasure, compare
+from mwzeval.comparison.model import WITHOUT_DIRECTION
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.scores.score import WHOLE
@@ -23,9 +24,6 @@ FAIL_UNDER, FAIL_OVER = "--fail-under", "--fail-over"
 EXAMPLES = {FAIL_UNDER: "inform=85,success=70", FAIL_OVER: "hallucination=5"}
 
 BASELINE, INPUT = "baseline", "input"
-
-WITHOUT_DIRECTION = ("richness.",)
-"""Scores that are not better when higher or lower, so that no system is worse for having less."""
 
 
 @dataclass(frozen=True, slots=True)

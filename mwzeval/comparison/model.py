@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mwzeval.metrics.measure import ScoredTable
@@ -12,6 +12,9 @@ from mwzeval.statistics import AcrossRuns, WinsTiesLosses, across_runs
 
 MCNEMAR = "mcnemar"
 RANDOMIZATION = "approximate-randomization"
+
+WITHOUT_DIRECTION = ("richness.",)
+"""Scores that are not better when higher or lower, so that no system is worse for having less."""
 
 System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]
 """What was scored of a system: of one run, or of several by name."""
@@ -52,7 +55,9 @@ class Place:
 class ComparedSystem:
     """One score of one system; the baseline has no `difference`.
 
-    `runs` has the score of each run, in the order of their names; `value` is the mean.
+    `runs` has the score of each run, in the order of their names; `value` is the mean. `setting`
+    says in which of the choices of its signature that may differ between systems it was scored.
+    `interval` is of the score itself; None where none was asked for or there is none.
     """
 
     system: str
@@ -60,6 +65,8 @@ class ComparedSystem:
     difference: Difference | None
     place: Place | None
     runs: tuple[float, ...]
+    setting: str = ""
+    interval: Interval | None = None
 
     @property
     def over(self) -> AcrossRuns | None:
@@ -73,7 +80,8 @@ class ComparedMeasure:
 
     `test` is where the p values come from: `MCNEMAR` or `RANDOMIZATION`, and where a system has
     several runs `statistics.HIERARCHICAL`. `signature` is what the systems have in common; `n` is
-    the number of units (dialogues) behind each value.
+    the number of units (dialogues) behind each value. `pairs` has the p value of each pair of
+    systems after Holm's correction over all pairs, from which the places follow.
     """
 
     name: str
@@ -84,6 +92,40 @@ class ComparedMeasure:
     systems: tuple[ComparedSystem, ...]
     places: int = 2
     scope: str = WHOLE
+    lower_is_better: bool = False
+    pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, list[ComparedSystem]]:
+        """The systems by their setting: only these have the same signature."""
+        settings: dict[str, list[ComparedSystem]] = {}
+        for entry in self.systems:
+            settings.setdefault(entry.setting, []).append(entry)
+        return settings
+
+    def best(self, setting: str) -> Sequence[ComparedSystem]:
+        """Return the systems with the best score of a setting, all of them where they are level.
+
+        None is where there is nothing to compare: a single system, a score without a direction.
+        """
+        entries = self.settings[setting]
+        if len(entries) == 1 or self.name.startswith(WITHOUT_DIRECTION):
+            return ()
+        values = [entry.value for entry in entries]
+        best = min(values) if self.lower_is_better else max(values)
+        return [entry for entry in entries if entry.value == best]
+
+    def against_best(self, entry: ComparedSystem) -> float | None:
+        """Return the corrected p value of a system against the best one of its setting.
+
+        Against the best two, when these are level, the larger one; None of the best themselves, and
+        of a score of a part.
+        """
+        best = self.best(entry.setting)
+        if not best or entry in best or not self.pairs:
+            return None
+        names = [(entry.system, other.system) for other in best]
+        return max(self.pairs[pair if pair in self.pairs else pair[::-1]] for pair in names)
 
     def of(self, system: str) -> ComparedSystem:
         """Return one system's entry. Raises `KeyError` when it is not there."""

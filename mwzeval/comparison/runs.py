@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mwzeval.comparison.pairs import Key, Rows, Tested, counted, key_of, scores_by_unit
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
-from mwzeval.scores.score import Signature
+from mwzeval.scores.score import Interval, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     HIERARCHICAL,
@@ -226,6 +226,17 @@ def _resampled_types(work: Runs) -> dict[Key, Resampled]:
     return {
         key_of(measure): Resampled(_drawn(work, of_runs.tolist(), of_runs.mean() + drawn), None)
         for measure, of_runs, drawn in zip(work.type_measures, values.T, sums, strict=True)
+    }
+
+
+def own_intervals(work: Runs) -> dict[Key, Interval]:
+    """Return the interval of each score of a system with one run, as its report has it."""
+    (rows,) = work.rows
+    scored = ScoredTable(rows.table, work.measures, work.type_measures, lambda: rows.types)
+    return {
+        (score.name, score.scope): score.interval
+        for score in scored.scores(work.resampling)
+        if score.interval is not None
     }
 
 

@@ -20,6 +20,7 @@ from mwzeval.comparison.alignment import (
     labels_of,
     lacking_measures,
     measures_of,
+    setting_of,
 )
 from mwzeval.comparison.model import (
     ComparedMeasure,
@@ -40,10 +41,17 @@ from mwzeval.comparison.pairs import (
     jackknives,
     key_of,
 )
-from mwzeval.comparison.runs import Runs, check_alike, compare_runs, resample
+from mwzeval.comparison.runs import (
+    Resampled,
+    Runs,
+    check_alike,
+    compare_runs,
+    own_intervals,
+    resample,
+)
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.statistics import holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import evaluate
 
@@ -60,6 +68,7 @@ def compare(
     resampling: Resampling | None = None,
     level: float = LEVEL,
     scopes: bool = False,
+    intervals: bool = False,
     executor: Executor | None = None,
     unit: str = "dialogue",
 ) -> Comparison:
@@ -71,8 +80,8 @@ def compare(
     randomisation; intervals of differences are of a paired bootstrap, those of scores of types of a
     jackknife. P values are corrected by Holm's method, over the systems for each score, and over
     all pairs for the ranks. Higher is better, unless a measure says otherwise. `scopes` adds the
-    scores of parts (domains), which are only compared with the first system. `executor` shares the
-    work; the result is the same.
+    scores of parts (domains), which are only compared with the first system; `intervals` adds those
+    of the scores themselves. `executor` shares the work; the result is the same.
 
     Raises `UsageError` for less than two systems, for signatures that differ, and for systems
     without a common unit; `InputError` for runs of one system on different units.
@@ -82,7 +91,7 @@ def compare(
         raise UsageError("a comparison needs at least two systems, the baseline first")
     if not 0 < level < 1:
         raise UsageError(f"a level of significance is between 0 and 1, such as 0.05, not {level}")
-    runs = {name: _runs(system) for name, system in systems.items()}
+    runs = {name: _runs(name, system) for name, system in systems.items()}
     # The runs of a system are alike in all but their numbers.
     firsts = {name: next(iter(of.values())) for name, of in runs.items()}
     check_signatures(firsts)
@@ -106,14 +115,24 @@ def compare(
     ]
     measures = tuple(m for m in first.measures if key_of(m) in defined)
     type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
-    if all(len(of) == 1 for of in rows.values()):
+    work = [Runs(name, of, measures, type_measures, how) for name, of in rows.items()]
+    several = any(len(of) > 1 for of in rows.values())
+    resampled = dict(zip(rows, _run(executor, resample, work), strict=True)) if several else {}
+    if several:
+        tested = _test_runs(resampled, how.confidence)
+    else:
         single = {name: of[0] for name, of in rows.items()}
         tested = _test(single, measures, type_measures, how, executor)
-    else:
-        work = [Runs(name, of, measures, type_measures, how) for name, of in rows.items()]
-        tested = _test_runs(work, executor)
+    own = _intervals(work, resampled, executor) if intervals else {}
     by_key = {key_of(m): m for m in measures_of(first)}
-    compared = [_compared(by_key[key], rows, values, tested, level) for key in defined]
+    settings = {
+        name: {key_of(m): setting_of(m.signature) for m in measures_of(scored)}
+        for name, scored in firsts.items()
+    }
+    compared = [
+        _with_settings(_compared(by_key[key], rows, values, tested, level), settings, own)
+        for key in defined
+    ]
     return Comparison(
         systems=tuple(systems),
         runs={name: tuple(of) for name, of in runs.items()},
@@ -131,10 +150,10 @@ def compare(
     )
 
 
-def _runs(system: System) -> dict[str, ScoredTable]:
+def _runs(name: str, system: System) -> dict[str, ScoredTable]:
     """Return the runs of a system by their names, sorted, as results are the same in any order."""
     if isinstance(system, ScoredTable):
-        return {"": system}
+        return {name: system}
     if not system:
         raise UsageError("a system has at least one run")
     if len(system) > 1:
@@ -203,19 +222,36 @@ def _test(
 
 
 def _test_runs(
-    work: Sequence[Runs], executor: Executor | None
+    resampled: Mapping[str, Mapping[Key, Resampled]], confidence: float
 ) -> dict[tuple[str, str], dict[Key, Tested]]:
     """Return the tests of each pair (one system, an earlier one) of systems with several runs."""
-    resampled = list(_run(executor, resample, work))
     return {
-        (work[later].system, work[earlier].system): {
-            key: compare_runs(
-                resampled[later][key], resampled[earlier][key], work[0].resampling.confidence
-            )
-            for key in resampled[later]
+        (system, other): {
+            key: compare_runs(score, resampled[other][key], confidence)
+            for key, score in resampled[system].items()
         }
-        for earlier, later in combinations(range(len(work)), 2)
+        for other, system in combinations(resampled, 2)
     }
+
+
+def _intervals(
+    work: Sequence[Runs],
+    resampled: Mapping[str, Mapping[Key, Resampled]],
+    executor: Executor | None,
+) -> dict[str, dict[Key, Interval]]:
+    """Return the intervals of the scores themselves, those of several runs from what was drawn."""
+    single = [of for of in work if len(of.rows) == 1]
+    own = dict(
+        zip((of.system for of in single), _run(executor, own_intervals, single), strict=True)
+    )
+    for of in work:
+        if len(of.rows) > 1:
+            own[of.system] = {
+                key: score.score.interval(of.resampling.confidence)
+                for key, score in resampled[of.system].items()
+                if np.isfinite(score.score.of_units).any()
+            }
+    return own
 
 
 def _run(
@@ -242,11 +278,14 @@ def _compared(
         )
     of_runs = {system: tuple(run[key] for run in values[system]) for system in rows}
     scores = {system: float(np.mean(of_run)) for system, of_run in of_runs.items()}
+    lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
     places: dict[str, Place] = {}
+    pairs: dict[tuple[str, str], float] = {}
     if measure.scope == WHOLE:
         p_values = {pair: tests[key].p_value for pair, tests in tested.items()}
+        pairs = dict(zip(p_values, holm(list(p_values.values())), strict=True))
         goodness = scores
-        if isinstance(measure, Measure) and measure.lower_is_better:
+        if lower_is_better:
             goodness = {system: -score for system, score in scores.items()}
         for rank in rank_clusters(goodness, significant_pairs(p_values, level)):
             places[rank.system] = Place(rank.cluster, rank.rank, rank.lowest)
@@ -266,4 +305,23 @@ def _compared(
         ),
         places=measure.places,
         scope=measure.scope,
+        lower_is_better=lower_is_better,
+        pairs=pairs,
     )
+
+
+def _with_settings(
+    measure: ComparedMeasure,
+    settings: Mapping[str, Mapping[Key, str]],
+    own: Mapping[str, Mapping[Key, Interval]],
+) -> ComparedMeasure:
+    key = (measure.name, measure.scope)
+    systems = (
+        replace(
+            entry,
+            setting=settings[entry.system][key],
+            interval=own.get(entry.system, {}).get(key),
+        )
+        for entry in measure.systems
+    )
+    return replace(measure, systems=tuple(systems))

@@ -38,6 +38,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
             "baseline": comparison.baseline,
             "systems": comparison.systems,
             "runs": comparison.runs,
+            "cautions": tuple(_cautions(comparison)),
             "common": len(comparison.units),
             "left_out": comparison.left_out,
             "choices": comparison.choices,
@@ -59,14 +60,16 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     n, unit = len(comparison.units), comparison.unit
     systems = len(comparison.systems)
     others = "the other one" if systems == 2 else f"{systems - 1} others"
-    yield f"{comparison.baseline} (the baseline) and {others}, on {_count(n, unit)} that all have"
+    yield f"{comparison.baseline} (the baseline) and {others}, on {count(n, unit)} that all have"
     left_out = [f"{count} of {name}" for name, count in comparison.left_out.items() if count]
     if left_out:
         yield f"left out, because not all systems have them: {', '.join(left_out)}"
     else:
         yield f"no {unit} is left out"
     if comparison.several_runs:
-        yield from _runs(comparison)
+        counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
+        yield f"runs: {', '.join(counts)}"
+    yield from (f"caution: {caution}" for caution in _cautions(comparison))
     labels: dict[tuple[str, ...], list[str]] = {}
     for label, names in comparison.lacking.items():
         labels.setdefault(names, []).append(label)
@@ -76,28 +79,32 @@ def _heading(comparison: Comparison) -> Iterator[str]:
         yield f"not compared, because it has no value on these {unit}s: {label}"
 
 
-def _runs(comparison: Comparison) -> Iterator[str]:
-    counts = {name: len(runs) for name, runs in comparison.runs.items()}
-    yield "runs: " + ", ".join(f"{count} of {name}" for name, count in counts.items())
-    if few := [name for name, count in counts.items() if 1 < count < FEW_RUNS]:
+def few_runs(comparison: Comparison) -> list[str]:
+    """Return the systems with several runs, but so few that they say little about others."""
+    return [name for name, runs in comparison.runs.items() if 1 < len(runs) < FEW_RUNS]
+
+
+def _cautions(comparison: Comparison) -> Iterator[str]:
+    if few := few_runs(comparison):
         yield (
-            f"caution: {', '.join(few)}: fewer than {FEW_RUNS} runs say little about other runs; "
-            "intervals and p values allow for it, and can show large differences only"
+            f"{', '.join(few)}: fewer than {FEW_RUNS} runs say little about other runs; intervals "
+            "and p values allow for it, and can show large differences only"
         )
-    if single := [name for name, count in counts.items() if count == 1]:
+    single = [name for name, runs in comparison.runs.items() if len(runs) == 1]
+    if comparison.several_runs and single:
         yield (
-            f"caution: {', '.join(single)}: of a single run nothing is known about others, so "
-            "intervals and p values are of this run, and too small for a claim about the method"
+            f"{', '.join(single)}: of a single run nothing is known about others, so intervals and "
+            "p values are of this run, and too small for a claim about the method"
         )
 
 
-def _count(n: int, what: str) -> str:
+def count(n: int, what: str) -> str:
+    """Return so many of something, in the plural where they are not one."""
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None) -> Sheet:
     decimals = measure.places if places is None else places
-    best = max(entry.value for entry in measure.systems)
     scope = "" if measure.scope == WHOLE else f", {measure.scope}"
     test = TESTS[measure.test].format(unit=comparison.unit)
     title = f"{measure.label}{scope} (n = {measure.n}; {test})"
@@ -110,7 +117,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     rows: list[list[Cell | str]] = [
         [
             entry.system,
-            Cell(f"{entry.value:.{decimals}f}", best=entry.value == best),
+            Cell(f"{entry.value:.{decimals}f}", best=entry in measure.best(entry.setting)),
             *([_spread(entry, decimals)] if spread else []),
             *_difference_cells(entry, decimals, comparison.level),
             *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
@@ -155,7 +162,7 @@ def shown_p(p_value: float) -> str:
 def _notes(comparison: Comparison) -> Iterator[str]:
     unit, samples = comparison.unit, comparison.samples
     others = len(comparison.systems) - 1
-    over = f"Holm's correction over {_count(others, 'system')}"
+    over = f"Holm's correction over {count(others, 'system')}"
     yield f"p: two-sided, after {over}; {SIGNIFICANT} at most {comparison.level:g}"
     if any(measure.test == RANDOMIZATION for measure in comparison.measures):
         yield (
@@ -175,7 +182,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         least = int(comparison.pairs / comparison.level)
         yield (
             f"with {samples} samples no rank can differ by resampling, because "
-            f"{_count(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
+            f"{count(comparison.pairs, 'pair')} are tested: use --samples {least} or more"
         )
     resampled, left_out = (
         [measure.label for measure in comparison.measures if method in _interval_methods(measure)]
@@ -195,7 +202,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     )
     yield (
         f"rank: systems that do not differ significantly share one (all "
-        f"{_count(comparison.pairs, 'pair')}, Holm's correction)"
+        f"{count(comparison.pairs, 'pair')}, Holm's correction)"
     )
     yield from _choices(comparison)
     yield from dict.fromkeys(str(measure.signature) for measure in comparison.measures)

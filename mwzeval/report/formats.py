@@ -34,12 +34,14 @@ class Cell:
 class Sheet:
     """A table: the first column names the row, the others are numbers or short texts.
 
-    `title` may be empty; every row has as many cells as `header`.
+    `title` may be empty; every row has as many cells as `header`. The sentences of a `caption`
+    stand below, and make a float of it in LaTeX.
     """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    caption: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ def _sheet_text(sheet: Sheet) -> str:
     rows = [[cell.text + cell.mark for cell in row] for row in sheet.rows]
     header = [sheet.header] if any(sheet.header) else []
     table = aligned([*header, *rows])
-    return f"{printable(sheet.title)}\n{table}" if sheet.title else table
+    lines = [printable(sheet.title), table, *map(printable, sheet.caption)]
+    return "\n".join(line for line in lines if line)
 
 
 def aligned(cells: Sequence[Sequence[str]]) -> str:
@@ -131,8 +134,16 @@ def _sheet_markdown(sheet: Sheet) -> str:
         _markdown_line(["---", *(["---:"] * (len(sheet.header) - 1))]),
         *(_markdown_line([_markdown_cell(cell) for cell in row]) for row in sheet.rows),
     ]
-    table = "\n".join(lines)
-    return f"### {_markdown_escaped(sheet.title)}\n\n{table}" if sheet.title else table
+    parts = [f"### {_markdown_escaped(sheet.title)}" if sheet.title else "", "\n".join(lines)]
+    parts.append(_markdown_escaped(_with_bold(sheet)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _with_bold(sheet: Sheet) -> str:
+    """Return the caption, if there is one, for formats that have bold numbers."""
+    is_bold = any(cell.best for row in sheet.rows for cell in row)
+    bold = ("Bold: the best of its column.",) if sheet.caption and is_bold else ()
+    return " ".join((*sheet.caption, *bold))
 
 
 def _markdown_line(cells: list[str]) -> str:
@@ -164,6 +175,7 @@ _LATEX_ESCAPES = {
     "»": r"$\gg$",
     "−": r"$-$",
     "×": r"$\times$",
+    "↓": r"$\downarrow$",
     "–": "--",
     "—": "---",
     "…": r"\ldots{}",
@@ -186,11 +198,15 @@ def to_latex(document: Document) -> str:
 
 def _sheet_latex(sheet: Sheet) -> list[str]:
     lines = [_latex_comment(sheet.title)] if sheet.title else []
+    if sheet.caption:
+        caption = _latex_escaped(_with_bold(sheet))
+        lines += [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
     lines += [rf"\begin{{tabular}}{{l{'r' * (len(sheet.header) - 1)}}}", r"\toprule"]
     if any(sheet.header):
         lines += [_latex_line([_latex_escaped(name) for name in sheet.header]), r"\midrule"]
     lines += [_latex_line([_latex_cell(cell) for cell in row]) for row in sheet.rows]
-    return [*lines, r"\bottomrule", r"\end{tabular}"]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return [*lines, r"\end{table}"] if sheet.caption else lines
 
 
 def _latex_line(cells: list[str]) -> str:

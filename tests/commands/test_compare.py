@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -148,6 +149,17 @@ def test_the_problems_of_all_files_are_shown_together(
     assert "two.json" in err
 
 
+def test_one_table_is_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    files = (file_of("good"), file_of("no-phone"), *FEW, "-s", "--table", "half-width")
+    code, out, _ = run(capsys, *files)
+    assert code == 0
+    assert re.search(r"\nsample-no-phone +91\.9 ± 7\.0 +37\.1† ± 11\.7\n", out)
+    assert "†: differs significantly from the best of its column" in out
+    with pytest.raises(SystemExit):
+        run(capsys, *files, "--scopes")
+    assert "--scopes" in capsys.readouterr().err
+
+
 def test_one_system_is_not_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         run(capsys, file_of("good"))
@@ -192,6 +204,10 @@ def test_systems_with_several_runs_are_compared_by_their_means(
     comparison = json.loads(out)
     assert comparison["systems"] == ["baseline", "ours", "sample-good"]
     assert [len(runs) for runs in comparison["runs"].values()] == [3, 2, 1]
+    assert [caution.partition(":")[0] for caution in comparison["cautions"]] == [
+        "baseline, ours",
+        "sample-good",
+    ]
     alone = {}
     for files in comparison["runs"].values():
         for file in files:

@@ -141,6 +141,7 @@ PRINTED: dict[str, Command] = {
     "compare": Command(f"compare BETTER WORSE {FEW} --jobs 1"),
     "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --jobs 1 --scopes --alpha 0.1"),
     "compare runs": Command(f"compare A=BETTER,WORSE B=WORSE {FEW} --jobs 1", "runs"),
+    "compare --table": Command(f"compare BETTER WORSE {FEW} --jobs 1 --table ends"),
     "ceiling": Command("ceiling CORPUS", "ceiling"),
     "leaderboard": Command("leaderboard", "leaderboard"),
 }

@@ -7,6 +7,8 @@ from statistics import mean
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mwzeval.scores.table import Table
@@ -242,3 +244,28 @@ def test_of_no_run_nothing_is_resampled() -> None:
             resampled(tables(2, 10, seed=1), "a", samples=20),
             resampled(tables(2, 10, seed=2), "b", samples=30),
         )
+
+
+@given(
+    st.lists(st.floats(-100, 100), min_size=1, max_size=5),
+    st.lists(st.floats(-100, 100), min_size=1, max_size=5),
+    st.floats(-50, 50),
+    st.integers(0, 2**32),
+)
+def test_what_is_added_to_all_runs_is_added_to_the_difference_and_its_interval(
+    mine: list[float], theirs: list[float], plus: float, seed: int
+) -> None:
+    noise = np.random.default_rng(seed).normal(0, 1, (2, 200))
+
+    def of(values: list[float], system: int) -> ResampledRuns:
+        of_units = mean(values) + noise[system]
+        return ResampledRuns.of(values, of_units, system="ab"[system], seed=seed)
+
+    before = hierarchical_bootstrap(of(mine, 0), of(theirs, 1))
+    after = hierarchical_bootstrap(of([value + plus for value in mine], 0), of(theirs, 1))
+    assert after.difference == pytest.approx(before.difference + plus, abs=1e-9)
+    assert (after.interval.low, after.interval.high) == pytest.approx(
+        (before.interval.low + plus, before.interval.high + plus), abs=1e-9, rel=1e-9
+    )
+    turned = hierarchical_bootstrap(of(theirs, 1), of(mine, 0))
+    assert (turned.difference, turned.p_value) == (-before.difference, before.p_value)

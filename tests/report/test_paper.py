@@ -1,0 +1,191 @@
+"""One table for a paper: what is bold, what has a dagger, and what is not compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+import pytest
+
+from mwzeval.comparison import Comparison, compare
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, percentage
+from mwzeval.report.formats import FORMATS, Document, render
+from mwzeval.report.paper import INTERVALS, paper_document
+from mwzeval.scores.score import Signature
+from mwzeval.scores.table import Table
+from mwzeval.statistics import holm
+
+FEW = Resampling(samples=300, seed=7)
+UNITS = tuple(f"d{number:03}" for number in range(120))
+RATES = {"weak": 0.3, "good": 0.8, "better": 0.82}
+
+
+def scored(rate: float, seed: int, state: str = "predicted") -> ScoredTable:
+    """Return a system that is right, and wrong, in so many dialogues."""
+    right = np.random.default_rng([seed, 1]).random(len(UNITS)) < rate
+    values = np.column_stack([right, 1 - right, np.ones(len(UNITS))]).astype(float)
+    signature = Signature("right", (("state", state), ("rules", "1")))
+    share = percentage("right", of="all")
+    return ScoredTable(
+        Table(UNITS, ("right", "wrong", "all"), values),
+        (
+            Measure("rate", "Rate", signature, share, 1, cases="all", outcome="right"),
+            Measure("share", "Share", Signature("share", ()), share),
+            Measure(
+                "error", "Error", signature, percentage("wrong", of="all"), lower_is_better=True
+            ),
+            Measure("richness.words", "Words", Signature("words", ()), share),
+        ),
+    )
+
+
+@cache
+def of_single_runs() -> Comparison:
+    systems = {name: scored(rate, number) for number, (name, rate) in enumerate(RATES.items())}
+    return compare(systems, resampling=FEW, intervals=True)
+
+
+@cache
+def of_several_runs() -> Comparison:
+    systems: dict[str, ScoredTable | Mapping[str, ScoredTable]] = {
+        name: {f"run {run}": scored(rate, 10 * number + run) for run in range(3)}
+        for number, (name, rate) in enumerate(RATES.items())
+    }
+    return compare({**systems, "single": scored(0.7, 99)}, resampling=FEW, intervals=True)
+
+
+def cells(document: Document) -> dict[tuple[str, str], tuple[str, bool, str]]:
+    """Return (system, column) → text, whether it is bold, and what follows."""
+    (sheet,) = document.sheets
+    return {
+        (row[0].text, column): (cell.text, cell.best, cell.mark)
+        for row in sheet.rows
+        for column, cell in zip(sheet.header[1:], row[1:], strict=True)
+    }
+
+
+@pytest.mark.parametrize("comparison", [of_single_runs, of_several_runs])
+def test_the_best_is_bold_and_what_differs_from_it_has_a_dagger(
+    comparison: Callable[[], Comparison],
+) -> None:
+    found = comparison()
+    shown = cells(paper_document(found, "none"))
+    for column, name, sign in (
+        ("Rate", "rate", 1),
+        ("Share", "share", 1),
+        ("Error ↓", "error", -1),
+    ):
+        values = {system: sign * found.measure(name).of(system).value for system in found.systems}
+        best = max(values, key=values.__getitem__)
+        p_values = {
+            system: found.measure(name).against_best(found.measure(name).of(system))
+            for system in found.systems
+        }
+        assert p_values["weak"] is not None
+        assert p_values["weak"] <= found.level
+        for system in found.systems:
+            value = f"{abs(values[system]):.{found.measure(name).places}f}"
+            p_value = p_values[system]
+            dagger = "†" if p_value is not None and p_value <= found.level else ""
+            assert shown[system, column] == (value, system == best, dagger)
+        assert {system for system in found.systems if shown[system, column][2]} >= {"weak"}
+    assert not any(bold or mark for (_, c), (_, bold, mark) in shown.items() if c == "Words")
+
+
+def test_daggers_are_corrected_over_all_pairs() -> None:
+    systems = {name: scored(rate, number) for number, (name, rate) in enumerate(RATES.items())}
+    names = list(systems)
+    pairs = [(b, a) for i, a in enumerate(names) for b in names[i + 1 :]]
+    for measure in of_single_runs().measures:
+        alone = []
+        for system, other in pairs:
+            pair = compare({other: systems[other], system: systems[system]}, resampling=FEW)
+            difference = pair.measure(measure.name).of(system).difference
+            assert difference is not None
+            alone.append(difference.p_value)
+        assert measure.pairs == dict(zip(pairs, holm(alone), strict=True))
+
+
+def test_intervals_are_those_of_a_report_and_of_several_runs_wider_than_none() -> None:
+    comparison = of_single_runs()
+    for number, (name, rate) in enumerate(RATES.items()):
+        for score in scored(rate, number).scores(FEW):
+            assert comparison.measure(score.name).of(name).interval == score.interval
+    for measure in of_several_runs().measures:
+        for entry in measure.systems:
+            assert entry.interval is not None
+            assert entry.interval.low < entry.value < entry.interval.high
+            several = entry.interval.method == "hierarchical-bootstrap"
+            assert several == (entry.system != "single")
+
+
+def test_intervals_are_shown_as_ends_half_widths_or_not_at_all() -> None:
+    comparison = of_single_runs()
+    interval = comparison.measure("rate").of("better").interval
+    assert interval is not None
+    marks = {
+        style: cells(paper_document(comparison, style))["better", "Rate"][2] for style in INTERVALS
+    }
+    assert marks == {
+        "ends": f" [{interval.low:.1f}, {interval.high:.1f}]",
+        "half-width": f" ± {(interval.high - interval.low) / 2:.1f}",
+        "none": "",
+    }
+    captions = {
+        style: " ".join(paper_document(comparison, style).sheets[0].caption) for style in INTERVALS
+    }
+    assert "Brackets: 95 % intervals" in captions["ends"]
+    assert "±: half the width of 95 % intervals" in captions["half-width"]
+    assert "interval" not in captions["none"]
+    for caption in captions.values():
+        assert "†: differs significantly from the best of its column" in caption
+        assert "p ≤ 0.05 after Holm's correction over 3 pairs" in caption
+
+
+def test_only_scores_with_the_same_signature_are_held_against_each_other() -> None:
+    systems = {
+        "end-to-end": scored(0.6, 1),
+        "weak": scored(0.2, 2),
+        "gold states": scored(0.99, 3, state="gold"),
+    }
+    comparison = compare(systems, resampling=FEW, intervals=True)
+    document = paper_document(comparison, "none")
+    shown = cells(document)
+    assert {key for key, (_, best, _) in shown.items() if best} == {
+        ("end-to-end", "Rate"),
+        ("end-to-end", "Error ↓"),
+        ("gold states", "Share"),
+    }
+    assert shown["gold states", "Rate"][2] == ""
+    assert shown["end-to-end", "Share"][2] == "†"
+    assert document.sheets[0].caption[-1] == (
+        "Not held against each other in Rate, Error: end-to-end, weak (state predicted); "
+        "gold states (state gold)."
+    )
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_every_format_has_every_system_and_the_caption(format_name: str) -> None:
+    document = paper_document(of_several_runs())
+    text = render(document, format_name)
+    assert all(system in text for system in of_several_runs().systems)
+    if format_name in ("text", "markdown", "latex"):
+        assert "means over runs (weak 3, good 3, better 3, single 1)" in text
+        assert "Of fewer than 5 runs (weak, good, better) little follows about others." in text
+    if format_name == "latex":
+        lines = text.splitlines()
+        begin, end = (lines.index(rf"\{what}{{table}}") for what in ("begin", "end"))
+        assert lines[begin + 1] == r"\centering"
+        assert lines[begin + 2].startswith(r"\caption{Scores on 120 dialogues")
+        rows = [line for line in lines[begin:end] if line.endswith(r"\\")]
+        assert {row.count("&") for row in rows} == {4}
+        assert r"\textbf{" in text
+        assert r"$^\dagger$" in text
+        assert r"Error $\downarrow$" in text
+    if format_name == "csv":
+        records = list(csv.DictReader(io.StringIO(text)))
+        assert len(records) == 16
+        assert {record["runs"] for record in records} == {"1", "3"}
