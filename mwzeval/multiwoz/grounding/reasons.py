@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.grounding.evidence import LogClaim
 from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded, Judged
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.scores.explanation import Fact, Reason
@@ -42,6 +43,7 @@ class Words:
     mentions: Sequence[Sequence[Mention]]
     booked: Sequence[frozenset[str]]
     facts: VenueFacts
+    claims: Sequence[LogClaim] = ()
 
     def reasons(self) -> Iterator[Reason]:
         """Yield why Grounded Inform failed, domain by domain, or else why Grounded Success did."""
@@ -55,17 +57,35 @@ class Words:
                     yield self._unsaid(domain, slot)
 
     def turn_facts(self, turn: int) -> Iterator[Fact]:
-        """Yield what was read in a turn's words, and what of it is not so."""
+        """Yield what was read in a turn's words, and what of it is not so.
+
+        That is told by the database, and by what tools returned.
+        """
         read: dict[str | None, list[str]] = {}
         for mention in self.mentions[turn]:
             words = " ".join(mention.text.split())
             read.setdefault(mention.domain, []).append(f"{mention.slot} {words}")
         for domain, values in read.items():
             yield Fact(SAYS, "; ".join(values), domain)
+        yield from self._by_database(turn)
+        for claim in self.claims:
+            if claim.turn == turn and not claim.agrees:
+                told = ", ".join(claim.returned[:SHOWN_VENUES]) or "nothing"
+                said = f"{claim.mention.slot} {claim.mention.text}"
+                yield Fact("not of tools", f"{said} (returned: {told})", claim.mention.domain)
+
+    def _by_database(self, turn: int) -> Iterator[Fact]:
+        by_tools = {
+            claim.mention.start
+            for claim in self.claims
+            if claim.turn == turn and claim.agrees and claim.known is False
+        }
         for judged in self.grounded.judged:
             if judged.turn != turn:
                 continue
             said = f"{judged.mention.slot} {judged.mention.text}"
+            if judged.mention.start in by_tools:
+                said += " (but a tool returned it)"
             if not judged.known:
                 yield Fact("not in database", said, judged.mention.domain)
             elif judged.agrees is False and judged.mention.domain is not None:

@@ -64,11 +64,13 @@ def _with_words(
     explanation: Explanation, scorer: Scorer, dialogue: NormalizedDialogue
 ) -> Explanation:
     """Return an explanation with what became of the words, where responses are in words."""
+    grounded = scorer.grounded(dialogue)
     words = Words(
-        scorer.grounded(dialogue),
+        grounded,
         scorer.named_and_said(dialogue),
         scorer.gold.dialogues[dialogue.name].booked,
         scorer.grounding.facts,
+        scorer.log_claims(dialogue, grounded),
     )
     in_words = words.outcomes()
     return replace(

@@ -43,7 +43,7 @@ from mwzeval.multiwoz.normalization.normalize import (
     normalize_states,
 )
 from mwzeval.multiwoz.predictions.census import Census
-from mwzeval.multiwoz.predictions.reading import Turn
+from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
 from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, prepare_goal
 from mwzeval.multiwoz.tracking.conventions import Convention
@@ -92,13 +92,15 @@ class NormalizedDialogue:
     """A predicted dialogue in the one spelling that all scorers consume.
 
     `mentions` is what lexicalised responses mention, turn by turn, at places in the responses as
-    they came, which are `words`; None where responses were delexicalised already.
+    they came, which are `words`; None where responses were delexicalised already. `calls` are
+    what tools were asked and returned for each turn.
     """
 
     name: str
     turns: tuple[NormalizedTurn, ...]
     mentions: tuple[tuple[Mention, ...], ...] | None = None
     words: tuple[str, ...] = ()
+    calls: tuple[tuple[ToolCall, ...], ...] = ()
 
     @property
     def responses(self) -> list[str]:
@@ -185,6 +187,7 @@ class Scorer:
             ),
             mentions,
             tuple(words),
+            tuple(turn.calls for turn in turns),
         )
 
     def delexicalized(
@@ -261,20 +264,18 @@ class Scorer:
         wanted = self._venues_wanted(dialogue.name)
         return self.grounding.judge(wanted, booked, states, self.named_and_said(dialogue))
 
-    def log_claims(
-        self, dialogue: NormalizedDialogue, turns: Sequence[Turn], grounded: Grounded
-    ) -> tuple[LogClaim, ...]:
-        """Return what the log of a dialogue in words tells of what it says; `turns` as predicted.
+    def log_claims(self, dialogue: NormalizedDialogue, grounded: Grounded) -> tuple[LogClaim, ...]:
+        """Return what the log of a dialogue in words tells of what it says.
 
         Nothing where the predictions have no results of calls.
         """
-        if not any(turn.calls for turn in turns):
+        if not any(dialogue.calls):
             return ()
         mentions = self.named_and_said(dialogue)
         said = [
-            Said(words, normalized.state, of_turn, turn.calls)
-            for words, normalized, of_turn, turn in zip(
-                dialogue.words, dialogue.turns, mentions, turns, strict=True
+            Said(words, turn.state, of_turn, calls)
+            for words, turn, of_turn, calls in zip(
+                dialogue.words, dialogue.turns, mentions, dialogue.calls, strict=True
             )
         ]
         return held_against_log(said, grounded.judged, self.database, self.grounding.facts)
@@ -327,7 +328,7 @@ class Scorer:
         row: dict[str, float] = {}
         if self.delexicalizes(sources):
             grounded = self.grounded(dialogue)
-            row = grounded_row(grounded, self.log_claims(dialogue, turns, grounded))
+            row = grounded_row(grounded, self.log_claims(dialogue, grounded))
         outcomes = self.booking_outcomes(dialogue, turns, sources)
         return {**row, **booking_row(outcomes, by_calls=has_bookings(turns))}
 

@@ -55,7 +55,7 @@ def claims(*turns: dict[str, Any], of: Evaluator | None = None) -> list[LogClaim
     checked = (of or evaluator()).checked({ID: list(turns)})
     ((name, typed),) = checked.dialogues.items()
     dialogue = checked.scorer.normalize(name, typed, Sources.of([typed]))
-    return list(checked.scorer.log_claims(dialogue, typed, checked.scorer.grounded(dialogue)))
+    return list(checked.scorer.log_claims(dialogue, checked.scorer.grounded(dialogue)))
 
 
 def verdicts(*turns: dict[str, Any]) -> list[tuple[str, str, bool]]:
@@ -240,7 +240,7 @@ def test_nothing_true_is_flagged_in_real_logs_and_mutations_are(file: Path) -> N
         for name, turns in checked.dialogues.items():
             dialogue = checked.scorer.normalize(name, turns, Sources.of([turns]))
             grounded = checked.scorer.grounded(dialogue)
-            for claim in checked.scorer.log_claims(dialogue, turns, grounded):
+            for claim in checked.scorer.log_claims(dialogue, grounded):
                 found.setdefault(claim.mention.slot, []).append(claim.agrees)
         return found
 
@@ -277,3 +277,15 @@ def test_nothing_true_is_flagged_in_real_logs_and_mutations_are(file: Path) -> N
 
 
 OF_LOG = ("reference", "booking", "choice")
+
+
+def test_explanations_tell_what_the_tools_do_not_bear_out() -> None:
+    lying = call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south")
+    said = turn("Hotel Aurelia, phone 01632961234. I've booked it: QW12ER34.", lying)
+    (view,) = evaluator().score({ID: [said]}).explain(ID).turns
+    facts = [(fact.label, fact.value) for fact in view.facts if fact.label.startswith("not ")]
+    assert facts == [
+        ("not in database", "phone 01632961234 (but a tool returned it)"),
+        ("not of tools", "booking I've booked (returned: nothing)"),
+        ("not of tools", "reference QW12ER34 (returned: nothing)"),
+    ]
