@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.measure import REPETITIONS, Row, paired, seconds
 from benchmarks.multiwoz import yardstick_of
 from mwzeval import Evaluator
+from mwzeval.metrics.reward import DEFAULT_WEIGHTS, RewardWeights
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.normalization.normalize import State
@@ -54,13 +55,17 @@ def rows(folder: Path) -> Iterator[Row]:
         seconds(functools.partial(Delexicalizer, scorer.gold.tables)) for _ in range(REPETITIONS)
     )
     yield Row("… preparing the database for it, once", f"{1000 * made:.0f} ms", None, "", None)
-    times = [
-        1000 * seconds(functools.partial(evaluator.reward, name, turns))
-        for name, turns in predictions.items()
-    ]
-    median = statistics.median(times)
-    what = "`reward` of one dialogue in words, median"
-    yield Row(what, f"{median:.2f} ms", None, "1 ms", median <= 1)
+    grounded = RewardWeights(grounded_success=0.5, hallucination=-0.5, consistency=0.5)
+    for what, weights in (
+        ("`reward` of one dialogue in words, median", DEFAULT_WEIGHTS),
+        ("… with grounded scores", grounded),
+    ):
+        times = [
+            1000 * seconds(functools.partial(evaluator.reward, name, turns, weights=weights))
+            for name, turns in predictions.items()
+        ]
+        median = statistics.median(times)
+        yield Row(what, f"{median:.2f} ms", None, "1 ms", median <= 1)
     yield _growth(Delexicalizer(scorer.gold.tables), situations)
 
 

@@ -27,6 +27,30 @@ class JudgedValue(NamedTuple):
     agrees: bool | None
 
 
+class MentionCounts(NamedTuple):
+    """How many values are mentioned, and how many of them are not known; how many could agree with
+    what is on offer, and do.
+    """
+
+    mentions: int = 0
+    hallucinated: int = 0
+    belonging: int = 0
+    consistent: int = 0
+
+    @classmethod
+    def of(cls, judged: Sequence[tuple[bool, bool | None]]) -> MentionCounts:
+        """Count values by whether they are known and agree, as in `JudgedValue`."""
+        known = [known for known, _ in judged]
+        agrees = [agrees for _, agrees in judged]
+        missing, right = known.count(False), agrees.count(True)
+        return cls(len(known), missing, len(agrees) - agrees.count(None), right)
+
+    @classmethod
+    def total(cls, parts: Iterable[Iterable[int]]) -> MentionCounts:
+        """Add counts up."""
+        return cls(*map(sum, zip(*parts, strict=True)))
+
+
 class HeldByLog(NamedTuple):
     """A claim that a log of tools tells something about.
 
@@ -65,7 +89,7 @@ class ClaimRates:
         }
         self.columns = tuple(f"{count}.{scope}" for count in self.counts for scope in self.scopes)
 
-    def _row(self, counted: Iterable[tuple[str, Sequence[bool], int]]) -> dict[str, float]:
+    def _row(self, counted: Iterable[tuple[str, Sequence[int], int]]) -> dict[str, float]:
         """Return the sums of (slot, which counts it adds to, how often)."""
         row: dict[str, float] = {}
         for slot, holds, times in counted:
@@ -99,7 +123,7 @@ class ClaimRates:
 class MentionRates(ClaimRates):
     """Mentions held against a database: `hallucination`, then `consistency`."""
 
-    counts = ("mentions", "hallucinated", "belonging", "consistent")
+    counts = MentionCounts._fields
     rates = (
         Rate("hallucination", "Hallucination", "hallucinated", "mentions", lower_is_better=True),
         Rate("consistency", "Consistency", "consistent", "belonging"),
@@ -108,7 +132,7 @@ class MentionRates(ClaimRates):
     def row(self, judged: Iterable[JudgedValue]) -> dict[str, float]:
         """Return one dialogue's counts of mentions."""
         return self._row(
-            (slot, (True, not known, agrees is not None, agrees is True), times)
+            (slot, MentionCounts.of([(known, agrees)]), times)
             for (slot, known, agrees), times in Counter(judged).items()
         )
 

@@ -5,12 +5,16 @@ one for every domain that can fail for its offer. The *progress* of a dialogue i
 needs that are met, so it is 1 exactly when the dialogue succeeds. A turn's *credit* is the change
 of progress that it made: the potential-based shaping of Ng, Harada and Russell (ICML 1999,
 undiscounted), which leaves the best policy what it is without.
+
+What responses say may count as well: whether the goal is kept by what was said and true (Grounded
+Success), and how much of what is said the database does not have (hallucination) or has of what is
+on offer (consistency).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -23,12 +27,15 @@ from mwzeval.metrics.goal_success import (
     Progress,
     is_matched,
 )
+from mwzeval.metrics.grounding import MentionCounts
 
 
 @dataclass(frozen=True, slots=True)
 class RewardWeights:
     """What the parts of a reward count: Inform and Success (0 or 1 each), and the credits' sum.
 
+    Of responses in words also Grounded Success (0 or 1), and the shares of what is said that are
+    hallucinated and consistent; as less hallucination is better, its weight is to be negative.
     By default a dialogue is worth (Inform + Success) / 2, whose mean over a fold is a hundredth of
     what Combined has beside BLEU. Raises `UsageError` for a weight that is no finite number.
     """
@@ -36,12 +43,22 @@ class RewardWeights:
     inform: float = 0.5
     success: float = 0.5
     progress: float = 0.0
+    grounded_success: float = 0.0
+    hallucination: float = 0.0
+    consistency: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("inform", "success", "progress"):
-            weight = getattr(self, name)
+        for each in fields(self):
+            weight = getattr(self, each.name)
             if not isinstance(weight, int | float) or not isfinite(weight):
-                raise UsageError(f"the weight of {name} must be a finite number, not {weight!r}")
+                raise UsageError(
+                    f"the weight of {each.name} must be a finite number, not {weight!r}"
+                )
+
+    @property
+    def grounded(self) -> bool:
+        """Whether what responses say counts."""
+        return any((self.grounded_success, self.hallucination, self.consistency))
 
 
 DEFAULT_WEIGHTS = RewardWeights()
@@ -65,11 +82,55 @@ class TurnReward:
 
 
 @dataclass(frozen=True, slots=True)
+class GroundedReward:
+    """What a dialogue in words says, held against the database.
+
+    `outcome` has Grounded Inform and Grounded Success; `turns` what each turn says, counted.
+    """
+
+    outcome: DialogueOutcome
+    turns: tuple[MentionCounts, ...]
+
+    @property
+    def counts(self) -> MentionCounts:
+        """What the dialogue says, counted."""
+        return MentionCounts.total(self.turns)
+
+    @property
+    def hallucination(self) -> float | None:
+        """The share of values and venues that the database does not have; None of none."""
+        counts = self.counts
+        return counts.hallucinated / counts.mentions if counts.mentions else None
+
+    @property
+    def consistency(self) -> float | None:
+        """The share of values that agree with what is on offer; None of none."""
+        counts = self.counts
+        return counts.consistent / counts.belonging if counts.belonging else None
+
+    def shares(self, weights: RewardWeights) -> list[float]:
+        """Return what each turn adds to a reward's value; Grounded Success comes with the last.
+
+        A score without any cases adds nothing.
+        """
+        total = self.counts
+        shares = [
+            weights.hallucination * turn.hallucinated / max(1, total.mentions)
+            + weights.consistency * turn.consistent / max(1, total.belonging)
+            for turn in self.turns
+        ]
+        if shares:
+            shares[-1] += weights.grounded_success * self.outcome.success
+        return shares
+
+
+@dataclass(frozen=True, slots=True)
 class Reward:
     """The reward of a dialogue, or of the turns of it that there are so far.
 
-    `value` is the weighted sum of Inform, Success and all credits. `progress` is the share of the
-    goal's needs that are met at the end, 1 exactly if `success`.
+    `value` is the weighted sum of Inform, Success, all credits, and the grounded scores.
+    `progress` is the share of the goal's needs that are met at the end, 1 exactly if `success`.
+    `grounded` is None where it has no weight.
     """
 
     value: float
@@ -77,6 +138,7 @@ class Reward:
     turns: tuple[TurnReward, ...]
     outcome: DialogueOutcome
     weights: RewardWeights
+    grounded: GroundedReward | None = None
 
     @property
     def inform(self) -> bool:
@@ -90,8 +152,13 @@ class Reward:
 
     @property
     def per_turn(self) -> tuple[float, ...]:
-        """The value spread over the turns: weighted credits; Inform and Success with the last."""
+        """The value spread over the turns: weighted credits, and the share that each turn has of
+        hallucination and consistency; Inform and both kinds of Success with the last.
+        """
         values = [self.weights.progress * turn.credit for turn in self.turns]
+        if self.grounded is not None:
+            said = self.grounded.shares(self.weights)
+            values = [value + share for value, share in zip(values, said, strict=True)]
         if values:
             values[-1] += _final(self.outcome, self.weights)
         return tuple(values)
@@ -101,8 +168,12 @@ def reward(
     goal: Mapping[str, DomainGoal],
     turns: Iterable[Mapping[str, DomainTurn]],
     weights: RewardWeights = DEFAULT_WEIGHTS,
+    grounded: GroundedReward | None = None,
 ) -> Reward:
-    """Return the reward of a dialogue, from what each of its turns does in the goal's domains."""
+    """Return the reward of a dialogue, from what each of its turns does in the goal's domains.
+
+    `grounded` is what its turns say, where that is weighted.
+    """
     needs = sum(_needs(wanted) for wanted in goal.values())
     state = Progress(goal)
     met = met_before = _met(state)
@@ -126,12 +197,14 @@ def reward(
         rewards.append(TurnReward(tuple(offered), tuple(lost), tuple(provided), credit))
     outcome = state.outcome()
     gained = (met - met_before) / needs if needs else 0.0
+    said = sum(grounded.shares(weights)) if grounded is not None else 0.0
     return Reward(
-        value=_final(outcome, weights) + weights.progress * gained,
+        value=_final(outcome, weights) + weights.progress * gained + said,
         progress=met / needs if needs else 1.0,
         turns=tuple(rewards),
         outcome=outcome,
         weights=weights,
+        grounded=grounded,
     )
 
 

@@ -20,6 +20,7 @@ from mwzeval.multiwoz.choices import (
     DEFAULT_CORPUS,
     FOLDS,
     INPUT_FORMATS,
+    LEXICALIZED,
     RESPONSES,
     RULES,
     SAMPLE,
@@ -231,8 +232,10 @@ class Evaluator:
         """Return the reward of one dialogue, or of its first turns: value, outcome, credit by turn.
 
         Stateless, whichever metrics were chosen; `mwzeval.metrics.reward` says what a turn's
-        credit is and what may be weighted. Raises `InputError`.
+        credit is and what may be weighted. Raises `InputError`, and `UsageError` for weights of
+        grounded scores where it was not said that responses are lexicalised.
         """
+        self.check_weights(weights)
         scorer, dialogue = self._normalized(dialogue_id, turns)
         return scorer.reward(dialogue, weights)
 
@@ -242,14 +245,24 @@ class Evaluator:
         """Return the rewards of many (dialogue id, turns) pairs, in their order.
 
         A dialogue may come any number of times, and each is judged alone. Raises `InputError` with
-        the problems of all of them, each under the number of its rollout (from 0).
+        the problems of all of them, each under the number of its rollout (from 0), and `UsageError`
+        as `reward` does.
         """
+        self.check_weights(weights)
 
         def reward(rollout: tuple[str, Turns], place: str) -> Reward:
             scorer, dialogue = self._normalized(*checked_pair(rollout, place), place)
             return scorer.reward(dialogue, weights)
 
         return collected(reward, rollouts, "rollout")
+
+    def check_weights(self, weights: RewardWeights) -> None:
+        """Raise `UsageError` for weights that the said kind of responses has nothing for."""
+        if weights.grounded and self.responses != LEXICALIZED:
+            raise UsageError(
+                "weights of grounded_success, hallucination and consistency are for responses in "
+                'words: say Evaluator(responses="lexicalized")'
+            )
 
     def _normalized(
         self, dialogue_id: str, turns: Turns, file: str | None = None

@@ -221,9 +221,11 @@ def reward_function(
     A completion is text, or a list of messages of which the last is taken. Its reward is the value
     of the dialogue up to and including it, or, with `credit_only`, the credit of the turn itself
     (see `mwzeval.metrics.reward`). Null in `previous_turns` is what is not there: tables such as
-    those of `datasets` give every turn all keys that any turn has. Raises `UsageError` when a
-    column is missing or of another length, `InputError` for turns that cannot be scored.
+    those of `datasets` give every turn all keys that any turn has. Raises `UsageError` at once for
+    weights that the evaluator cannot do (see `Evaluator.reward`), later when a column is missing or
+    of another length, `InputError` for turns that cannot be scored.
     """
+    evaluator.check_weights(weights)
 
     def rewards_of(
         prompts: Sequence[Any] | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.goal_success import DomainGoal, DomainTurn, NeedsOffer, judge
-from mwzeval.metrics.reward import RewardWeights, TurnReward, reward
+from mwzeval.metrics.grounding import MentionCounts
+from mwzeval.metrics.reward import GroundedReward, RewardWeights, TurnReward, reward
 
+GROUNDED = ("grounded_success", "hallucination", "consistency")
 HOTEL = DomainGoal(frozenset({"1", "2"}), frozenset({"PHONE", "REFERENCE"}))
 TAXI = DomainGoal(frozenset(), frozenset({"PHONE"}), NeedsOffer.NEVER)
 TRAIN = DomainGoal(frozenset({"TR1"}), frozenset({"REFERENCE"}), NeedsOffer.IF_MADE)
@@ -125,3 +128,45 @@ def test_credits_are_what_outcomes_of_longer_beginnings_differ_by(
     assert sum(found.per_turn) == pytest.approx(found.value)
     gained = (met[-1] - met[0]) / (needs or 1)
     assert found.value == pytest.approx(0.2 * found.inform + 0.3 * found.success + 0.7 * gained)
+
+
+JUDGED = st.lists(
+    st.lists(st.tuples(st.booleans(), st.none() | st.booleans()), max_size=4), min_size=1
+)
+WEIGHTS = st.lists(st.integers(-4, 4), min_size=6, max_size=6)
+
+
+@given(GOALS, JUDGED, st.booleans(), WEIGHTS, WEIGHTS)
+def test_a_value_is_linear_in_its_weights_and_shared_out_among_the_turns(
+    goal: dict[str, DomainGoal],
+    judged: list[list[tuple[bool, bool | None]]],
+    kept: bool,
+    one: list[int],
+    other: list[int],
+) -> None:
+    acts = [{next(iter(goal)): act("a", "PHONE")} for _ in judged]
+    outcome = replace(judge(goal, acts), success=kept)
+    said = GroundedReward(outcome, tuple(map(MentionCounts.of, judged)))
+
+    def value(weights: list[int]) -> float:
+        found = reward(goal, acts, RewardWeights(*weights), said)
+        assert sum(found.per_turn) == pytest.approx(found.value)
+        return found.value
+
+    together = [2 * a + b for a, b in zip(one, other, strict=True)]
+    assert value(together) == pytest.approx(2 * value(one) + value(other))
+
+    values = [pair for turn in judged for pair in turn]
+    unknown = [not known for known, _ in values]
+    agree = [agrees for _, agrees in values if agrees is not None]
+    assert said.hallucination == (sum(unknown) / len(unknown) if unknown else None)
+    assert said.consistency == (sum(agree) / len(agree) if agree else None)
+    assert value([0, 0, 0, 1, 0, 0]) == kept
+    assert value([0, 0, 0, 0, 1, 0]) == pytest.approx(said.hallucination or 0)
+    assert value([0, 0, 0, 0, 0, 1]) == pytest.approx(said.consistency or 0)
+
+
+def test_without_weights_what_is_said_counts_for_nothing() -> None:
+    assert RewardWeights() == RewardWeights(0.5, 0.5, 0, 0, 0, 0)
+    assert not RewardWeights(1, 2, 3).grounded
+    assert all(RewardWeights(**{name: 1}).grounded for name in GROUNDED)

@@ -14,8 +14,9 @@ from mwzeval.metrics.goal_success import (
     GoalSuccess,
     judge,
 )
+from mwzeval.metrics.grounding import MentionCounts
 from mwzeval.metrics.joint_goal_accuracy import Confusion
-from mwzeval.metrics.reward import Reward, RewardWeights, reward
+from mwzeval.metrics.reward import GroundedReward, Reward, RewardWeights, reward
 from mwzeval.metrics.state_tracking import StateTracking
 from mwzeval.multiwoz.choices import AUTO, DELEXICALIZED, LEXICALIZED, Responses, Rules
 from mwzeval.multiwoz.corpus.corpora import GoldFold
@@ -235,8 +236,19 @@ class Scorer:
         return judge(self.goal(dialogue.name), self._acts(dialogue))
 
     def reward(self, dialogue: NormalizedDialogue, weights: RewardWeights) -> Reward:
-        """Return the reward of one dialogue, or of its first turns."""
-        return reward(self.goal(dialogue.name), self._acts(dialogue), weights)
+        """Return the reward of one dialogue, or of its first turns.
+
+        Weights of grounded scores are for dialogues in words.
+        """
+        said = self._grounded_reward(dialogue) if weights.grounded else None
+        return reward(self.goal(dialogue.name), self._acts(dialogue), weights, said)
+
+    def _grounded_reward(self, dialogue: NormalizedDialogue) -> GroundedReward:
+        grounded = self.grounded(dialogue)
+        of_turn: list[list[tuple[bool, bool | None]]] = [[] for _ in dialogue.turns]
+        for judged in grounded.judged:
+            of_turn[judged.turn].append((judged.known, judged.agrees))
+        return GroundedReward(grounded.outcome, tuple(map(MentionCounts.of, of_turn)))
 
     def _acts(self, dialogue: NormalizedDialogue) -> Iterator[dict[str, DomainTurn]]:
         booked = self.gold.dialogues[dialogue.name].booked

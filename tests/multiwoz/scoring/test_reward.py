@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 import mwzeval
-from mwzeval.errors import InputError
+from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.reward import Reward, RewardWeights
 from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.template_system import baseline_predictions, known_services
+from mwzeval.multiwoz.training import reward_function
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
 WEIGHTS = RewardWeights(0.25, 0.5, 0.25)
@@ -142,3 +143,57 @@ def test_responses_in_words_are_worth_what_their_placeholders_are() -> None:
     found = in_words.rewards(filled.items())
     assert [each.outcome for each in found] == [each.outcome for each in expected]
     assert [each.turns for each in found] == [each.turns for each in expected]
+
+
+GROUNDED = RewardWeights(0, 0, 0, grounded_success=0.5, hallucination=-0.5, consistency=0.25)
+
+
+def test_the_grounded_part_is_what_an_evaluation_of_the_dialogue_says() -> None:
+    evaluator = Evaluator(grounded=True, corpus="sample", responses="lexicalized")
+    predictions = sample_predictions("lexicalized")
+    for number, turns in enumerate(predictions.values()):
+        if number % 3 == 0:
+            turns[-1]["response"] += " Or call 01632999999, at the Zanzibar Grill Restaurant."
+    rewards = evaluator.rewards(predictions.items(), weights=GROUNDED)
+    for (name, turns), found in zip(predictions.items(), rewards, strict=True):
+        scores = evaluator.evaluate({name: turns})["grounded"]
+        grounded = found.grounded
+        assert grounded is not None
+        assert 100 * grounded.outcome.inform == scores["grounded_inform"]["total"]
+        assert 100 * grounded.outcome.success == scores["grounded_success"]["total"]
+        assert grounded.counts.mentions == scores["mentions"]["total"]
+        said = {"hallucination": grounded.hallucination, "consistency": grounded.consistency}
+        for score, share in said.items():
+            percent = scores[score].get("total")
+            assert share == (None if percent is None else pytest.approx(percent / 100))
+        expected = 0.5 * grounded.outcome.success - 0.5 * (grounded.hallucination or 0)
+        assert found.value == pytest.approx(expected + 0.25 * (grounded.consistency or 0))
+        assert sum(found.per_turn) == pytest.approx(found.value)
+    shares = {round(each.grounded.hallucination or 0, 3) for each in rewards if each.grounded}
+    assert len(shares) > 3
+
+
+def test_a_false_claim_costs_the_turn_that_makes_it() -> None:
+    evaluator = Evaluator(corpus="sample", responses="lexicalized")
+    name, turns = next(iter(sample_predictions("lexicalized").items()))
+    before = evaluator.reward(name, turns, weights=GROUNDED)
+    turns[1]["response"] += " Their number is 01632999999."
+    after = evaluator.reward(name, turns, weights=GROUNDED)
+    assert after.value < before.value
+    assert after.grounded is not None
+    assert [turn.hallucinated for turn in after.grounded.turns].index(1) == 1
+
+
+@pytest.mark.parametrize("responses", ["auto", "delexicalized"])
+@pytest.mark.parametrize("name", ["grounded_success", "hallucination", "consistency"])
+def test_what_responses_are_must_be_said_for_grounded_weights(responses: str, name: str) -> None:
+    """A policy could choose what it is judged as by a bracket."""
+    evaluator = Evaluator(corpus="sample", responses=responses)
+    weights = RewardWeights(**{name: 1})
+    rollout = next(iter(sample_predictions("lexicalized").items()))
+    with pytest.raises(UsageError, match=r'responses="lexicalized"'):
+        evaluator.reward(*rollout, weights=weights)
+    with pytest.raises(UsageError, match=r'responses="lexicalized"'):
+        evaluator.rewards([rollout], weights=weights)
+    with pytest.raises(UsageError, match=r'responses="lexicalized"'):
+        reward_function(evaluator, weights=weights)
