@@ -21,6 +21,7 @@ COUNTED = {
 }
 CHOSEN = ["area", "food", "pricerange", "stars", "type", "departure", "destination"]
 OF_A_VENUE = ["name", "address", "phone", "postcode", "trainid"]
+OF_ANY = ["area", "pricerange", "phone", "postcode", "address"]
 COLUMN = {"leaveat": "leaveAt", "arriveby": "arriveBy", "trainid": "trainID"}
 REQUESTS = {"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID": "trainid"}
 
@@ -84,16 +85,33 @@ class Twin:
 
     def on_offer(self, turn: int, domain: str) -> list[str]:
         state = self.turns[turn][0]
-        if names := self.named(turn, domain):
-            return [venue for venue in names if venue != "?"]
-        _, before = self.named_before(turn, domain)
+        names = self.named(turn, domain)
+        if real := [venue for venue in names if venue != "?"]:
+            return real
+        before = [venue for venue in self.named_before(turn, domain)[1] if venue != "?"]
         if domain not in state:
-            return [venue for venue in before if venue != "?"]
+            return [] if names else before
         found = self.found(domain, state[domain])
-        still = [venue for venue in before if venue in found]
-        if still:
-            return still
-        return [] if "?" in before else found
+        if names:
+            return found + [venue for venue in before if venue not in found]
+        return [venue for venue in before if venue in found] or found
+
+    def elsewhere(self, turn: int, mention: Mention) -> str | None:
+        """The domain, as they were first named, of which a venue named last has the value."""
+        order: list[str] = []
+        for earlier in range(turn + 1):
+            for said in self.turns[earlier][1]:
+                domain = said.domain
+                if domain in COUNTED and said.slot == naming(domain) and domain not in order:
+                    order.append(domain)
+        for domain in order:
+            if domain == mention.domain or mention.slot not in COUNTED[domain].split():
+                continue
+            _, names = self.named_before(turn + 1, domain)
+            rows = [row for venue in names for row in self.rows(domain, venue)]
+            if any(self.matches(row, mention) for row in rows):
+                return domain
+        return None
 
     def judged(self) -> list[tuple[int, Mention, bool, bool | None]]:
         result: list[tuple[int, Mention, bool, bool | None]] = []
@@ -112,7 +130,12 @@ class Twin:
                     continue
                 if not known and slot in CHOSEN and not self.named(turn, domain):
                     continue
-                result.append((turn, mention, known, self.agrees(turn, mention, domain, known)))
+                agrees = self.agrees(turn, mention, domain, known)
+                open_to_others = slot in OF_ANY and known and not self.named(turn, domain)
+                if agrees is False and open_to_others and (other := self.elsewhere(turn, mention)):
+                    result.append((turn, replace(mention, domain=other), True, True))
+                    continue
+                result.append((turn, mention, known, agrees))
         return result
 
     def agrees(self, turn: int, mention: Mention, domain: str, known: bool) -> bool | None:

@@ -14,6 +14,7 @@ from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer
 from mwzeval.metrics.grounding import JudgedValue
 from mwzeval.multiwoz.database.facts import TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.grounding.binding import Binding
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.scoring.offers import WITHOUT_OFFER
 from mwzeval.multiwoz.words.text import Mention
@@ -46,6 +47,9 @@ A taxi's car and phone number are in no table, because they are drawn when it is
 
 OF_ONE_VENUE = frozenset({"name", "address", "phone", "postcode", "trainid"})
 """Slots held against the database even where no domain could be told."""
+
+OF_ANY_VENUE = frozenset({"area", "pricerange", "phone", "postcode", "address"})
+"""Slots that venues of every domain have, so that the domain may have been misread."""
 
 CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure", "destination"})
 """Slots whose values users choose by: to say that nobody has one is not to claim that it exists."""
@@ -107,12 +111,14 @@ class Grounding:
         goal: Mapping[str, DomainGoal],
         booked: Sequence[frozenset[str]],
         states: Sequence[State],
+        responses: Sequence[str],
         mentions: Sequence[Sequence[Mention]],
     ) -> Grounded:
         """Return what the mentions of a dialogue are worth.
 
         `goal` is as for Inform and Success, `booked` the domains booked by each turn in the gold
-        annotation; `states` (normalised) and `mentions` have one item a turn.
+        annotation; `states` (normalised), `responses` in words and `mentions` of these have one
+        item a turn.
         """
         mentions = [
             tuple(_as_taxi(mention) for mention in said) if "taxi" in state else said
@@ -124,7 +130,7 @@ class Grounding:
             if not said:
                 continue
             now = _named_in(said)
-            judged += self._judged(turn, said, now, named, state)
+            judged += self._judged(turn, said, now, named, state, responses[turn])
             for domain, venues in now.items():
                 named[domain] = Named(turn, venues)
         progress = Progress({domain: _offers(domain, wanted) for domain, wanted in goal.items()})
@@ -146,8 +152,10 @@ class Grounding:
         now: Mapping[str, tuple[str, ...]],
         before: Mapping[str, Named],
         state: State,
+        response: str,
     ) -> Iterator[Judged]:
         offers: dict[str, tuple[str, ...]] = {}
+        spoken_of = _spoken_of(response, said)
         for mention in said:
             domain, slot = mention.domain, mention.slot
             if domain is None:
@@ -165,12 +173,24 @@ class Grounding:
             if slot == NAMED_BY[domain]:
                 yield Judged(turn, mention, value is not None, None, ())
                 continue
-            offered = offers.get(domain)
-            if offered is None:
-                offered = offers[domain] = self._on_offer(
-                    domain, now.get(domain), before.get(domain), state
-                )
+            about = spoken_of.get(mention)
+            if about:
+                offered = self._on_offer(domain, about, before.get(domain), state)
+            elif domain in offers:
+                offered = offers[domain]
+            else:
+                here = now.get(domain)
+                offered = self._on_offer(domain, here, before.get(domain), state)
+                if about is not None and domain in before:
+                    # Open: it may be of what was named before as well.
+                    offered += tuple(v for v in before[domain].venues if v not in offered)
+                offers[domain] = offered
             agrees = self._agrees(mention, domain, value, offered)
+            if agrees is False and (about == () or domain not in now):
+                other = self._of_other_domain(mention, value, {**before, **_turned(turn, now)})
+                if other is not None:
+                    yield Judged(turn, *other)
+                    continue
             yield Judged(turn, mention, value is not None, agrees, offered)
 
     def _value(self, mention: Mention, domain: str) -> Value | None:
@@ -186,14 +206,32 @@ class Grounding:
         self, domain: str, now: tuple[str, ...] | None, before: Named | None, state: State
     ) -> tuple[str, ...]:
         """Return the venues that the values of a turn may be of; none when nobody can tell."""
-        if now is not None:
-            return tuple(venue for venue in now if venue != INVENTED)
+        real = tuple(venue for venue in now or () if venue != INVENTED)
+        if real:
+            return real
         constraints = state.get(domain)
-        named = before.venues if before else ()
+        named = tuple(venue for venue in (before.venues if before else ()) if venue != INVENTED)
         if constraints is None:
-            return tuple(venue for venue in named if venue != INVENTED)
+            return () if now else named
         found = self._database.find(domain, constraints)
-        return _among(named, found) or (() if INVENTED in named else found)
+        if now:
+            # Of a venue that is nowhere, at least one of the others that it stands for.
+            return found + tuple(venue for venue in named if venue not in found)
+        return _among(named, found) or found
+
+    def _of_other_domain(
+        self, mention: Mention, value: Value | None, named: Mapping[str, Named]
+    ) -> tuple[Mention, bool, bool, tuple[str, ...]] | None:
+        """Return a value as that of a venue of another domain that has been named, if it is."""
+        slot = mention.slot
+        if value is None or slot not in OF_ANY_VENUE:
+            return None
+        for domain, last in named.items():
+            if domain != mention.domain and slot in CHECKED.get(domain, ()):
+                venues = tuple(venue for venue in last.venues if venue != INVENTED)
+                if any(self.facts.has(domain, venue, slot, value) for venue in venues):
+                    return replace(mention, domain=domain), True, True, venues
+        return None
 
     def _agrees(
         self, mention: Mention, domain: str, value: Value | None, offered: tuple[str, ...]
@@ -279,6 +317,34 @@ def _named_in(said: Sequence[Mention]) -> dict[str, tuple[str, ...]]:
         known = named.get(domain, ())
         named[domain] = known + tuple(venue for venue in venues if venue not in known)
     return named
+
+
+def _turned(turn: int, now: Mapping[str, tuple[str, ...]]) -> dict[str, Named]:
+    return {domain: Named(turn, venues) for domain, venues in now.items()}
+
+
+def _spoken_of(response: str, said: Sequence[Mention]) -> dict[Mention, tuple[str, ...]]:
+    """Return the venues that each value of a turn is said of, none where that is open.
+
+    Values that can only be of the one venue that their domain names are left out.
+    """
+    binding: Binding | None = None
+    found: dict[Mention, tuple[str, ...]] = {}
+    is_plain = "?" not in response and "\n" not in response
+    for domain in NAMED_BY.keys() & {mention.domain for mention in said}:
+        names = [
+            mention
+            for mention in said
+            if mention.slot == NAMED_BY[domain] and mention.domain in (domain, None)
+        ]
+        if not names or (is_plain and len({name.venues for name in names}) < 2):
+            continue
+        for value in said:
+            if value.domain == domain and value.slot != NAMED_BY[domain]:
+                binding = binding or Binding(response)
+                of = binding.of(value, names)
+                found[value] = tuple(venue for name in of for venue in name.venues or (INVENTED,))
+    return found
 
 
 def _among(venues: tuple[str, ...], found: Sequence[str]) -> tuple[str, ...]:

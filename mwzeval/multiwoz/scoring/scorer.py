@@ -274,7 +274,8 @@ class Scorer:
         booked = self.gold.dialogues[dialogue.name].booked
         states = [turn.state for turn in dialogue.turns]
         wanted = self._venues_wanted(dialogue.name)
-        return self.grounding.judge(wanted, booked, states, self.named_and_said(dialogue))
+        said = self.named_and_said(dialogue)
+        return self.grounding.judge(wanted, booked, states, dialogue.words, said)
 
     def log_claims(self, dialogue: NormalizedDialogue, grounded: Grounded) -> tuple[LogClaim, ...]:
         """Return what the log of a dialogue in words tells of what it says.

@@ -29,7 +29,7 @@ def judged(scorer: Scorer, dialogue: NormalizedDialogue, mentions: Mentions) -> 
     wanted = scorer.grounded(dialogue).goal
     booked = scorer.gold.dialogues[dialogue.name].booked
     states = [turn.state for turn in dialogue.turns]
-    return scorer.grounding.judge(wanted, booked, states, mentions).outcome
+    return scorer.grounding.judge(wanted, booked, states, dialogue.words, mentions).outcome
 
 
 def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> DialogueOutcome:

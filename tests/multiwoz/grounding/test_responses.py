@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,7 +32,8 @@ def judged(
 ) -> Grounded:
     states, mentions = zip(*turns, strict=True)
     nothing = [frozenset[str]()] * len(turns)
-    return GROUNDING.judge(goal or {}, booked or nothing, states, mentions)
+    silence = [""] * len(turns)
+    return GROUNDING.judge(goal or {}, booked or nothing, states, silence, mentions)
 
 
 def last(*turns: Turn) -> tuple[bool, bool | None]:
@@ -207,18 +209,29 @@ def test_of_many_venues_on_offer_one_must_have_the_value() -> None:
     grounding = grounding_of(tables)
     for number, agrees in ((f"{19:011}", True), ("1" * 11, False), ("9" * 11, False)):
         said = [mention("phone", number, tables=tables)]
-        (found,) = grounding.judge({}, [frozenset()], [CHINESE], [said]).judged
+        (found,) = grounding.judge({}, [frozenset()], [CHINESE], [""], [said]).judged
         assert found.agrees is agrees
         assert len(found.offered) == 20
 
 
-def test_of_an_invented_venue_nothing_can_be_told() -> None:
+def test_an_invented_venue_stands_for_those_that_the_state_finds() -> None:
     dragon = named("green dragon")
-    phone = [mention("phone", "01223000001")]
-    assert last((CHINESE, [*dragon, *phone])) == (True, None)
-    assert last((CHINESE, dragon), (CHINESE, phone)) == (True, None)
+    phone, other = [mention("phone", "01223000001")], [mention("phone", "01223000003")]
+    assert last((CHINESE, [*dragon, *phone])) == (True, True)
+    assert last((CHINESE, [*dragon, *other])) == (True, False)
+    assert last((CHINESE, dragon), (CHINESE, phone)) == (True, True)
     assert last((CHINESE, dragon), (NO_STATE, phone)) == (True, None)
+    assert last((NO_STATE, named("old mill")), (CHINESE, [*dragon, *other])) == (True, True)
     assert last((CHINESE, dragon), (CHINESE, named("blue lantern")), (CHINESE, phone))[1]
+
+
+def test_a_value_may_be_of_a_venue_of_another_domain_that_was_named() -> None:
+    museum = named("the museum", domain="attraction")
+    number = [mention("phone", "01223000021", "attraction")]
+    misread = [replace(number[0], domain="restaurant", venues=())]
+    assert last((CHINESE, museum), (CHINESE, misread)) == (True, True)
+    assert last((CHINESE, museum), (CHINESE, [*named("blue lantern"), *misread])) == (True, False)
+    assert last((CHINESE, misread)) == (True, False)
 
 
 def test_a_slot_that_the_database_does_not_know_is_left_out() -> None:

@@ -1,0 +1,129 @@
+"""Which of several venues named in a response a value is said of.
+
+Told by the layout (the list item, the row or the column of a table that it stands in) and by the
+sentence: a value is of what its sentence names before it, else of what an earlier sentence or the
+line above names. A question in between, or the end of a list, leaves it open.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mwzeval.multiwoz.words.markup import BREAK, shown
+from mwzeval.multiwoz.words.text import Mention
+
+_SENTENCE = re.compile(rf"[.!?](?=\s+[^a-z\s])|{BREAK}|;")
+_JOINED = re.compile(r"[\s\"'()*]*(?:(?:,|and|or|&|the|both|either|as well as|a|an)[\s\"'()*]*)*")
+_APART = re.compile(r"[,;:–—|]|\b(?:and|or|but|while|whereas|than|not)\b")
+CLOSE = 30
+"""A name so few characters behind a value may be what it is said of: `the cheap Blue Lantern`."""
+
+Names = tuple[Mention, ...]
+
+
+class _Said(NamedTuple):
+    """A mention and its place in the shown text; `sentence` counts through the response."""
+
+    mention: Mention
+    start: int
+    end: int
+    block: int
+    sentence: int
+
+
+class Binding:
+    """Tells which of the names in a response a value is said of."""
+
+    def __init__(self, response: str) -> None:
+        self._shown = shown(response)
+        text = self._shown.text
+        self._sentences = [match.end() for match in _SENTENCE.finditer(text)]
+
+    def of(self, value: Mention, names: Sequence[Mention]) -> Names:
+        """Return the names that a value is said of, none where that is open.
+
+        `names` are in the order of the text.
+        """
+        named = [self._said(name) for name in names]
+        return tuple(said.mention for said in self._names(self._said(value), named))
+
+    def _said(self, mention: Mention) -> _Said:
+        start, end = self._shown.shown_at(mention.start, mention.end)
+        block = self._shown.block_at(start)
+        return _Said(mention, start, end, block, bisect_right(self._sentences, start))
+
+    def _names(self, value: _Said, named: Sequence[_Said]) -> Sequence[_Said]:
+        column = self._in_column(value, named)
+        if column:
+            return column
+        here = [name for name in named if name.sentence == value.sentence]
+        if here:
+            return self._in_sentence(value, here)
+        earlier = [n for n in named if n.block == value.block and n.start < value.start]
+        if earlier:
+            last = [name for name in earlier if name.sentence == earlier[-1].sentence]
+            return () if self._is_asked_between(last[-1], value) else last
+        above = self._shown.blocks[value.block].parent
+        while above is not None:
+            of_block = [name for name in named if name.block == above]
+            if of_block:
+                return of_block
+            above = self._shown.blocks[above].parent
+        return self._in_line_before(value, named)
+
+    def _in_line_before(self, value: _Said, named: Sequence[_Said]) -> Sequence[_Said]:
+        """Return the names of the last line that has any, unless a list or question ends there."""
+        blocks = self._shown.blocks
+        before = [name for name in named if name.start < value.start]
+        last = [name for name in before if name.block == before[-1].block]
+        if not last or blocks[last[0].block].depth > blocks[value.block].depth:
+            return ()
+        return () if self._is_asked_between(last[-1], value) else last
+
+    def _is_asked_between(self, name: _Said, value: _Said) -> bool:
+        return "?" in self._shown.text[name.end : value.start]
+
+    def _in_sentence(self, value: _Said, here: Sequence[_Said]) -> Sequence[_Said]:
+        groups = self._groups(here)
+        before = [group for group in groups if group[0].start < value.start]
+        behind = [group for group in groups if group[0].start >= value.start]
+        if not before:
+            return behind[0]
+        if behind:
+            between = self._shown.text[value.end : behind[0][0].start]
+            if len(between) <= CLOSE and not _APART.search(between):
+                return [*before[-1], *behind[0]]
+        return before[-1]
+
+    def _groups(self, named: Sequence[_Said]) -> list[list[_Said]]:
+        """Return names with nothing but commas and conjunctions between them together."""
+        groups: list[list[_Said]] = []
+        for name in named:
+            last = groups[-1][-1] if groups else None
+            if last and _JOINED.fullmatch(self._shown.text, last.end, max(last.end, name.start)):
+                groups[-1].append(name)
+            else:
+                groups.append([name])
+        return groups
+
+    def _in_column(self, value: _Said, named: Sequence[_Said]) -> Sequence[_Said]:
+        """Return the names that head the column of a value; none where rows are venues."""
+        blocks = self._shown.blocks
+        block = blocks[value.block]
+        if not block.cells:
+            return ()
+        head = value.block
+        while head and blocks[head - 1].cells:
+            head -= 1
+        of_head = [name for name in named if name.block == head]
+        if head == value.block or len(of_head) < 2:
+            return ()
+        column = _cell_of(block.cells, value.start)
+        return [name for name in of_head if _cell_of(blocks[head].cells, name.start) == column]
+
+
+def _cell_of(cells: Sequence[tuple[int, int]], position: int) -> int:
+    return sum(end <= position for _, end in cells)
