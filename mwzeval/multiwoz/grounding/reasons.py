@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mwzeval.multiwoz.database.facts import VenueFacts
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.evidence import LogClaim
 from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded, Judged
 from mwzeval.multiwoz.words.text import Mention
@@ -19,7 +20,9 @@ INFORM, SUCCESS = "grounded_inform", "grounded_success"
 GROUNDED_KINDS = {
     "named-nothing": "No response names a venue of the {domain}.",
     "named-unknown": "Turn {turn} names {said}, and the database has no such {domain}.",
-    "named-wrong": "Turn {turn} names {said}, which does not satisfy the goal for the {domain}.",
+    "named-wrong": (
+        "Turn {turn} names {said}, which does not satisfy the goal for the {domain}{unmet}."
+    ),
     "never-said": "No response says the {slot} of the {domain}.",
     "said-wrong": "Turn {turn} says {said}, but the {slot} of {venue} is {right}.",
     "said-before-booked": (
@@ -37,12 +40,17 @@ SHOWN_VENUES = 3
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A dialogue in words: what was made of it, and what it was judged by."""
+    """A dialogue in words: what was made of it, and what it was judged by.
+
+    `constraints` are what the goal says of each domain.
+    """
 
     grounded: Grounded
     mentions: Sequence[Sequence[Mention]]
     booked: Sequence[frozenset[str]]
     facts: VenueFacts
+    constraints: Mapping[str, Mapping[str, str]]
+    database: Database
     claims: Sequence[LogClaim] = ()
 
     def reasons(self) -> Iterator[Reason]:
@@ -119,9 +127,17 @@ class Words:
             )
         satisfying = self.grounded.goal[domain].satisfying
         wrong = [venue for venue in offered if venue not in satisfying]
-        return _reason(
-            "named-wrong", INFORM, domain, named.turn, {"said": self._called(domain, wrong)}
-        )
+        words = {"said": self._called(domain, wrong), "unmet": self._unmet(domain, wrong)}
+        return _reason("named-wrong", INFORM, domain, named.turn, words)
+
+    def _unmet(self, domain: str, venues: Sequence[str]) -> str:
+        """Return the constraints of the goal that not all of some venues satisfy."""
+        unmet = [
+            f"{slot}={value}"
+            for slot, value in self.constraints.get(domain, {}).items()
+            if not set(venues) <= set(self.database.find(domain, {slot: value}))
+        ]
+        return f" ({', '.join(unmet)})" if unmet else ""
 
     def _unsaid(self, domain: str, slot: str) -> Reason:
         name = SAID_AS.get(slot, slot.lower())

@@ -64,14 +64,7 @@ def _with_words(
     explanation: Explanation, scorer: Scorer, dialogue: NormalizedDialogue
 ) -> Explanation:
     """Return an explanation with what became of the words, where responses are in words."""
-    grounded = scorer.grounded(dialogue)
-    words = Words(
-        grounded,
-        scorer.named_and_said(dialogue),
-        scorer.gold.dialogues[dialogue.name].booked,
-        scorer.grounding.facts,
-        scorer.log_claims(dialogue, grounded),
-    )
+    words = words_of(scorer, dialogue)
     in_words = words.outcomes()
     return replace(
         explanation,
@@ -84,6 +77,21 @@ def _with_words(
             for turn, view in enumerate(explanation.turns)
         ),
         reasons=(*explanation.reasons, *words.reasons()),
+    )
+
+
+def words_of(scorer: Scorer, dialogue: NormalizedDialogue) -> Words:
+    """Return what was made of the words of a dialogue, and what they are judged by."""
+    gold = scorer.gold.dialogues[dialogue.name]
+    grounded = scorer.grounded(dialogue)
+    return Words(
+        grounded=grounded,
+        mentions=scorer.named_and_said(dialogue),
+        booked=gold.booked,
+        facts=scorer.grounding.facts,
+        constraints={domain: wanted.informable for domain, wanted in gold.goal.items()},
+        database=scorer.database,
+        claims=scorer.log_claims(dialogue, grounded),
     )
 
 

@@ -14,8 +14,10 @@ from mwzeval.metrics.goal_success import DialogueOutcome
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS, INFORM, Words
 from mwzeval.multiwoz.grounding.responses import NAMED_BY, SAID_AS
+from mwzeval.multiwoz.scoring.scored_predictions import words_of
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.words.text import Mention
+from mwzeval.report.explanation_text import explanation_text
 from mwzeval.scores.explanation import Reason
 from tests.multiwoz.grounding.test_scores import WORDS, evaluator, respoken, rows
 from tests.places import sample_predictions, shared
@@ -71,13 +73,21 @@ def put_right(scorer: Scorer, dialogue: NormalizedDialogue, reason: Reason) -> D
     return judged(scorer, dialogue, mentions)
 
 
+def assert_unmet(words: Words, reason: Reason) -> None:
+    """The constraints that a reason names are those that the venues named do not satisfy."""
+    domain, wanted = reason.scope, words.constraints[reason.scope]
+    offered = words.grounded.outcome.domains[domain].offered
+    venues = set(offered) - words.grounded.goal[domain].satisfying
+    named = {slot for slot, value in wanted.items() if f"{slot}={value}" in reason.text}
+    met = {slot: value for slot, value in wanted.items() if slot not in named}
+    assert named
+    assert venues <= set(words.database.query(domain, met))
+    for slot in named:
+        assert not venues <= set(words.database.query(domain, {**met, slot: wanted[slot]}))
+
+
 def assert_reasons_are_causes(scorer: Scorer, dialogue: NormalizedDialogue) -> Iterator[Reason]:
-    words = Words(
-        scorer.grounded(dialogue),
-        scorer.named_and_said(dialogue),
-        scorer.gold.dialogues[dialogue.name].booked,
-        scorer.grounding.facts,
-    )
+    words = words_of(scorer, dialogue)
     before = words.grounded.outcome
     for reason in words.reasons():
         kind, _, slot = reason.code.partition(":")
@@ -86,6 +96,8 @@ def assert_reasons_are_causes(scorer: Scorer, dialogue: NormalizedDialogue) -> I
         if kind == "said-before-booked":
             continue  # It was said; no other word would have won it.
         after = put_right(scorer, dialogue, reason).domains[reason.scope]
+        if kind == "named-wrong":
+            assert_unmet(words, reason)
         if reason.outcome == INFORM:
             assert (before.domains[reason.scope].inform, after.inform) == (False, True), reason
         else:
@@ -152,3 +164,43 @@ def test_what_a_reason_names_in_a_log_is_the_cause(which: str) -> None:
         row["dialogue"]: {"messages": row["messages"]} for row in logs() if row["set"] == which
     }
     assert told(made, chosen)
+
+
+def test_turns_show_the_words_and_what_was_called() -> None:
+    call = {"name": "find_hotel", "arguments": '{"area": "north", "stars": "4"}'}
+    found = "We have **Marigold Guest House** [1].\nShall I book it?"
+    messages = [
+        {"role": "user", "content": "a hotel in the north"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "type": "function", "function": call}],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "[]"},
+        {"role": "assistant", "content": found},
+    ]
+    scored = evaluator(responses="lexicalized").score({"smp0035": {"messages": messages}})
+    (turn,) = scored.explain("smp0035").turns
+    said = {spoken.speaker: spoken.text for spoken in turn.utterances}
+    assert said["system"] == found
+    facts = {(fact.label, fact.scope): fact.value for fact in turn.facts}
+    assert facts["called", None] == "find_hotel(area=north, stars=4)"
+    assert facts["says", "hotel"].startswith("name Marigold Guest House")
+    assert not any(fact.label == "scored as" for fact in turn.facts)
+    shown = explanation_text(scored.explain("smp0035"))
+    assert "We have **Marigold Guest House** [1].\n" in shown
+    assert "called       find_hotel(area=north, stars=4)" in shown
+
+
+def test_bookings_are_shown_where_calls_are_not_known() -> None:
+    turns = sample_predictions(WORDS)["smp0034"]
+    booking = {"domain": "restaurant", "slots": {"name": "orchid boat", "people": "5"}}
+    made = [{**turn, "bookings": [booking] if i == 2 else []} for i, turn in enumerate(turns)]
+    scored = evaluator().score({"smp0034": made})
+    booked = [
+        (at, fact.scope, fact.value)
+        for at, view in enumerate(scored.explain("smp0034").turns)
+        for fact in view.facts
+        if fact.label == "booked"
+    ]
+    assert booked == [(2, "restaurant", "name=orchid boat, people=5")]
