@@ -90,12 +90,23 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
             f"{', '.join(few)}: fewer than {FEW_RUNS} runs say little about other runs; intervals "
             "and p values allow for it, and can show large differences only"
         )
+    if copies := [name for name in comparison.systems if _alike(comparison, name)]:
+        yield (
+            f"{', '.join(copies)}: all runs have the same scores, as copies of one run do, which "
+            "say nothing about others"
+        )
     single = [name for name, runs in comparison.runs.items() if len(runs) == 1]
     if comparison.several_runs and single:
         yield (
             f"{', '.join(single)}: of a single run nothing is known about others, so intervals and "
             "p values are of this run, and too small for a claim about the method"
         )
+
+
+def _alike(comparison: Comparison, system: str) -> bool:
+    """Tell whether several runs of a system differ in no score."""
+    scores = [measure.of(system).runs for measure in comparison.measures]
+    return len(comparison.runs[system]) > 1 and all(len(set(of_runs)) == 1 for of_runs in scores)
 
 
 def count(n: int, what: str) -> str:
@@ -172,8 +183,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if comparison.several_runs:
         yield (
             f"bootstrap of {unit}s and runs: the same {unit}s for all runs, and runs of each "
-            f"system, drawn in {samples} samples, seed {comparison.seed}; interval: of the "
-            f"difference of means, on other {unit}s and in other runs like these"
+            f"system, drawn in {samples} samples, seed {comparison.seed}; p is at least "
+            f"{1 / (1 + samples):.2g} before correction; interval: of the difference of means, on "
+            f"other {unit}s and in other runs like these"
         )
         yield "mean, sd: over the runs; sd is the standard deviation of one run"
     if comparison.pairs / (1 + samples) > comparison.level and any(

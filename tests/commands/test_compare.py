@@ -240,6 +240,15 @@ def test_a_name_that_comes_again_has_further_runs_and_their_order_is_nothing(
     assert run(capsys, apart[0], file_of("good"), apart[1], *FEW, "-b")[1] == expected
 
 
+def test_copies_of_one_run_are_pointed_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    copies = [write(tmp_path / f"{name}.json", sample_predictions("no-phone")) for name in "abc"]
+    seeds = runs_of(tmp_path, "seeds", "no-phone", "no-phone")
+    _, out, _ = run(capsys, f"copies={','.join(copies)}", seeds, *FEW, "-s")
+    assert "\ncaution: copies: all runs have the same scores, as copies of one run do" in out
+
+
 def test_runs_of_other_dialogues_or_settings_are_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
