@@ -15,12 +15,13 @@ from mwzeval.multiwoz.words.surface_tables import (
     HOUSE_WORDS,
     LANDMARKS,
     LINKING_WORDS,
+    STREET_BEGINNINGS,
     STREET_LANDMARKS,
     STREET_WORDS,
     STREETS,
     TOWN,
 )
-from mwzeval.multiwoz.words.text import NUMERIC, WORD, Tokens, fold
+from mwzeval.multiwoz.words.text import NUMERIC, SIGN, WORD, Tokens, fold
 
 Words = tuple[str, ...]
 
@@ -29,6 +30,8 @@ AND, OFF = "and", "off"
 _HOUSE_NUMBER = re.compile(r"[0-9]{1,5}[a-z]?|[a-z][0-9]{1,4}")
 RANGES = frozenset("-/")
 """Signs between house numbers."""
+BEFORE_NUMBERS = HOUSE_WORDS | frozenset({"at", "address", "is", ":", "located"})
+"""What stands before a house number with a comma behind it."""
 NO_STREET = LINKING_WORDS | frozenset(
     {"on", "is", "to", "from", "this", "that", "same", "your", "my"}
 )
@@ -130,7 +133,11 @@ def numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
     """Return the first token of the house numbers that end before a token, and the numbers."""
     words, kinds = tokens.words, tokens.kinds
     first = index
-    if index > 2 and words[index - 1] == "," and words[index - 3] in HOUSE_WORDS:
+    if (
+        index > 1
+        and words[index - 1] == ","
+        and (index == 2 or kinds[index - 3] == SIGN or words[index - 3] in BEFORE_NUMBERS)
+    ):
         # Unit 8, Viking Way
         first -= 1
     numbers: list[str] = []
@@ -154,6 +161,23 @@ def numbers_before(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:
         if before < 0 or words[before] != ".":
             break
     return first, tuple(numbers)
+
+
+def other_street(text: str, tokens: Tokens, index: int) -> int | None:
+    """Return the first token of the longer street that one of the database ends: `Old Mill Road`.
+
+    It has the number of a house, or begins with a word such as `Old`. None if there is none.
+    """
+    before = index - 1
+    if (
+        before < 0
+        or tokens.kinds[before] < WORD
+        or tokens.words[before] in NO_STREET
+        or not text[tokens.start(before)].isupper()
+    ):
+        return None
+    first, numbers = numbers_before(tokens, before)
+    return first if numbers or tokens.words[before] in STREET_BEGINNINGS else None
 
 
 def numbers_from(tokens: Tokens, index: int) -> tuple[int, tuple[str, ...]]:

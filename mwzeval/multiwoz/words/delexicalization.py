@@ -269,7 +269,9 @@ def _mention(
     value = None
     if venues:
         values = [value for value in values if domain in gazetteer.venues(slot, value)]
-        value = gazetteer.spelling(slot, values[0])
+        # Of several addresses with all that is said the shortest has the least besides.
+        chosen = min(values, key=len) if slot == "address" else values[0]
+        value = gazetteer.spelling(slot, chosen)
     return Mention(
         start=candidate.start,
         end=candidate.end,

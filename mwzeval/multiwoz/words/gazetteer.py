@@ -167,11 +167,11 @@ class Gazetteer:
             meaning: {domain: tuple(ids) for domain, ids in found.items()}
             for meaning, found in self._venues.items()
         }
-        self.streets = {
-            " ".join(words): tuple(meanings)
-            for words, meanings in self._meanings.items()
-            if words[-1] in STREET_WORDS and any(slot == "address" for slot, _ in meanings)
-        }
+        self.streets: dict[str, dict[str, tuple[Meaning, ...]]] = {}
+        for words, meanings in self._meanings.items():
+            if words[-1] in STREET_WORDS and any(slot == "address" for slot, _ in meanings):
+                alike = self.streets.setdefault(SHORT.get(words[-1], words[-1]), {})
+                alike[" ".join(words[:-1])] = tuple(meanings)
         for words, meanings in self._meanings.items():
             node = self._root
             for word in words:
@@ -202,6 +202,11 @@ class Gazetteer:
         if words:
             self._meanings.setdefault(words, {})[slot, value] = None
 
+    def _say_street(self, words: Words, slot: str, value: str) -> None:
+        self._say(words, slot, value)
+        # In texts `St` is read as Saint, wherever it stands.
+        self._say(tuple(SHORT.get(word, word) for word in words), slot, value)
+
     def _add_venue(self, domain: str, row: Mapping[str, Any]) -> None:
         identifier = str(row[id_column(domain)])
         for column in VENUE_COLUMNS:
@@ -228,9 +233,7 @@ class Gazetteer:
         for spelling, address in self.addresses.items():
             for street in address.streets:
                 if street not in self.town_parts or len(address.streets) == 1:
-                    self._say(street, "address", spelling)
-                    # In texts `St` is read as Saint, wherever it stands.
-                    self._say(tuple(SHORT.get(word, word) for word in street), "address", spelling)
+                    self._say_street(street, "address", spelling)
 
     def _add_words(self) -> None:
         for area in AREAS:
@@ -252,9 +255,10 @@ class Gazetteer:
                 for ending in ("", "s"):
                     self._say(fold(meaning[1] + ending), *meaning)
             elif meaning[0] in ("departure", "destination"):
-                self._say(fold(meaning[1]), "place", meaning[1])
-        for spelling, station in STATION_SPELLINGS.items():
-            self._say(fold(spelling), "place", station)
+                self._say_street(fold(meaning[1]), "place", meaning[1])
+        for spelling, stations in STATION_SPELLINGS.items():
+            for station in stations:
+                self._say_street(fold(spelling), "place", station)
         for price_range, spellings in PRICE_RANGES.items():
             for spelling in spellings:
                 self._say(fold(spelling), "pricerange", price_range)

@@ -17,9 +17,10 @@ from mwzeval.multiwoz.words.addresses import (
     next_part,
     numbers_before,
     numbers_from,
+    other_street,
     unknown_street,
 )
-from mwzeval.multiwoz.words.gazetteer import Gazetteer, Longest, Meaning
+from mwzeval.multiwoz.words.gazetteer import SHORT, Gazetteer, Longest, Meaning
 from mwzeval.multiwoz.words.invented_names import TAILS, name_before
 from mwzeval.multiwoz.words.number_meanings import QUANTITY_STARTS, accepted, number_at, quantity_at
 from mwzeval.multiwoz.words.surface_tables import CAPITAL_STREETS, ORDINARY_WORDS
@@ -34,8 +35,8 @@ from mwzeval.multiwoz.words.value_spellings import (
 
 WORD_THRESHOLD = 80
 """How close a word must be to that of a name."""
-STREET_THRESHOLD = 90
-"""How close a street must be to one of the database."""
+STREET_THRESHOLD = 83
+"""How close the name of a street must be to that of another `Road` of the database."""
 NAME_THRESHOLD = 87
 """How close the text must be to the name as a whole."""
 SHORTEST, LONGEST = 5, 24
@@ -235,9 +236,10 @@ class Recognizer:
 
     def _near_street(self, words: list[str]) -> tuple[Meaning, ...]:
         """Return what a misspelt street means; nothing if it is none."""
-        streets = self._gazetteer.streets
+        name, kind = " ".join(words[:-1]), words[-1]
+        streets = self._gazetteer.streets.get(SHORT.get(kind, kind), {})
         best = process.extractOne(
-            " ".join(words), streets.keys(), scorer=fuzz.ratio, score_cutoff=STREET_THRESHOLD
+            name, streets.keys(), scorer=fuzz.ratio, score_cutoff=STREET_THRESHOLD
         )
         return streets[best[0]] if best else ()
 
@@ -284,7 +286,12 @@ class Recognizer:
 
         Its meanings are the addresses of the database with all that is said.
         """
+        addresses = [value for slot, value in longest.meanings if slot == "address"]
         first, numbers = numbers_before(tokens, index)
+        if first == index and (not found or found[-1].after < index):
+            longer = other_street(text, tokens, index)
+            if longer is not None:
+                first, addresses = longer, []
         while found and found[-1].after > first:
             if found[-1].slot not in NUMBERS:
                 first, numbers = index, ()
@@ -292,7 +299,6 @@ class Recognizer:
             found.pop()
         if first == index:
             first = _first_word(text, tokens, index, longest.after)
-        addresses = [value for slot, value in longest.meanings if slot == "address"]
         tails = []
         while True:
             goes_on, more = numbers_from(tokens, next_part(tokens, longest.after))

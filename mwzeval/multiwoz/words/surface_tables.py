@@ -162,14 +162,16 @@ CAR_BRANDS = (
 )
 
 STATION_SPELLINGS = {
-    "kings cross": "london kings cross",
-    "liverpool street": "london liverpool street",
-    "stansted": "stansted airport",
-    "standsted airport": "stansted airport",
-    "birmingham": "birmingham new street",
-    "bishop stortford": "bishops stortford",
-    "london": "london",
+    "kings cross": ("london kings cross",),
+    "liverpool street": ("london liverpool street",),
+    "london liverpool": ("london liverpool street",),
+    "stansted": ("stansted airport",),
+    "standsted airport": ("stansted airport",),
+    "birmingham": ("birmingham new street",),
+    "bishop stortford": ("bishops stortford",),
+    "london": ("london kings cross", "london liverpool street"),
 }
+"""Spelling → the stations that it may mean."""
 
 HOTEL_TAILS = (
     *(("hotel",), ("guesthouse",), ("guest", "house"), ("bed", "and", "breakfast")),
@@ -226,6 +228,8 @@ CAPITAL_STREETS = STREETS | frozenset(
     words_of("close court gardens grove mews parade passage row square walk way yard")
 )
 """Words that do so where they have capitals."""
+STREET_BEGINNINGS = frozenset(words_of("old new great little upper lower"))
+"""Words in capitals that make another street of the one behind them."""
 HOUSE_WORDS = frozenset(words_of("flat no suite unit"))
 """Words before the number of a house."""
 TOWN = (("cambridge",),)
@@ -242,14 +246,22 @@ LINKING_WORDS = frozenset(
 """Words that no name ends with."""
 
 _LANDMARKS = (
-    *("near", "nearby", "near to", "nearest", "nearest to", "close to", "closer to", "closest to"),
+    *("near", "near to", "nearest to", "close to", "closer to", "closest to"),
     *("next to", "next door to", "beside", "alongside", "adjacent to", "opposite", "opposite to"),
     *("behind", "beyond", "facing", "overlooking", "in front of", "at the back of"),
     *("across from", "street from", "road from", "around the corner from", "far from", "away from"),
-    *("just off", "right off", "walk from", "walk to", "walk of", "walking distance to"),
-    *("distance of", "distance from", "drive from", "ride from", "steps from", "throw from"),
+    *("just off", "right off", "walk from", "minute walk to", "' walk to", "short walk to"),
+    *("walking distance to", "distance of", "distance from", "drive from", "steps from"),
     *("minute from", "minutes from", "mile from", "miles from", "metres from", "meters from"),
-    *("yards from", "block from", "blocks from", "vicinity of", "view of", "views of"),
+    *(
+        "throw from",
+        "yards from",
+        "block from",
+        "blocks from",
+        "vicinity of",
+        "view of",
+        "views of",
+    ),
 )
 LANDMARKS = {
     last: tuple(phrase for phrase in map(words_of, _LANDMARKS) if phrase[-1] == last)

@@ -60,6 +60,7 @@ def said_of(name: str, words: str, domain: str = "restaurant") -> list[Mention]:
         ("the copper spoon", "14 Weir St., City Centre"),
         ("the copper spoon", "14 Weir Street, Cambridge"),
         ("the copper spoon", "14 Weir Street, City Centre, Cambridge"),
+        ("the copper spoon", "14, Weir Street"),
         ("the copper spoon", "Weir Street"),
         ("noodle heaven", "8-10 Kings Parade"),
         ("noodle heaven", "8 King's Parade, Marsham"),
@@ -93,6 +94,10 @@ def test_a_part_of_the_town_that_the_database_leaves_out_may_be_added() -> None:
         "12 Acacia Court, Cambridge",
         "Acacia Avenue, Cambridge",
         "Acacia St, Marsham",
+        "999, Weir Street",
+        "No. 9 Weir Street",
+        "14 Old Weir Street",
+        "Old Weir Street, Cambridge",
     ],
 )
 def test_what_no_venue_has_is_one_unknown_address(said: str) -> None:
@@ -143,6 +148,7 @@ def test_a_name_that_begins_an_address_is_a_name_first_and_then_an_address() -> 
         ("a few minutes' walk from Marsh Pools", ["Marsh Pools"]),
         ("near Marsh Pools and the Candle Works .", ["Marsh Pools", "Candle Works"]),
         ("near Marsh Pools and Noodle Heaven is cheap", ["Marsh Pools"]),
+        ("nearby : Marsh Pools", []),
     ],
 )
 def test_landmarks_are_neither_names_nor_addresses(said: str, landmarks: list[str]) -> None:
@@ -152,6 +158,21 @@ def test_landmarks_are_neither_names_nor_addresses(said: str, landmarks: list[st
     (turn,) = delexicalizer().dialogue([text], [{}], [("restaurant",)])
     for landmark in landmarks:
         assert landmark in turn.response
+
+
+def test_a_town_may_be_any_of_its_stations() -> None:
+    trains = [
+        {"trainID": f"TR{number}", "departure": station, "destination": "cambridge"}
+        for number, station in enumerate(("london kings cross", "london liverpool street", "ely"))
+    ]
+    stations = Delexicalizer({**TOWN, "train": trains})
+    for said, venues in (
+        ("London", {"TR0", "TR1"}),
+        ("London Liverpool", {"TR1"}),
+        ("Liverpool St", {"TR1"}),
+    ):
+        (turn,) = stations.dialogue([f"It leaves from {said} ."], [{}], [("train",)])
+        assert [(m.slot, set(m.venues)) for m in turn.mentions] == [("departure", venues)]
 
 
 def test_each_part_of_an_address_has_a_placeholder_of_its_own() -> None:
