@@ -72,7 +72,8 @@ _NOUNS = {
 }
 _ANY_NOUN = "options?|choices?|results?|match(?:es)?|places?|venues?|possibilities|listings?"
 _FOUND = re.compile(
-    r"(?:\bi(?:\s*['’]ve|\s+have)?\s+(?:found|got|have)|\bthere\s+(?:are|is)|\bwe\s+have|\breturned)"
+    r"(?:\bi(?:\s*['’]ve|\s+have)?\s+found|\bthere\s+(?:are|is)|\breturned"
+    r"|(?P<have>\b(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:got|have)))"
     r"\s+(?:you\s+)?(?:a\s+total\s+of\s+|exactly\s+)?"
     r"(?P<number>[0-9]{1,3}|[a-z]+)\s+(?:(?!and\b|or\b|of\b|more\b|other\b)[\w£-]+\s+){0,4}?"
     rf"(?P<noun>{'|'.join((*_NOUNS.values(), _ANY_NOUN))})\b",
@@ -309,6 +310,8 @@ class _Turn:
             if counts:
                 start, end = match.span("number")
                 right = int(number) in counts
+                if not right and match["have"] and int(number) == len(self._named):
+                    continue  # those that are named here, of more
                 told = () if right else tuple(map(str, sorted(counts)))
                 yield LogClaim(self._number, self._mention(start, end, CHOICE), right, told)
 
