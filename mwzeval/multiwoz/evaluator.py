@@ -53,6 +53,7 @@ from mwzeval.multiwoz.predictions.plausibility import (
 )
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dialogues
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
+from mwzeval.multiwoz.predictions.wording import check_each_turn
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
 from mwzeval.multiwoz.scoring.scored_predictions import (
     CheckedPart,
@@ -213,10 +214,19 @@ class Evaluator:
         return checked
 
     def validate(self, predictions: Any, *, file: str | None = None) -> list[Problem]:
-        """Return every problem of the predictions, errors first, instead of raising."""
+        """Return every problem of the predictions, errors first, instead of raising.
+
+        Where responses are of both kinds, the turns that are not as the others are listed, too.
+        """
         findings = Findings(file)
-        self._check(predictions, findings)
-        return findings.problems
+        checked = self._check(predictions, findings)
+        if checked is None:
+            return findings.problems
+        lexicalized = checked.scorer.delexicalizes(Sources.of(checked.dialogues.values()))
+        return [
+            *findings.problems,
+            *check_each_turn(checked.dialogues, lexicalized, findings),
+        ]
 
     def evaluate_dialogue(self, dialogue_id: str, turns: Turns) -> DialogueOutcome:
         """Return Inform and Success of one dialogue, whichever metrics were chosen.
@@ -277,7 +287,7 @@ class Evaluator:
         check_fit(dialogues, scorer.gold, findings)
         findings.check()
         ((name, checked),) = dialogues.items()
-        return scorer, scorer.normalize(name, checked, Sources.of([checked]))
+        return scorer, scorer.normalize(name, checked, scorer.sources_alone(name, checked))
 
     def _check(self, predictions: Any, findings: Findings) -> CheckedPredictions | None:
         part = self.part(predictions, findings)

@@ -5,7 +5,7 @@ The ceiling is what the gold annotation gets under the same settings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,8 +69,20 @@ def _heading(report: Report) -> Iterator[str]:
     ]
     rules = f", rules {meta['rules']}" if "rules" in meta else ""
     yield f"{meta['corpus']}, {meta['fold']} fold{rules}: {', '.join(covered)}"
+    if any("responses" in dict(score.signature.choices) for score in report.scores):
+        yield _kind_of_responses(meta)
     if note := meta.get("note"):
         yield note
+
+
+def _kind_of_responses(meta: Mapping[str, Any]) -> str:
+    """Return what responses were taken to be, and on which counts."""
+    found, turns = meta["responses"], meta["coverage"]["turns"]["scored"]
+    return (
+        f"responses {found['taken_as']}{' (as said)' if found['said'] else ''}: placeholders in "
+        f"{found['with_placeholder']} of {turns} turns, identifiers as placeholders in "
+        f"{found['identifier_as_placeholder']} and in words in {found['identifier_in_words']}"
+    )
 
 
 def _sheets(scores: Sequence[Score], places: int | None) -> Iterator[Sheet]:

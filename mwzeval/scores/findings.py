@@ -84,6 +84,10 @@ class Findings:
         else:
             self._warnings[kind, message] = replace(known, count=known.count + count)
 
+    def position(self, dialogue: str, turn: int) -> int:
+        """Return where a turn stands in what the user wrote."""
+        return self.positions[dialogue][turn] if self.positions else turn
+
     def _problem(
         self,
         kind: str,
@@ -92,8 +96,8 @@ class Findings:
         count: int,
         place: dict[str, Any],
     ) -> Problem:
-        if self.positions and place.get("turn") is not None:
-            place["turn"] = self.positions[place["dialogue"]][place["turn"]]
+        if place.get("turn") is not None:
+            place["turn"] = self.position(place["dialogue"], place["turn"])
         return Problem(kind, message, severity, self.file, count=count, **place)
 
     def _warn(self, problem: Problem) -> None:

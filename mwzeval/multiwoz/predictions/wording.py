@@ -16,9 +16,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
+from mwzeval.errors import Problem, shorten
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.normalization.normalize import canonical_response
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
+from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.offers import OFFERED_BY, PROVIDABLE
 from mwzeval.multiwoz.words.value_spellings import has_identifier
 from mwzeval.scores.findings import Findings
@@ -105,6 +107,8 @@ def check_answers(answers: Answers, findings: Findings) -> None:
 
 IDENTIFIERS = frozenset({"PHONE", "POST", "TRAINID", "REFERENCE"})
 """The (canonical) placeholders of what can be told by its form alone where it stands in words."""
+TELLING = frozenset({"name", "phone", "postcode", "trainid", "reference"})
+"""The slots of mentions that tell words from placeholders where a database is at hand."""
 
 
 @dataclass(slots=True)
@@ -152,3 +156,29 @@ class Wording:
     def plain(self) -> dict[str, int]:
         """Return the counts for JSON."""
         return asdict(self)
+
+
+def check_each_turn(dialogues: Dialogues, lexicalized: bool, findings: Findings) -> list[Problem]:
+    """Return a warning for each turn that speaks against what responses are taken to be."""
+    problems = []
+    for name, turns in dialogues.items():
+        for index, turn in enumerate(turns):
+            response = turn.response or ""
+            known = known_placeholders(response)
+            if lexicalized and known:
+                message = f"placeholders ({', '.join(sorted(known))}) among responses in words"
+            elif not (lexicalized or known) and has_identifier(response):
+                message = f"in words among responses with placeholders: {shorten(response)}"
+            else:
+                continue
+            problems.append(
+                Problem(
+                    "mixed-response",
+                    message,
+                    "warning",
+                    findings.file,
+                    dialogue=name,
+                    turn=findings.position(name, index),
+                )
+            )
+    return problems

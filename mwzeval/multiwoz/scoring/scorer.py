@@ -45,7 +45,7 @@ from mwzeval.multiwoz.normalization.normalize import (
 )
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
-from mwzeval.multiwoz.predictions.wording import Wording
+from mwzeval.multiwoz.predictions.wording import TELLING, Wording
 from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, prepare_goal
 from mwzeval.multiwoz.tracking.conventions import Convention
 from mwzeval.multiwoz.tracking.joint_goals import JointGoals
@@ -166,6 +166,22 @@ class Scorer:
     def delexicalizes(self, sources: Sources) -> bool:
         """Tell whether responses of such an input are delexicalised before they are scored."""
         return sources.lexicalized if self.responses == AUTO else self.responses == LEXICALIZED
+
+    def sources_alone(self, name: str, turns: Sequence[Turn]) -> Sources:
+        """Return the sources of a checked dialogue that is all there is.
+
+        Its few turns may lack what tells words from placeholders by its form, so names of the
+        database tell it as well: a placeholder among words makes no other dialogue of it.
+        """
+        sources = Sources.of([turns])
+        if self.responses != AUTO or sources.lexicalized:
+            return sources
+        in_words = sum(
+            any(mention.slot in TELLING for mention in found.mentions)
+            for found in self.delexicalized(name, turns, sources)
+        )
+        wording = Wording.of(turn.response or "" for turn in turns)
+        return replace(sources, lexicalized=in_words >= wording.with_placeholder)
 
     def kind(self, sources: Sources) -> Responses:
         """Return what the responses of such an input are taken to be."""

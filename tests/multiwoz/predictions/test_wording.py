@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.wording import Wording
+from mwzeval.multiwoz.words.value_spellings import has_identifier
 from tests.parts import Predictions, cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
 
@@ -46,6 +50,10 @@ def test_counts_of_parts_add_up(responses: list[str], place: int) -> None:
     total = Wording.of(responses[:place])
     total.merge(Wording.of(responses[place:]))
     assert total == Wording.of(responses)
+
+
+def said(turns: list[dict[str, Any]]) -> list[str]:
+    return [turn["response"] for turn in turns]
 
 
 def scored(predictions: Predictions, **options: Any) -> dict[str, Any]:
@@ -87,15 +95,59 @@ def test_venues_in_brackets_are_read_and_the_warning_says_so() -> None:
     assert all("dropped unless it has a value in words" in message for message in messages)
 
 
-@pytest.mark.parametrize("bracket", [LINK, " [odd]", " [phone](tel:01632960123)"])
-def test_a_bracket_flips_no_reward(bracket: str) -> None:
+@pytest.mark.parametrize("turn", [0, -1])
+@pytest.mark.parametrize(
+    "bracket", [LINK, " [odd]", " [type](https://example.org)", " [area]", " [choice]"]
+)
+def test_a_bracket_flips_no_reward(bracket: str, turn: int) -> None:
+    """Placeholders stay, so one that no goal asks for changes nothing but the decision."""
     evaluator = Evaluator(corpus="sample")
     for name, turns in sample_predictions("lexicalized").items():
         expected = evaluator.reward(name, turns)
-        turns[-1]["response"] += bracket
+        turns[turn]["response"] += bracket
         found = evaluator.reward(name, turns)
         assert found.value == expected.value
         assert evaluator.evaluate_dialogue(name, turns).inform == expected.outcome.inform
+
+
+@pytest.mark.parametrize("system", [s for s in SAMPLE_SYSTEMS if s != "lexicalized"])
+def test_a_dialogue_alone_is_what_it_is_among_others(system: str) -> None:
+    auto, told = (Evaluator(corpus="sample", responses=r) for r in ("auto", "delexicalized"))
+    predictions = sample_predictions(system).items()
+    assert auto.rewards(predictions) == told.rewards(predictions)
+
+
+def test_the_turns_of_the_smaller_kind_are_listed_and_the_counts_are_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mixture, words = sample_predictions("good"), sample_predictions("lexicalized")
+    name = next(n for n in words if Wording.of(said(words[n])).identifier_in_words)
+    other = "smp0021"
+    mixture[name] = words[name]
+    evaluator = Evaluator(success=True, corpus="sample")
+
+    def listed() -> list[tuple[str | None, int | None]]:
+        problems = evaluator.validate(mixture)
+        return [(p.dialogue, p.turn) for p in problems if p.kind == "mixed-response"]
+
+    expected = [i for i, turn in enumerate(words[name]) if has_identifier(turn["response"])]
+    assert expected
+    assert listed() == [(name, turn) for turn in expected]
+
+    path = tmp_path / "mixture.json"
+    path.write_text(json.dumps(mixture))
+    assert main(["evaluate", str(path), "-s", "-o", str(tmp_path / "report.json")]) == 0
+    counts = read_json(tmp_path / "report.json")["meta"]["responses"]
+    shown = capsys.readouterr().out.splitlines()[1]
+    assert shown == (
+        f"responses delexicalized: placeholders in {counts['with_placeholder']} of 452 turns, "
+        f"identifiers as placeholders in {counts['identifier_as_placeholder']} and in words in "
+        f"{counts['identifier_in_words']}"
+    )
+
+    mixture = {**words, other: mixture[other]}
+    expected = [i for i, turn in enumerate(mixture[other]) if "[" in turn["response"]]
+    assert listed() == [(other, turn) for turn in expected]
 
 
 @pytest.mark.parametrize("in_words", [3, 20, 42, 61])
@@ -113,9 +165,9 @@ def test_the_majority_decides_and_is_told_however_an_input_comes(in_words: int) 
     assert warning["kind"] == "mixed-responses"
     for count in ("with_placeholder", "identifier_as_placeholder", "identifier_in_words"):
         assert str(responses[count]) in warning["message"]
-    said = scored(mixture, responses=kind)
-    assert said["success"] == found["success"]
-    assert said["meta"]["responses"] == {**responses, "said": True}
+    told = scored(mixture, responses=kind)
+    assert told["success"] == found["success"]
+    assert told["meta"]["responses"] == {**responses, "said": True}
 
     parts = [evaluator.incremental() for _ in range(4)]
     for part, predictions in zip(parts, cut(mixture, [5, 20, 50]), strict=True):
@@ -137,3 +189,18 @@ def test_the_decision_for_published_systems_is_clear(system: str) -> None:
     wording = Wording.of(turn["response"] for turns in read_json(path).values() for turn in turns)
     assert not wording.lexicalized
     assert wording.identifier_as_placeholder > 100 * wording.identifier_in_words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["augpt", "hdsa"])
+def test_no_dialogue_of_a_published_system_is_judged_otherwise_alone(system: str) -> None:
+    """Except by identifiers in words, of which AuGPT has some."""
+    data = shared("data", "multiwoz")
+    of_system = read_json(data / "predictions" / f"{system}.json")
+    predictions = {n: t for n, t in of_system.items() if not Wording.of(said(t)).lexicalized}
+    assert len(predictions) > 0.99 * len(of_system)
+    auto, told = (
+        Evaluator(corpus="multiwoz-2.2", data=data, responses=responses)
+        for responses in ("auto", "delexicalized")
+    )
+    assert auto.rewards(predictions.items()) == told.rewards(predictions.items())
