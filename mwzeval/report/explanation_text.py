@@ -107,7 +107,7 @@ def against_text(
         if not chosen:
             continue
         share = str(of.lost) if len(chosen) == of.lost else f"{len(chosen)} of {of.lost}"
-        parts.append(f"{printable(of.outcome)}: lost by {first}, won by {second}: {share} {units}")
+        parts.append(f"{printable(of.outcome)}: lost by {first}, won by {second} ({share})")
         above = [lost.unit for lost in chosen if _is_told(lost, told)]
         parts += ["\n".join(_lost_lines(lost, second)) for lost in chosen if lost.unit not in above]
         if above:

@@ -16,7 +16,7 @@ from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.losses import losses, repaired
-from mwzeval.multiwoz.scoring.offers import NormalizedTurn
+from mwzeval.multiwoz.scoring.offers import OFFERED_BY, NormalizedTurn
 from mwzeval.multiwoz.scoring.reasons import KINDS, SLOT_NAMES, Loss
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, explain_all
@@ -59,6 +59,7 @@ def assert_complete_and_true(case: Case) -> list[Loss]:
         of.setdefault((loss.domain, loss.outcome, slot), []).append(loss)
         assert loss.kind in KINDS
         assert loss.text
+        assert_not_said(case, loss)
     assert list(of) == lost
     assert outcome.success == (not found)
     for key, reasons in of.items():
@@ -68,6 +69,19 @@ def assert_complete_and_true(case: Case) -> list[Loss]:
             others = reasons[:index] + reasons[index + 1 :]
             assert not is_won(repaired(case, others), *key), loss.text
     return found
+
+
+def assert_not_said(case: Case, loss: Loss) -> None:
+    """Where a loss says that no turn about a domain has a placeholder, none has it."""
+    codes = {name: code for code, name in SLOT_NAMES.items()}
+    if loss.kind == "no-venue-offered":
+        missing = OFFERED_BY[loss.domain]
+    elif loss.kind == "never-gave" and loss.detail not in (None, "reference"):
+        missing = codes.get(str(loss.detail), str(loss.detail).upper())
+    else:
+        return
+    for turn in case.turns:
+        assert missing not in turn.response or loss.domain not in turn.active_domains
 
 
 def cases(checked: CheckedPredictions) -> Iterable[Case]:
