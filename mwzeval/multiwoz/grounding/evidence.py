@@ -6,22 +6,30 @@ were found. Definitions are in `docs/metrics.md`. Of a dialogue without results 
 
 from __future__ import annotations
 
+import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from mwzeval.multiwoz.database.facts import TIMES, VenueFacts, comparable
+from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.bookings import BOOKED_BY
 from mwzeval.multiwoz.grounding.responses import FEW, NAMED_BY, Judged
-from mwzeval.multiwoz.grounding.tool_results import Log, Made, Returned, folded, returned_by
+from mwzeval.multiwoz.grounding.tool_results import (
+    Log,
+    Made,
+    Returned,
+    folded,
+    is_same,
+    returned_by,
+)
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slots
 from mwzeval.multiwoz.predictions.reading import ToolCall
 from mwzeval.multiwoz.words.markup import BREAK, Shown, shown
 from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 from mwzeval.multiwoz.words.text import Mention
-from mwzeval.multiwoz.words.value_spellings import AMOUNTS, is_total
 
 REFERENCE, BOOKING, CHOICE = OF_LOG = "reference", "booking", "choice"
 """Slots of claims that nothing but a log can judge."""
@@ -58,6 +66,8 @@ _BEFORE_VENUE = re.compile(
 )
 _CUES = re.compile(r"book|reserv|confirm|referenc|found|there|have|'ve|’ve|got|return", re.I)
 """Without any of these, nothing is said of what only a log can tell."""
+FARTHEST_NAME = 60
+"""Characters between "booked" and the name of what is booked."""
 _CODE = re.compile(
     r"\b(?:reference|confirmation|booking)\s+(?:(?:number|code|id|no\.?)\s*)?(?:is|:)\s*[\"'#]?"
     r"(?P<code>(?=[A-Z-]*[0-9])[A-Z0-9][A-Z0-9-]{3,}[A-Z0-9])\b"
@@ -181,7 +191,7 @@ class _Turn:
         if judged.agrees is not None and log.is_of_database(domain, slot, judged.offered, listed):
             # The tools have the database's values, so that there is no other to hold it against.
             yield LogClaim(self._number, mention, judged.agrees, _once(listed), known)
-        elif any(_is_same(mention, value) for values in listed for value in values):
+        elif any(is_same(mention, value) for values in listed for value in values):
             yield LogClaim(self._number, mention, True, (), known)
         elif listed and len(listed) <= FEW and all(listed):
             yield LogClaim(self._number, mention, False, _once(listed), known)
@@ -214,9 +224,10 @@ class _Turn:
 
     def _references(self) -> Iterator[LogClaim]:
         mentions = [mention for mention in self._said.mentions if mention.slot == REFERENCE]
+        read = {at for one in self._said.mentions for at in range(one.start, one.end)}
         for match in _CODE.finditer(self._text):
             start, end = self._shown.place(*match.span("code"))
-            if not any(other.start < end and start < other.end for other in self._said.mentions):
+            if read.isdisjoint(range(start, end)):
                 mentions.append(self._mention(match.start("code"), match.end("code"), REFERENCE))
         mentions.sort(key=lambda mention: mention.start)
         bound = self._bound(mentions)
@@ -247,48 +258,63 @@ class _Turn:
             begin = self._shown.shown_at(last.start, last.end)[1] if last else 0
             domains = set() if after_it else self._domains(begin, start)
             if not domains:
-                rest = _SENTENCE.match(self._text, end)
-                until = rest.end() if rest else end
+                until = len(self._text)
                 if number + 1 < len(mentions):
-                    until = min(until, self._shown.shown_at(mentions[number + 1].start, 0)[0])
-                domains = self._domains(end, until)
+                    until = self._shown.shown_at(mentions[number + 1].start, 0)[0]
+                rest = _SENTENCE.match(self._text, end, until)
+                domains = self._domains(end, rest.end() if rest else end)
                 after_it = bool(domains)
             yield next(iter(domains)) if len(domains) == 1 else None
 
     def _domains(self, begin: int, end: int) -> set[str]:
         """Return the domains that a stretch of the text speaks of."""
-        text = self._text[begin:end]
         domains = set()
-        for start, after, name in self._names:
-            if begin <= start and after <= end:
-                domains.add(str(name.domain))
-                text = text[: start - begin] + " " * (after - start) + text[after - begin :]
+        between: list[str] = []
+        last = begin
+        for start, after, name in self._names_from(begin):
+            if after > end:
+                break
+            domains.add(str(name.domain))
+            between.append(self._text[last:start])
+            last = after
+        between.append(self._text[last:end])
+        text = " ".join(between)
         return domains | {domain for domain, words in ANCHORS.items() if words.search(text)}
 
     def _bookings(self) -> Iterator[LogClaim]:
         for sentence in _SENTENCE.finditer(self._text):
-            for match in _BOOKED.finditer(self._text, sentence.start(), sentence.end()):
-                if sentence[0].rstrip().endswith("?") or _NOT_DONE.search(
-                    self._text, sentence.start(), match.end()
-                ):
+            start, end = sentence.span()
+            matches = list(_BOOKED.finditer(self._text, start, end))
+            if not matches or sentence[0].rstrip().endswith("?"):
+                continue
+            denied = _NOT_DONE.search(self._text, start, end)
+            domains = self._domains(start, end)
+            to_user = _SAID_TO_USER.search(sentence[0])
+            if not domains <= {*BOOKABLE}:
+                continue
+            for match in matches:
+                if denied and denied.start() < match.end():
+                    break
+                if match["passive"] and not to_user:
                     continue
-                if match["passive"] and not _SAID_TO_USER.search(sentence[0]):
-                    continue
-                domains = self._domains(sentence.start(), sentence.end())
-                if not domains <= {*BOOKABLE}:
-                    continue
-                name, end = self._booked_name(match.end())
+                name, until = self._booked_name(match.end())
                 agrees = self._is_made(domains, name)
                 called = tuple(f"{one.domain} {one.called}".strip() for one in self._log.made)
-                mention = self._mention(match.start(), end, BOOKING)
+                mention = self._mention(match.start(), until, BOOKING)
                 yield LogClaim(self._number, mention, agrees, () if agrees else called)
 
     def _booked_name(self, end: int) -> tuple[Mention | None, int]:
         """Return the name that follows on "booked", and where it ends."""
-        for start, after, name in self._names:
-            if start >= end and _BEFORE_VENUE.fullmatch(self._text, end, start):
+        for start, after, name in self._names_from(end):
+            if start - end <= FARTHEST_NAME and _BEFORE_VENUE.fullmatch(self._text, end, start):
                 return name, after
+            break
         return None, end
+
+    def _names_from(self, begin: int) -> Iterator[tuple[int, int, Mention]]:
+        """Yield the names that begin at a place of the text or behind it."""
+        first = bisect_left(self._names, begin, key=lambda name: name[0])
+        return itertools.islice(self._names, first, None)
 
     def _is_made(self, domains: set[str], name: Mention | None) -> bool:
         """Tell whether what is said to be booked was booked by a call."""
@@ -369,26 +395,3 @@ def _is_called(made: Made, name: Mention) -> bool:
         said, called = {*folded(name.text)}, {*folded(made.called)}
         return not called or said <= called or called <= said
     return not set(made.venues).isdisjoint(name.venues)
-
-
-def _is_same(mention: Mention, value: str) -> bool:
-    """Tell whether a mention says a value that a tool returned."""
-    slot, said = mention.slot, mention.value or mention.text
-    if said == value:
-        return True
-    if slot in AMOUNTS or slot in TIMES:
-        first, second = comparable(slot, said), comparable(slot, value)
-        if isinstance(first, float) and isinstance(second, float) and slot == "price":
-            return is_total(first, second)
-        return first == second
-    if slot in ("phone", "postcode"):
-        return _signs(said)[-10:] == _signs(value)[-10:]
-    words, returned = folded(said), folded(value)
-    if slot == "address":
-        # People leave the last part out, or add the town.
-        return words[: len(returned)] == returned[: len(words)]
-    return words == returned
-
-
-def _signs(text: str) -> str:
-    return "".join(sign for sign in text.lower() if sign.isalnum())

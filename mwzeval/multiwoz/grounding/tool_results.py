@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError
 from mwzeval.files.json_files import parse_json
-from mwzeval.multiwoz.database.facts import NO_VALUES, SAID_AS, VenueFacts, comparable
+from mwzeval.multiwoz.database.facts import NO_VALUES, SAID_AS, TIMES, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.formats.functions import BY_NAME
 from mwzeval.multiwoz.grounding.bookings import booked_by_calls
@@ -23,6 +23,7 @@ from mwzeval.multiwoz.grounding.responses import NAMED_BY
 from mwzeval.multiwoz.normalization.normalize import normalize_slot
 from mwzeval.multiwoz.predictions.reading import Booking, ToolCall
 from mwzeval.multiwoz.words.text import Mention, fold
+from mwzeval.multiwoz.words.value_spellings import AMOUNTS, is_total
 
 MOST_NESTED = 16
 """Objects in each other of a cut result; what is deeper is not read."""
@@ -253,3 +254,26 @@ def folded(name: str) -> tuple[str, ...]:
     """Return the words of a name or value without an article, as they are compared."""
     words = fold(name)
     return words[1:] if words[:1] == ("the",) else words
+
+
+def is_same(mention: Mention, value: str) -> bool:
+    """Tell whether a mention says a value that a tool returned."""
+    slot, said = mention.slot, mention.value or mention.text
+    if said == value:
+        return True
+    if slot in AMOUNTS or slot in TIMES:
+        first, second = comparable(slot, said), comparable(slot, value)
+        if isinstance(first, float) and isinstance(second, float) and slot == "price":
+            return is_total(first, second)
+        return first == second
+    if slot in ("phone", "postcode"):
+        return _signs(said)[-10:] == _signs(value)[-10:]
+    words, returned = folded(said), folded(value)
+    if slot == "address":
+        # People leave the last part out, or add the town.
+        return words[: len(returned)] == returned[: len(words)]
+    return words == returned
+
+
+def _signs(text: str) -> str:
+    return "".join(sign for sign in text.lower() if sign.isalnum())
