@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
 from mwzeval.metrics.grounding import JudgedValue
 from mwzeval.multiwoz.database.facts import TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.grounding.binding import Binding
+from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.scoring.offers import WITHOUT_OFFER
 from mwzeval.multiwoz.words.text import Mention
@@ -53,6 +54,9 @@ OF_ANY_VENUE = frozenset({"area", "pricerange", "phone", "postcode", "address"})
 
 CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure", "destination"})
 """Slots whose values users choose by: to say that nobody has one is not to claim that it exists."""
+
+CHOICES = CHOSEN_BY | {"day", "entrancefee"}
+"""Slots whose values are often asked for, denied, or said of others."""
 
 SLOTS = tuple(dict.fromkeys(slot for slots in CHECKED.values() for slot in slots))
 INVENTED = "?"
@@ -154,8 +158,8 @@ class Grounding:
         state: State,
         response: str,
     ) -> Iterator[Judged]:
-        offers: dict[str, tuple[str, ...]] = {}
-        spoken_of = _spoken_of(response, said)
+        offers: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
+        text = _Text(response, said)
         for mention in said:
             domain, slot = mention.domain, mention.slot
             if domain is None:
@@ -173,20 +177,15 @@ class Grounding:
             if slot == NAMED_BY[domain]:
                 yield Judged(turn, mention, value is not None, None, ())
                 continue
-            about = spoken_of.get(mention)
-            if about:
-                offered = self._on_offer(domain, about, before.get(domain), state)
-            elif domain in offers:
-                offered = offers[domain]
-            else:
-                here = now.get(domain)
-                offered = self._on_offer(domain, here, before.get(domain), state)
-                if about is not None and domain in before:
-                    # Open: it may be of what was named before as well.
-                    offered += tuple(v for v in before[domain].venues if v not in offered)
-                offers[domain] = offered
+            if not text.is_claim(mention):
+                continue
+            about = text.spoken_of(mention)
+            key = domain, about
+            if key not in offers:
+                offers[key] = self._on_offer(domain, about, now, before.get(domain), state)
+            offered = offers[key]
             agrees = self._agrees(mention, domain, value, offered)
-            if agrees is False and (about == () or domain not in now):
+            if agrees is False and not about:
                 other = self._of_other_domain(mention, value, {**before, **_turned(turn, now)})
                 if other is not None:
                     yield Judged(turn, *other)
@@ -203,20 +202,29 @@ class Grounding:
         return None if mention.value is None else mention.value.lower()
 
     def _on_offer(
-        self, domain: str, now: tuple[str, ...] | None, before: Named | None, state: State
+        self,
+        domain: str,
+        about: tuple[str, ...],
+        now: Mapping[str, tuple[str, ...]],
+        before: Named | None,
+        state: State,
     ) -> tuple[str, ...]:
-        """Return the venues that the values of a turn may be of; none when nobody can tell."""
-        real = tuple(venue for venue in now or () if venue != INVENTED)
+        """Return the venues that a value may be of; none when nobody can tell.
+
+        `about` are those that it is said of, none where that is open.
+        """
+        real = tuple(venue for venue in about if venue != INVENTED)
         if real:
             return real
         constraints = state.get(domain)
         named = tuple(venue for venue in (before.venues if before else ()) if venue != INVENTED)
+        here = tuple(venue for venue in now.get(domain, ()) if venue != INVENTED)
         if constraints is None:
-            return () if now else named
+            return () if about else tuple(dict.fromkeys((*here, *named)))
         found = self._database.find(domain, constraints)
-        if now:
+        if about or domain in now:
             # Of a venue that is nowhere, at least one of the others that it stands for.
-            return found + tuple(venue for venue in named if venue not in found)
+            return tuple(dict.fromkeys((*here, *found, *named)))
         return _among(named, found) or found
 
     def _of_other_domain(
@@ -323,28 +331,32 @@ def _turned(turn: int, now: Mapping[str, tuple[str, ...]]) -> dict[str, Named]:
     return {domain: Named(turn, venues) for domain, venues in now.items()}
 
 
-def _spoken_of(response: str, said: Sequence[Mention]) -> dict[Mention, tuple[str, ...]]:
-    """Return the venues that each value of a turn is said of, none where that is open.
+class _Text:
+    """A response, asked what it says of the venues that it names."""
 
-    Values that can only be of the one venue that their domain names are left out.
-    """
-    binding: Binding | None = None
-    found: dict[Mention, tuple[str, ...]] = {}
-    is_plain = "?" not in response and "\n" not in response
-    for domain in NAMED_BY.keys() & {mention.domain for mention in said}:
-        names = [
-            mention
-            for mention in said
-            if mention.slot == NAMED_BY[domain] and mention.domain in (domain, None)
-        ]
-        if not names or (is_plain and len({name.venues for name in names}) < 2):
-            continue
-        for value in said:
-            if value.domain == domain and value.slot != NAMED_BY[domain]:
-                binding = binding or Binding(response)
-                of = binding.of(value, names)
-                found[value] = tuple(venue for name in of for venue in name.venues or (INVENTED,))
-    return found
+    def __init__(self, response: str, said: Sequence[Mention]) -> None:
+        self._response = response
+        self._names = {
+            domain: [m for m in said if m.slot == slot and m.domain in (domain, None)]
+            for domain, slot in NAMED_BY.items()
+        }
+
+    @cached_property
+    def _statements(self) -> Statements:
+        return Statements(self._response)
+
+    def is_claim(self, value: Mention) -> bool:
+        """Tell whether a value is said to be so."""
+        if value.slot not in CHOICES and value.slot not in TIMES:
+            return True
+        names = self._names[str(value.domain)]
+        return self._statements.is_claim(value, names, choice=value.slot in CHOICES)
+
+    def spoken_of(self, value: Mention) -> tuple[str, ...]:
+        """Return the venues that a value is said of, none where that is open."""
+        names = self._names[str(value.domain)]
+        of = self._statements.spoken_of(value, names) if names else ()
+        return tuple(dict.fromkeys(venue for name in of for venue in name.venues or (INVENTED,)))
 
 
 def _among(venues: tuple[str, ...], found: Sequence[str]) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def _way(tokens: Tokens, candidate: Candidate) -> str:
     for word in reversed(tokens.words[max(0, candidate.first - 3) : candidate.first]):
         if word in AWAY:
             return "departure"
-        if word in ("to", "in", "arrives", "arriving", "destination"):
+        if word in ("to", "in", "for", "arrives", "arriving", "destination"):
             return "destination"
     return "destination"
 

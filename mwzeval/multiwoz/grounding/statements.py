@@ -1,8 +1,11 @@
-"""Which of several venues named in a response a value is said of.
+"""Of which of several venues a response says a value, and whether it says so at all.
 
-Told by the layout (the list item, the row or the column of a table that it stands in) and by the
-sentence: a value is of what its sentence names before it, else of what an earlier sentence or the
-line above names. A question in between, or the end of a list, leaves it open.
+The former is told by the layout (the list item, the row or the column of a table that it stands in)
+and by the sentence: a value is of what its sentence names before it, else of what an earlier
+sentence or the line above names. A question in between, or the end of a list, leaves it open.
+
+A value is no claim where it is denied (`not in the centre`), asked for (`something cheap?`), wished
+(`you want a hotel`), said of others (`there is also one in the east`) or of many (`12 museums`).
 """
 
 from __future__ import annotations
@@ -21,6 +24,44 @@ _APART = re.compile(r"[,;:–—|]|\b(?:and|or|but|while|whereas|than|not)\b")
 CLOSE = 30
 """A name so few characters behind a value may be what it is said of: `the cheap Blue Lantern`."""
 
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|neither|nor|nothing|none|without|rather than|instead of|other than"
+    r"|except)|n ?'t)\b"
+    rf"[^,.;:!?{BREAK}]{{0,25}}$"
+    r"|\b(?:no|cannot find|(?:not|n ?'t) (?:any|have|find|see))\b"
+    rf"[^,.;:!?{BREAK}]{{0,60}}$",
+    re.IGNORECASE,
+)
+_WISHED = re.compile(
+    r"\b(?:you(?:'d| 'd| would| may| might)? (?:like|want|prefer|need|ask|asked|said|mentioned)"
+    r"|you(?:'re| are| 're) (?:looking|after)|looking for|search(?:ing)? for|if|would you|do you"
+    r"|shall i|should i|ranging|ranges?|between|either|never found|willing)\b",
+    re.IGNORECASE,
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:others?|another|else|the rest|remaining)\b"
+    r"|\bone (?:is|in|at|on|of|located)\b"
+    r"|\b(?:there(?: is| are|'s| 's)|(?:i|we) (?:do )?(?:also )?(?:have|found|see))"
+    r" (?:also|an?|one|some|several|two|three|[0-9]+)\b",
+    re.IGNORECASE,
+)
+_OF_MANY = re.compile(
+    r"\b(?:there(?: are|'re| is|'s| 's)|(?:i|we)(?: do| 've|'ve| also)? (?:have|found|see|got|show)"
+    r"|(?:i|we)(?:'ve| 've))\b",
+    re.IGNORECASE,
+)
+_GENERIC = re.compile(
+    r"(?:\bstar\w*|\brated|\bpriced?|\bcheap|\bmoderate(?:ly)?|\bexpensive|\bstyle)[\s-]*$",
+    re.IGNORECASE,
+)
+GENERIC = "hotel"
+"""What guesthouses are called as well: `a 4-star hotel`."""
+_LIMIT = re.compile(
+    r"\b(?:after|before|until|till|past|between|around|than|by|earliest|latest|from|closer? to"
+    r"|near)\s*$",
+    re.IGNORECASE,
+)
+
 Names = tuple[Mention, ...]
 
 
@@ -34,21 +75,48 @@ class _Said(NamedTuple):
     sentence: int
 
 
-class Binding:
-    """Tells which of the names in a response a value is said of."""
+class Statements:
+    """The sentences and lines of a response, with what they say of its names."""
 
     def __init__(self, response: str) -> None:
         self._shown = shown(response)
         text = self._shown.text
         self._sentences = [match.end() for match in _SENTENCE.finditer(text)]
 
-    def of(self, value: Mention, names: Sequence[Mention]) -> Names:
+    def spoken_of(self, value: Mention, names: Sequence[Mention]) -> Names:
         """Return the names that a value is said of, none where that is open.
 
         `names` are in the order of the text.
         """
         named = [self._said(name) for name in names]
         return tuple(said.mention for said in self._names(self._said(value), named))
+
+    def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
+        """Tell whether a value is said to be so; `choice` if it is one that users choose by."""
+        start = self._shown.shown_at(value.start, value.end)[0]
+        text = self._shown.text
+        number = bisect_right(self._sentences, start)
+        begin = self._sentences[number - 1] if number else 0
+        before = text[begin:start]
+        if not choice:
+            return not _LIMIT.search(before)
+        if _DENIED.search(before):
+            return False
+        if value.text.lower() == GENERIC and _GENERIC.search(before):
+            return False
+        places = (self._shown.shown_at(name.start, name.end)[1] for name in names)
+        named = max((place for place in places if begin < place <= start), default=None)
+        if named is not None:
+            return not _OF_OTHERS.search(text, named, start)
+        until = self._sentences[number] if number < len(self._sentences) else len(text)
+        is_asked = text[begin:until].rstrip(f"{BREAK} ").endswith("?")
+        return not (
+            is_asked
+            or (value.slot == "type" and value.text.lower().endswith("s"))
+            or _WISHED.search(before)
+            or _OF_OTHERS.search(before)
+            or _OF_MANY.search(before)
+        )
 
     def _said(self, mention: Mention) -> _Said:
         start, end = self._shown.shown_at(mention.start, mention.end)

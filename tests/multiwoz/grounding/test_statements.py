@@ -1,0 +1,112 @@
+"""Values are of the venue of their list item, row, column or sentence."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mwzeval.multiwoz.grounding.statements import Statements
+from mwzeval.multiwoz.words.text import Mention
+
+
+def bound(response: str) -> str:
+    """Return the names, in capitals of one letter, that the value `v` is said of."""
+    names = [
+        Mention(match.start(), match.end(), match[0], "name", "hotel")
+        for match in re.finditer(r"\b[A-Z]\b", response)
+    ]
+    place = re.search(r"\bv\b", response)
+    assert place is not None
+    value = Mention(place.start(), place.end(), "v", "area", "hotel")
+    return "".join(name.text for name in Statements(response).spoken_of(value, names))
+
+
+@pytest.mark.parametrize(
+    ("response", "names"),
+    [
+        ("X is x, and Y is v.", "Y"),
+        ("X is v, and Y is y.", "X"),
+        ("X and Y are both v. Z is not.", "XY"),
+        ("X, Y, and the Z are v.", "XYZ"),
+        ("X is nice. It is v. Y is not.", "X"),
+        ("X is nice. Y is dear. It is v.", "Y"),
+        ("There is the v X. Y is dear.", "X"),
+        ("The v place is X, the other Y.", "X"),
+        ("i found v places. X is good. Y too.", ""),
+        ("1. **X** – x\n2. **Y** – v\n3. Z – z", "Y"),
+        ("1. **X**\n   - x\n   - v\n2. **Y**\n   - y", "X"),
+        ("**X**\n- v\n- x\n\n**Y**\n- y", "X"),
+        ("we like X best.\n- v\n- w\n\nY is good, too.", "X"),
+        ("### X\nIt is nice.\n\nIt is v.\n### Y\nno", "X"),
+        ("X or Y?\n1. X: x\n2. Y: v", "Y"),
+        ("| n | a |\n|---|---|\n| X | x |\n| Y | v |", "Y"),
+        ("| | X | Y |\n|---|---|---|\n| a | x | v |", "Y"),
+        ("X is nice. Shall we book it? It is v.", ""),
+        ("1. X – x\n2. Y – y\n\nWhich one? It is v.", ""),
+        ("1. X – x\n2. Y – y\n\nThey are v.", ""),
+        ("1. X – x\n2. Y – y\n\nY is v.", "Y"),
+        ("In v.", ""),
+    ],
+)
+def test_what_a_value_is_said_of(response: str, names: str) -> None:
+    assert bound(response) == names
+
+
+def claimed(response: str, value: str, *, slot: str = "area", name: str = "Lantern") -> bool:
+    """Whether the last `value` in a response is said to be so."""
+    at = response.rindex(value)
+    names = [
+        Mention(match.start(), match.end(), name, "name", "hotel")
+        for match in re.finditer(name, response)
+    ]
+    mention = Mention(at, at + len(value), value, slot, "hotel")
+    return Statements(response).is_claim(mention, names, choice=slot not in ("leaveat", "arriveby"))
+
+
+@pytest.mark.parametrize(
+    ("response", "value"),
+    [
+        ("It is in the north.", "north"),
+        ("- **Area:** north", "north"),
+        ("The Lantern is not cheap, but in the north.", "north"),
+        ("How about the Lantern in the north?", "north"),
+        ("I have found the Lantern in the north for you.", "north"),
+        ("You would like the Lantern: it is in the north.", "north"),
+    ],
+)
+def test_what_is_said_to_be_so(response: str, value: str) -> None:
+    assert claimed(response, value)
+
+
+@pytest.mark.parametrize(
+    ("response", "value"),
+    [
+        ("The Lantern is not in the north.", "north"),
+        ("The Lantern isn't in the north.", "north"),
+        ("It does n't have any rooms in the north.", "north"),
+        ("There are no hotels that have rooms in the north.", "north"),
+        ("Nothing in the north, sorry.", "north"),
+        ("Do you want something in the north?", "north"),
+        ("You asked for the north.", "north"),
+        ("The Lantern is dear. There is also one in the north.", "north"),
+        ("I like the Lantern and another in the north.", "north"),
+        ("There are 12 hotels in the north.", "north"),
+        ("One is dear, and one is in the north.", "north"),
+        ("They range from cheap to expensive.", "expensive"),
+    ],
+)
+def test_what_is_not_said_to_be_so(response: str, value: str) -> None:
+    assert not claimed(response, value)
+
+
+def test_kinds_in_general_are_no_claims() -> None:
+    assert claimed("The Lantern is a hotel.", "hotel", slot="type")
+    assert not claimed("The Lantern is a 4-star hotel.", "hotel", slot="type")
+    assert not claimed("These hotels are nice.", "hotels", slot="type")
+
+
+def test_limits_of_times_are_no_claims() -> None:
+    assert claimed("It leaves at 19:00.", "19:00", slot="leaveat")
+    assert not claimed("It leaves after 19:00.", "19:00", slot="leaveat")
+    assert not claimed("The trains before 19:00 are full.", "19:00", slot="arriveby")
