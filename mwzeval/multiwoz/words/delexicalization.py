@@ -23,7 +23,15 @@ from mwzeval.multiwoz.words.invented_names import TAILS
 from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
 from mwzeval.multiwoz.words.surface_tables import DOMAINS_OF, GENERIC_WORDS, ORDINARY_WORDS, SAYING
-from mwzeval.multiwoz.words.text import Delexicalized, Mention, Tokens, fold, lowered, tokenize
+from mwzeval.multiwoz.words.text import (
+    LANDMARK,
+    Delexicalized,
+    Mention,
+    Tokens,
+    fold,
+    lowered,
+    tokenize,
+)
 from mwzeval.multiwoz.words.value_spellings import SPELLED
 
 TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
@@ -209,8 +217,6 @@ def read(
     return mentions
 
 
-LANDMARK = "landmark"
-"""Slot of a place that is named only to say where another one is; it stays in words."""
 LANDMARK_SLOTS = frozenset({"name", "address"})
 
 

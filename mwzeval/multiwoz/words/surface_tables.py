@@ -245,7 +245,7 @@ LINKING_WORDS = frozenset(
 )
 """Words that no name ends with."""
 
-_LANDMARKS = (
+LANDMARK_PHRASES = (
     *("near", "near to", "nearest to", "close to", "closer to", "closest to"),
     *("next to", "next door to", "beside", "alongside", "adjacent to", "opposite", "opposite to"),
     *("behind", "beyond", "facing", "overlooking", "in front of", "at the back of"),
@@ -263,11 +263,12 @@ _LANDMARKS = (
         "views of",
     ),
 )
+"""What is said before a place by which another is found: it is not on offer itself."""
 LANDMARKS = {
-    last: tuple(phrase for phrase in map(words_of, _LANDMARKS) if phrase[-1] == last)
-    for last in dict.fromkeys(phrase.rpartition(" ")[2] for phrase in _LANDMARKS)
+    last: tuple(phrase for phrase in map(words_of, LANDMARK_PHRASES) if phrase[-1] == last)
+    for last in dict.fromkeys(phrase.rpartition(" ")[2] for phrase in LANDMARK_PHRASES)
 }
-"""Last word → what is said before a place by which another is found: it is not on offer itself."""
+"""Last word → the words of each of these that ends with it."""
 STREET_LANDMARKS = frozenset({"off"})
 """Words that do so before a street only: taxis drop off at hotels."""
 SAYING = frozenset(words_of("is are was has have serves offers costs would looks sounds"))

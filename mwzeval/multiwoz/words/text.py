@@ -13,6 +13,9 @@ from functools import cached_property
 from mwzeval.multiwoz.normalization.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS, WORD_SPELLINGS
 
+LANDMARK = "landmark"
+"""Slot of a place that is named only to say where another one is; it stays in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:

@@ -24,11 +24,12 @@ from mwzeval.multiwoz.words.surface_tables import (
     FOOD_SPELLINGS,
     KIND_WORDS,
     LABEL_WORDS,
+    LANDMARK_PHRASES,
     LONG_CUISINES,
     PRICE_RANGES,
     STREETS,
 )
-from mwzeval.multiwoz.words.text import Mention, fold
+from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
 
 DOMAIN_OF = {
     word: domain
@@ -74,6 +75,10 @@ _CUE = re.compile(
     rf"|\b(?:{'|'.join(DOMAIN_OF)}),?)(?: the)?[\s\"]+$",
     re.IGNORECASE,
 )
+_BY_THE_WAY = re.compile(
+    rf"(?<!\w)(?:{'|'.join(LANDMARK_PHRASES)})(?: the)?[\s\"]+$", re.IGNORECASE
+)
+_LINKED = re.compile(r"(?:,|,? (?:and|or))(?: the)? $")
 _SAYING = re.compile(
     r"\"?(?:\s?'s\b|,? (?:both )?(?:is|was|has|serves?|offers?|are|would|might|looks|sounds|fits?"
     r"|meets?|match(?:es)?|which|located|for you)\b|\s?[–—(]|\s-\s)"
@@ -171,6 +176,7 @@ class _Names:
     def unknown(self) -> Iterator[Mention]:
         """Yield names that are in no database, as mentions without a value."""
         done = -1
+        landmarks = {end for _, end, mention in self._mentions if mention.slot == LANDMARK}
         for phrase in self._phrases():
             if phrase.start < done:
                 continue
@@ -179,6 +185,10 @@ class _Names:
                 continue
             start, end = self._shown.place(own.own, own.end)
             done = own.end
+            if self._is_landmark(own, landmarks):
+                landmarks.add(own.end)
+                yield Mention(start, end, self._response[start:end], LANDMARK, None)
+                continue
             domain = self._domain(own)
             if domain or not self._active or not KIND_WORDS.keys().isdisjoint(self._active):
                 yield Mention(start, end, self._response[start:end], "name", domain)
@@ -200,7 +210,7 @@ class _Names:
     def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
         """Yield a stretch of capitals; where a venue is named in it, what is around `and`."""
         start = match.start()
-        if any(mention.slot == "name" for mention in self._mentions_in(start, match.end())):
+        if any(m.slot in ("name", LANDMARK) for m in self._mentions_in(start, match.end())):
             for joined in _AND.finditer(self._text, start, match.end()):
                 yield _Phrase(start, joined.start(), False)
                 start = joined.end()
@@ -250,6 +260,14 @@ class _Names:
             return False
         begins = _BEGINNING.search(before)
         return bool(begins and _SAYING.match(behind)) or self._ends_with_kind(name)
+
+    def _is_landmark(self, name: _Phrase, landmarks: Collection[int]) -> bool:
+        """Tell whether a name only says where another place is; others end at `landmarks`."""
+        before = self._text[max(0, name.own - BEFORE) : name.own]
+        linked = _LINKED.search(before)
+        return bool(_BY_THE_WAY.search(before)) or (
+            linked is not None and name.own - len(linked[0]) in landmarks
+        )
 
     def _begins_item(self, name: _Phrase) -> bool:
         """Tell whether a line is about a venue and stands below no other one."""

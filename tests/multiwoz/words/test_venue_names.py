@@ -204,3 +204,21 @@ def test_a_total_is_the_price_of_up_to_eight_tickets(tickets: int, pence: int) -
     assert not is_total(9 * ticket, ticket)
     assert not is_total(tickets * ticket + 0.4, ticket)
     assert not is_total(ticket, 0)
+
+
+@pytest.mark.parametrize(
+    ("response", "landmarks"),
+    [
+        ("Blue Lantern is near the Purple Frog Hotel.", ["Purple Frog Hotel"]),
+        ("It is opposite the **Purple Frog Museum** and cheap.", ["Purple Frog Museum"]),
+        ("A short walk from Regency Gallery and the Purple Frog Hotel.", ["Purple Frog Hotel"]),
+        ("It is not far from Purple Frog, which is nice.", []),
+    ],
+)
+def test_a_name_by_which_another_place_is_found_is_no_name_on_offer(
+    response: str, landmarks: list[str]
+) -> None:
+    found = delexicalizer().dialogue([response], [{}], [HERE])[0].mentions
+    named = with_unknown_names(response, found, HERE, delexicalizer().gazetteer)
+    assert [m.text for m in named if m.slot == "landmark" and m not in found] == landmarks
+    assert invented(response) == []
