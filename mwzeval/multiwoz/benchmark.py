@@ -145,7 +145,7 @@ METRICS = (
     ("-d", "dst", "dialogue state tracking: joint accuracy, slot precision, recall, F1"),
     ("-g", "grounded", "words held against the database; bookings (docs/metrics.md)"),
 )
-WITH_CEILING = ("bleu", "success", "richness", "dst")
+WITH_CEILING = ("bleu", "success", "richness", "dst", "grounded")
 """Metrics under which gold data do not have 100 percent by definition."""
 
 
@@ -273,7 +273,8 @@ def _check_use(arguments: Namespace, asked: Sequence[str], rules: Sequence[str])
     error = arguments.parser.error
     only_without = (asked or rules) and not set(asked) & set(WITH_CEILING)
     if getattr(arguments, "ceiling", False) and only_without:
-        error("--ceiling is of --bleu --success --richness --dst; under a --dst-rule it is 100")
+        names = " ".join(f"--{name}" for name in WITH_CEILING)
+        error(f"--ceiling is of {names}; under a --dst-rule it is 100")
     if getattr(arguments, "dst_errors", False) and not rules:
         error("--dst-errors needs a --dst-rule, such as --dst-rule exact")
     if getattr(arguments, "rollouts", False) and arguments.ci:

@@ -85,10 +85,19 @@ def _kind_of_responses(meta: Mapping[str, Any]) -> str:
     )
 
 
-def _sheets(scores: Sequence[Score], places: int | None) -> Iterator[Sheet]:
+Beside = Mapping[tuple[str, str], str]
+"""(name, scope) → what stands beside that score."""
+
+NOTHING: Beside = {}
+
+
+def _sheets(
+    scores: Sequence[Score], places: int | None, ceiling: Beside = NOTHING
+) -> Iterator[Sheet]:
     """Yield the scores that have parts (domains) side by side, then the others.
 
-    Only scores of the same parts of the same size share a sheet.
+    Only scores of the same parts of the same size share a sheet. The ceiling is a row below scores
+    side by side, and a column beside others.
     """
     by_name: dict[str, list[Score]] = {}
     for score in scores:
@@ -102,14 +111,14 @@ def _sheets(scores: Sequence[Score], places: int | None) -> Iterator[Sheet]:
             whole.append(parts[0])
     for with_parts in alike.values():
         if len(with_parts[0]) > WIDEST:
-            yield _standing_sheet(with_parts, places)
+            yield _standing_sheet(with_parts, places, ceiling)
         else:
-            yield _parts_sheet(with_parts, places)
+            yield _parts_sheet(with_parts, places, ceiling)
     if whole:
-        yield _whole_sheet(whole, places)
+        yield _whole_sheet(whole, places, ceiling)
 
 
-def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None) -> Sheet:
+def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None, ceiling: Beside) -> Sheet:
     """Return a row per name and a column per scope, with the number of units below."""
     scopes = dict.fromkeys(score.scope for parts in rows for score in parts)
     lines: list[list[Cell | str]] = []
@@ -118,14 +127,23 @@ def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None) -> Sheet:
         lines.append([parts[0].label, *(shown(by_scope[scope], places) for scope in scopes)])
         if any(score.interval for score in parts):
             lines.append(["", *(shown_interval(by_scope[scope], places) for scope in scopes)])
+        gold = [ceiling.get((parts[0].name, scope), "") for scope in scopes]
+        if any(gold):
+            lines.append([f"  {CEILING}", *gold])
     counts = {score.scope: str(score.n) for parts in rows for score in parts}
     lines.append([COUNTS, *(counts[scope] for scope in scopes)])
     return sheet("", ["", *scopes], lines)
 
 
-def _standing_sheet(scores: Sequence[Sequence[Score]], places: int | None) -> Sheet:
+def _standing_sheet(
+    scores: Sequence[Sequence[Score]], places: int | None, ceiling: Beside
+) -> Sheet:
     """Return a row per scope and a column per name, where scopes are too many to be columns."""
-    header = ["", *(parts[0].label for parts in scores), COUNTS]
+    with_gold = [any((each.name, each.scope) in ceiling for each in parts) for parts in scores]
+    header = [""]
+    for parts, gold_too in zip(scores, with_gold, strict=True):
+        header += [parts[0].label, CEILING] if gold_too else [parts[0].label]
+    header.append(COUNTS)
     with_interval = [any(score.interval for score in parts) for parts in scores]
     if any(with_interval):
         header[-1:] = ["interval" for shown_too in with_interval if shown_too] + header[-1:]
@@ -136,17 +154,27 @@ def _standing_sheet(scores: Sequence[Sequence[Score]], places: int | None) -> Sh
             for score, shown_too in zip(of_scope, with_interval, strict=True)
             if shown_too
         )
-        values = (shown(score, places) for score in of_scope)
+        values: list[str] = []
+        for score, gold_too in zip(of_scope, with_gold, strict=True):
+            values.append(shown(score, places))
+            if gold_too:
+                values.append(ceiling.get((score.name, score.scope), ""))
         lines.append([of_scope[0].scope, *values, *intervals, str(of_scope[0].n)])
     return sheet("", header, lines)
 
 
-def _whole_sheet(scores: Sequence[Score], places: int | None) -> Sheet:
-    if not any(score.interval for score in scores):
-        return sheet("", ["", ""], [[score.label, shown(score, places)] for score in scores])
-    level = next(score.interval.confidence for score in scores if score.interval)
-    rows = [[s.label, shown(s, places), shown_interval(s, places)] for s in scores]
-    return sheet("", ["", "", f"{100 * level:g} % interval"], rows)
+def _whole_sheet(scores: Sequence[Score], places: int | None, ceiling: Beside) -> Sheet:
+    header, rows = ["", ""], [[score.label, shown(score, places)] for score in scores]
+    if any(score.interval for score in scores):
+        level = next(score.interval.confidence for score in scores if score.interval)
+        header.append(f"{100 * level:g} % interval")
+        for row, score in zip(rows, scores, strict=True):
+            row.append(shown_interval(score, places))
+    if ceiling:
+        header.append(CEILING)
+        for row, score in zip(rows, scores, strict=True):
+            row.append(ceiling.get((score.name, score.scope), ""))
+    return sheet("", header, rows)
 
 
 def shown(score: Score, places: int | None = None) -> str:
@@ -162,6 +190,8 @@ def shown_interval(score: Score, places: int | None = None) -> str:
     return f"{score.interval.low:.{decimals}f}–{score.interval.high:.{decimals}f}"
 
 
+CEILING = "ceiling"
+"""Names the rows and columns of gold data."""
 GOLD = "gold responses and states"
 NOTE = "ceiling: gold responses and states of the same dialogues, scored under the same settings"
 
@@ -189,51 +219,18 @@ def with_ceiling(report: Report, ceiling: Report) -> Report:
 def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None) -> Document:
     """Return the summary with the ceiling beside each score: a column, or a row below domains."""
     document = summary(report, places=places)
-    rows = {
-        row[0].text: row for sheet in summary(ceiling, places=places).sheets for row in sheet.rows
-    }
-    values = {(score.name, score.scope): score.value for score in ceiling.scores}
+    gold = {(score.name, score.scope): score for score in ceiling.scores}
+    beside = {key: shown(score, places) for key, score in gold.items()}
+    values = {key: score.value for key, score in gold.items()}
     return replace(
         document,
-        sheets=tuple(
-            _below(sheet, rows) if sheet.rows[-1][0].text == COUNTS else _beside(sheet, rows)
-            for sheet in document.sheets
-        ),
+        sheets=tuple(_sheets(report.scores, places, beside)),
         notes=(*document.notes, NOTE),
         records=tuple(
-            {**score_record(score), "ceiling": values.get((score.name, score.scope))}
+            {**score_record(score), CEILING: values.get((score.name, score.scope))}
             for score in report.scores
         ),
     )
-
-
-def _beside(sheet: Sheet, ceiling: dict[str, tuple[Cell, ...]]) -> Sheet:
-    """Return a sheet of one score a row with a column more."""
-    return Sheet(
-        sheet.title,
-        (*sheet.header, "ceiling"),
-        tuple((*row, _value(ceiling.get(row[0].text))) for row in sheet.rows),
-    )
-
-
-def _value(row: tuple[Cell, ...] | None) -> Cell:
-    return row[1] if row else Cell("")
-
-
-def _below(sheet: Sheet, ceiling: dict[str, tuple[Cell, ...]]) -> Sheet:
-    """Return a sheet of one score a row and one domain a column with a row more for each score."""
-    rows: list[tuple[Cell, ...]] = []
-    waiting: tuple[Cell, ...] | None = None
-    for row in sheet.rows:
-        # The interval of a score is in the row below it, which has no name.
-        if row[0].text and waiting:
-            rows.append(waiting)
-            waiting = None
-        rows.append(row)
-        found = ceiling.get(row[0].text)
-        if found and row[0].text != sheet.rows[-1][0].text:
-            waiting = (Cell("  ceiling"), *found[1:])
-    return Sheet(sheet.title, sheet.header, tuple(rows))
 
 
 def _of_gold(score: Score) -> Score:

@@ -131,3 +131,52 @@ def test_the_ceiling_is_of_the_dialogues_and_turns_that_were_predicted(
     assert found == {key: expected[key] for key in ("bleu", "success", "richness", "dst")}
     lengths = {name: len(turns) for name, turns in gold_predictions(gold, some).items()}
     assert lengths == {name: len(turns) for name, turns in some.items()}
+
+
+def test_grounded_scores_have_the_human_responses_as_their_ceiling(
+    elsewhere: Path, gold: GoldFold, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = str(ROOT / "predictions" / "sample-lexicalized.json")
+    arguments = ["evaluate", "-sg", "-i", words, "--ceiling"]
+    assert main(arguments) == 0
+    tables = capsys.readouterr().out.split("\n\n")
+    human = gold_predictions(gold, in_words=True)
+    assert not any("[" in turn["response"] for turns in human.values() for turn in turns)
+    alone = Evaluator(grounded=True, corpus="sample", responses="lexicalized").report(human)
+    values = {(score.name, score.scope): score for score in alone.scores}
+
+    ceiling = read_json(elsewhere / "evaluation_results.json")["meta"]["ceiling"]
+    assert ceiling["grounded"] == json.loads(json.dumps(alone.metrics["grounded"]))
+    classic = Evaluator(success=True, corpus="sample").report(gold_predictions(gold))
+    assert ceiling["success"] == json.loads(json.dumps(classic.metrics["success"]))
+
+    # Rates by domain have it below, those of many slots beside.
+    by_domain = next(table.splitlines() for table in tables if "Grounded Inform" in table)
+    place = next(i for i, line in enumerate(by_domain) if line.startswith("Grounded Success"))
+    scopes = by_domain[0].split()
+    expected = [f"{values['grounded_success', scope].value:.1f}" for scope in scopes]
+    assert by_domain[place + 1].split() == ["ceiling", *expected]
+    for name in ("Hallucination", "Consistency"):
+        header, *rows = next(t.splitlines() for t in tables if t.split()[0] == name)
+        assert header.split() == [name, "ceiling", "n"]
+        shown = {row.split()[0]: row.split()[2] for row in rows}
+        assert {scope: f"{values[name.lower(), scope].value:.1f}" for scope in shown} == shown
+    assert any(row.split()[1] != row.split()[2] for row in rows)
+
+    assert main([*arguments, "-f", "csv"]) == 0
+    for row in csv.DictReader(io.StringIO(capsys.readouterr().out)):
+        if "grounded" in row["score"] or row["score"] in ("hallucination", "consistency"):
+            assert float(row["ceiling"]) == values[row["score"], row["scope"]].value
+    assert main([*arguments, "-f", "html"]) == 0
+    assert "ceiling" in capsys.readouterr().out
+
+
+def test_grounded_scores_alone_have_a_ceiling_too(capsys: pytest.CaptureFixture[str]) -> None:
+    words = str(ROOT / "predictions" / "sample-lexicalized.json")
+    assert main(["evaluate", "-g", "-i", words, "--ceiling", "--ci", "--samples", "9"]) == 0
+    out = capsys.readouterr().out
+    assert "Hallucination  ceiling" in out
+    assert "Inform" not in out.replace("Grounded Inform", "").split("grounded_inform|")[0]
+    assert main(["ceiling", "--corpus", "sample", "-f", "jsonl"]) == 0
+    scores = {json.loads(line)["score"] for line in capsys.readouterr().out.splitlines()}
+    assert {"inform", "grounded_inform", "hallucination", "consistency", "booking"} <= scores

@@ -36,6 +36,7 @@ def annotations_of_version_22(
         identifier = dialogue_id(dialogue["dialogue_id"])
         turns = dialogue["turns"]
         references, utterances, states, alternatives = [], [], [], []
+        responses: list[str] = []
         for before, turn in zip([None, *turns], turns, strict=False):
             if turn["speaker"] != "SYSTEM":
                 continue
@@ -44,9 +45,16 @@ def annotations_of_version_22(
             utterances.append(before["utterance"] if before else "")
             states.append(_state_22(before) if before else {})
             alternatives.append(_alternatives_22(before) if before else {})
+            responses.append(turn["utterance"])
         yield (
             identifier,
-            Annotations(tuple(references), tuple(utterances), tuple(states), tuple(alternatives)),
+            Annotations(
+                tuple(references),
+                tuple(utterances),
+                tuple(states),
+                tuple(alternatives),
+                tuple(responses),
+            ),
         )
 
 
@@ -214,6 +222,7 @@ def annotations_of(log: Sequence[Mapping[str, Any]]) -> Annotations:
         user_utterances=tuple(turn["text"] for turn in users[: len(systems)]),
         states=tuple(_state(turn["metadata"]) for turn in systems),
         alternatives=tuple(_alternatives(turn["metadata"]) for turn in systems),
+        system_utterances=tuple(turn["text"] for turn in systems),
     )
 
 

@@ -106,7 +106,7 @@ class Seen:
         self._places = pickle.loads(zlib.decompress(state))
 
 
-DERIVED_REVISION = 4
+DERIVED_REVISION = 5
 """Raised when the same files are read into other gold data."""
 
 
@@ -307,6 +307,7 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
             of_dialogue.user_utterances,
             of_dialogue.states,
             of_dialogue.alternatives,
+            of_dialogue.system_utterances,
         )
         for name, of_dialogue in annotated.items()
     }

@@ -68,6 +68,7 @@ class Annotations(NamedTuple):
     user_utterances: tuple[str, ...]
     states: tuple[State, ...]
     alternatives: tuple[Alternatives, ...]
+    system_utterances: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class GoldDialogue:
 
     `booked` are the domains booked by that turn, `references` the delexicalised responses with
     natural spacing (and as sacreBLEU tokenises them), `user_utterances` what the user said before,
-    `states` the annotated states (not normalised) after that, and `alternatives` what they do not
-    say.
+    `states` the annotated states (not normalised) after that, `alternatives` what they do not say,
+    and `system_utterances` the responses in words.
     """
 
     goal: Mapping[str, Goal]
@@ -87,6 +88,7 @@ class GoldDialogue:
     user_utterances: tuple[str, ...]
     states: tuple[State, ...]
     alternatives: tuple[Alternatives, ...]
+    system_utterances: tuple[str, ...]
 
     def slot_values(self) -> Iterator[Alternatives]:
         """Yield the annotated values of all slots, of which each is right; not normalised."""
@@ -116,6 +118,7 @@ class GoldDialogue:
             "user_utterances": self.user_utterances,
             "states": self.states,
             "alternatives": self.alternatives,
+            "system_utterances": self.system_utterances,
         }
 
     @classmethod
@@ -129,6 +132,7 @@ class GoldDialogue:
             user_utterances=tuple(plain["user_utterances"]),
             states=tuple(plain["states"]),
             alternatives=tuple(plain["alternatives"]),
+            system_utterances=tuple(plain["system_utterances"]),
         )
 
 

@@ -198,7 +198,7 @@ def test_ready_made_goals_book_in_several_forms(
 
 
 def test_bookings_of_goals_are_kept() -> None:
-    plain = GoldDialogue(goals_of(ANNOTATED), (), (), (), (), (), ()).to_json()
+    plain = GoldDialogue(goals_of(ANNOTATED), (), (), (), (), (), (), ()).to_json()
     assert GoldDialogue.from_json(plain).goal == goals_of(ANNOTATED)
 
 

@@ -38,6 +38,7 @@ def gold_of(turns: Sequence[Slots]) -> GoldDialogue:
         user_utterances=("",) * len(turns),
         states=tuple({} for _ in turns),
         alternatives=several,
+        system_utterances=("",) * len(turns),
     )
 
 
