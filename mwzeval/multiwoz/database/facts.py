@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database.venues import UNKNOWN, Row, id_column
-from mwzeval.multiwoz.normalization.aliases import normalize_time
 from mwzeval.multiwoz.normalization.normalize import normalize_name, normalize_slot
-from mwzeval.multiwoz.words.value_spellings import AMOUNTS, amount, is_total
+from mwzeval.multiwoz.words.value_spellings import AMOUNTS, amount, clock, is_total
 
 SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
 """Columns whose placeholder has another name."""
@@ -19,6 +20,7 @@ SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
 TIMES = frozenset(SAID_AS.values())
 NO_VALUES = frozenset({UNKNOWN, "", "None"})
 PER_TICKET = "price"
+OPENING = "openhours"
 
 Value = str | float
 
@@ -42,10 +44,11 @@ class VenueFacts:
         for column, raw in row.items():
             slot = normalize_slot(column)
             slot = SAID_AS.get(slot, slot)
-            value = None if str(raw) in NO_VALUES else comparable(slot, str(raw))
-            if value is not None:
-                slots.setdefault(slot, set()).add(value)
-                self._all.setdefault((domain, slot), set()).add(value)
+            for one in _single(slot, raw):
+                value = None if one in NO_VALUES else comparable(slot, one)
+                if value is not None:
+                    slots.setdefault(slot, set()).add(value)
+                    self._all.setdefault((domain, slot), set()).add(value)
         if "name" in row:
             called = normalize_name(str(row["name"]), self.rules)
             self._named.setdefault((domain, called), []).append(venue)
@@ -70,6 +73,10 @@ class VenueFacts:
         values = self._all.get((domain, slot), ())
         return value in values or (slot == PER_TICKET and _is_price(value, values))
 
+    def covers(self, domain: str, slot: str) -> bool:
+        """Tell whether the database has any value in a slot of a domain."""
+        return (domain, slot) in self._all
+
     def knows(self, domain: str, venue: str, slot: str) -> bool:
         """Tell whether the database has any value there."""
         return slot in self._values.get((domain, venue), ())
@@ -87,12 +94,22 @@ class VenueFacts:
         return self._names.get((domain, venue), venue)
 
 
+_OPENING = re.compile(r"[0-9]{1,2}(?::[0-9]{2})?\s?(?:[ap]\.?m\b|(?=to\b))|midnight|noon")
+
+
+def _single(slot: str, raw: Any) -> Iterable[str]:
+    """Return the values of a column: a hotel has several prices, opening hours several times."""
+    if isinstance(raw, Mapping):
+        return map(str, raw.values())
+    return _OPENING.findall(str(raw).lower()) if slot == OPENING else [str(raw)]
+
+
 def comparable(slot: str, text: str) -> Value | None:
     """Return a value such that it equals others that mean the same; None when it says nothing."""
     if slot in AMOUNTS:
         return amount(text)
-    if slot in TIMES:
-        return normalize_time(text)
+    if slot in TIMES or slot == OPENING:
+        return clock(text)
     return text.lower()
 
 

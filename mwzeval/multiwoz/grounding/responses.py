@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
 from mwzeval.metrics.grounding import JudgedValue
-from mwzeval.multiwoz.database.facts import TIMES, Value, VenueFacts, comparable
+from mwzeval.multiwoz.database.facts import OPENING, TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
@@ -31,10 +31,22 @@ CHECKED = {
     **dict.fromkeys(
         ("restaurant",), ("name", "address", "phone", "postcode", "area", "food", "pricerange")
     ),
-    "hotel": ("name", "address", "phone", "postcode", "area", "pricerange", "stars", "type"),
+    "hotel": (
+        "name",
+        "address",
+        "phone",
+        "postcode",
+        "area",
+        "pricerange",
+        "stars",
+        "type",
+        "price",
+        "internet",
+        "parking",
+    ),
     "attraction": (
         *("name", "address", "phone", "postcode", "area", "pricerange", "type"),
-        "entrancefee",
+        *("entrancefee", "openhours"),
     ),
     "train": (
         *("trainid", "day", "departure", "destination", "leaveat", "arriveby"),
@@ -166,7 +178,7 @@ class Grounding:
                 if slot in OF_ONE_VENUE and WITHOUT_OFFER.isdisjoint(state):
                     yield Judged(turn, mention, mention.value is not None, None, ())
                 continue
-            if slot not in CHECKED.get(domain, ()):
+            if slot not in CHECKED.get(domain, ()) or not self.facts.covers(domain, slot):
                 continue
             value = self._value(mention, domain)
             if value is None and (
@@ -195,7 +207,7 @@ class Grounding:
     def _value(self, mention: Mention, domain: str) -> Value | None:
         """Return the value that the database has of what is said, None when it has none."""
         slot = mention.slot
-        if slot in AMOUNTS or slot in TIMES:
+        if slot in AMOUNTS or slot in TIMES or slot == OPENING:
             said = comparable(slot, mention.value or mention.text)
             known = said is not None and self.facts.exists(domain, slot, said)
             return said if known else None

@@ -22,7 +22,14 @@ from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
 from mwzeval.multiwoz.words.invented_names import TAILS
 from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
-from mwzeval.multiwoz.words.surface_tables import DOMAINS_OF, GENERIC_WORDS, ORDINARY_WORDS, SAYING
+from mwzeval.multiwoz.words.surface_tables import (
+    BY_FORM,
+    CLAIMS_ONLY,
+    DOMAINS_OF,
+    GENERIC_WORDS,
+    ORDINARY_WORDS,
+    SAYING,
+)
 from mwzeval.multiwoz.words.text import (
     LANDMARK,
     Delexicalized,
@@ -33,71 +40,15 @@ from mwzeval.multiwoz.words.text import (
     tokenize,
 )
 from mwzeval.multiwoz.words.value_spellings import SPELLED
+from mwzeval.multiwoz.words.word_meanings import (
+    choose_slot,
+    is_about_taxi,
+    is_claim,
+    way_to_name,
+)
 
-TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
-AWAY = frozenset({"from", "leaves", "leaving", "leave", "departs", "departing", "depart"})
-TOWARDS = frozenset({"to", "towards", "toward"})
-ARRIVING = ("arriv", "off", "destination")
-BOOKED_DOMAINS = frozenset({"restaurant", "hotel"})
-
-
-def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
-    """Tell whether a response is about a ride from venue to venue."""
-    return "taxi" in active or not TAXI_WORDS.isdisjoint(words)
-
-
-def choose_slot(slot: str, tokens: Tokens, candidate: Candidate, active: Sequence[str]) -> str:
-    """Return the slot of a candidate whose form alone does not tell it."""
-    if slot == "place":
-        return _way(tokens, candidate)
-    if slot == "time":
-        return _time(tokens, candidate, active)
-    if slot == "free" or (slot == "price" and "attraction" in active):
-        return "entrancefee"
-    if slot == "day" and "train" not in active and BOOKED_DOMAINS.intersection(active):
-        return "bookday"
-    return {"people": "bookpeople", "stay": "bookstay"}.get(slot, slot)
-
-
-def way_to_name(tokens: Tokens, candidate: Candidate) -> str | None:
-    """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
-    words = tokens.words
-    position = candidate.first - 1
-    if position >= 0 and words[position] == "the":
-        position -= 1
-    if position < 0:
-        return None
-    before, earlier = words[position], words[max(0, position - 3) : position]
-    if before in AWAY:
-        return "departure"
-    if before in TOWARDS:
-        return "destination"
-    if before in ("at", "in"):
-        if "up" in earlier:
-            return "departure"
-        if any(word.startswith(ARRIVING) for word in earlier):
-            return "destination"
-    return None
-
-
-def _way(tokens: Tokens, candidate: Candidate) -> str:
-    for word in reversed(tokens.words[max(0, candidate.first - 3) : candidate.first]):
-        if word in AWAY:
-            return "departure"
-        if word in ("to", "in", "for", "arrives", "arriving", "destination"):
-            return "destination"
-    return "destination"
-
-
-def _time(tokens: Tokens, candidate: Candidate, active: Sequence[str]) -> str:
-    for word in reversed(tokens.words[max(0, candidate.first - 8) : candidate.first]):
-        if word.startswith(("arriv", "get")):
-            return "arriveby"
-        if word.startswith(("leav", "depart")):
-            return "leaveat"
-    return "booktime" if "restaurant" in active else "leaveat"
-
-
+WRITTEN_AS = {"roomprice": "price"}
+"""Slot that words tell → the slot whose name it has in mentions."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
 """Slots that, after a name in the same response, are of that venue's domain."""
 
@@ -117,14 +68,14 @@ class Context:
         self.state: State = {}
         self.active: tuple[str, ...] = ()
         self._venues: dict[str, frozenset[str]] = {}
-        self._named_here: str | None = None
+        self.named_here: str | None = None
         self._named_last: str | None = None
 
     def turn(self, state: State, active: tuple[str, ...]) -> None:
         """Go on to the next turn."""
         self.state = state
         self.active = active
-        self._named_here = None
+        self.named_here = None
         for slots in state.values():
             if "name" in slots:
                 self.names.add(slots["name"])
@@ -132,7 +83,7 @@ class Context:
     def name(self, names: Iterable[str], mention: Mention) -> None:
         """Remember what is named."""
         self.names.update(names)
-        self._named_here = self._named_last = mention.domain
+        self.named_here = self._named_last = mention.domain
         if mention.domain is not None:
             self._venues[mention.domain] = frozenset(mention.venues)
 
@@ -165,13 +116,20 @@ class Context:
         possible: Sequence[str] = DOMAINS_OF.get(slot, ())
         if found:
             possible = [domain for domain in possible if domain in found]
+        if slot in BY_FORM and self._is_about_others(possible):
+            return None, True
         if len(possible) == 1:
             return possible[0], True
-        named_here = self._named_here if slot in BY_NAME else None
+        named_here = self.named_here if slot in BY_NAME else None
         for domain in (named_here, *self.active, self._named_last, *self.state):
             if domain in possible:
                 return domain, True
         return (possible[0], False) if found and possible else (None, True)
+
+    def _is_about_others(self, domains: Collection[str]) -> bool:
+        """Tell whether the dialogue is about something, and about none of these domains."""
+        about = {*self.active, *self.state, self._named_last} - {None}
+        return bool(about) and about.isdisjoint(domains)
 
 
 def read(
@@ -196,17 +154,22 @@ def read(
                 Mention(candidate.start, candidate.end, said, "type", "taxi", values[0])
             )
             continue
-        slot = choose_slot(slot, tokens, candidate, context.active)
+        written = slot not in CLAIMS_ONLY
+        slot = choose_slot(
+            slot, tokens.words, candidate.first, candidate.after, context.active, context.named_here
+        )
         if slot in SPELLED:
             values = [SPELLED[slot](said if said.isascii() else lowered(said))]
         if slot in LANDMARK_SLOTS and _is_landmark(tokens, candidate, landmark):
             landmark = candidate.after
             mentions.append(Mention(candidate.start, candidate.end, said, LANDMARK, None))
             continue
-        mention = _mention(candidate, said, slot, values, context)
+        mention = _mention(candidate, said, slot, values, context, written)
+        if mention.domain is not None and not is_claim(slot, tokens.words, candidate.first):
+            mention = replace(mention, domain=None)
         if slot == "name":
             context.name(values, mention)
-            way = way_to_name(tokens, candidate) if taxi else None
+            way = way_to_name(tokens.words, candidate.first) if taxi else None
             if way is not None:
                 mention = Mention(
                     *(mention.start, mention.end, said, way, "taxi"),
@@ -259,7 +222,12 @@ SHORTEST_NAME = 3
 
 
 def _mention(
-    candidate: Candidate, said: str, slot: str, values: Sequence[str], context: Context
+    candidate: Candidate,
+    said: str,
+    slot: str,
+    values: Sequence[str],
+    context: Context,
+    written: bool,
 ) -> Mention:
     gazetteer = context.gazetteer
     if len(values) > 1:
@@ -282,12 +250,13 @@ def _mention(
         start=candidate.start,
         end=candidate.end,
         text=said,
-        slot=slot,
+        slot=WRITTEN_AS.get(slot, slot),
         domain=domain,
         value=value,
         venues=venues,
         # `King's Parade` and `kings parade` are one.
         sure=sure and candidate.sure and (len(values) < 2 or len(set(map(fold, values))) == 1),
+        written=written,
     )
 
 
@@ -379,6 +348,8 @@ def _replaced(response: str, mentions: Sequence[Mention]) -> Delexicalized:
     pieces = []
     position = 0
     for mention in mentions:
+        if not mention.written:
+            continue
         written = f"[{_placeholder(mention.domain, mention.slot)}]"
         for start, end in placeholder_spans(mention):
             pieces += [response[position:start], written]

@@ -14,10 +14,13 @@ from mwzeval.multiwoz.normalization.aliases import NAME_ALIASES
 from mwzeval.multiwoz.words.addresses import Address
 from mwzeval.multiwoz.words.surface_tables import (
     ADDED_TAILS,
+    AMENITIES,
+    AREA_SPELLINGS,
     AREAS,
     CAR_BRANDS,
     CAR_COLOURS,
     CUISINES,
+    DAY_SPELLINGS,
     DAYS,
     DROPPED_TAILS,
     FOOD_SPELLINGS,
@@ -25,6 +28,8 @@ from mwzeval.multiwoz.words.surface_tables import (
     HOTEL_TAILS,
     LINKING_WORDS,
     LONG_CUISINES,
+    NO_FEE,
+    NO_STARS,
     ORDINARY_WORDS,
     PRICE_RANGES,
     SKIPPED_SIGNS,
@@ -103,7 +108,17 @@ Found = Mapping[str, tuple[str, ...]]
 """Domain → ids of the venues with a value."""
 NOWHERE: Found = {}
 
-VENUE_COLUMNS = ("name", "area", "food", "pricerange", "type", "stars", "phone", "postcode")
+VENUE_COLUMNS = (
+    "name",
+    "area",
+    "food",
+    "pricerange",
+    "type",
+    "stars",
+    "phone",
+    "postcode",
+    *AMENITIES,
+)
 TRAIN_COLUMNS = {
     "departure": "departure",
     "destination": "destination",
@@ -238,12 +253,13 @@ class Gazetteer:
     def _add_words(self) -> None:
         for area in AREAS:
             self._say((area,), "area", area)
-            self._say((f"{area}ern",), "area", area)
-        for town in ("city", "town"):
-            self._say((town, "centre"), "area", "centre")
+        for spelling, area in AREA_SPELLINGS.items():
+            self._say(fold(spelling), "area", area)
         for day in DAYS:
             for form in (day, f"{day}s"):
                 self._say((form,), "day", day)
+        for short, day in DAY_SPELLINGS.items():
+            self._say((short,), "day", day)
         for food in (*CUISINES, *LONG_CUISINES):
             self._say(fold(food), "food", food)
         for spelling, food in FOOD_SPELLINGS.items():
@@ -261,7 +277,7 @@ class Gazetteer:
                 self._say_street(fold(spelling), "place", station)
         for price_range, spellings in PRICE_RANGES.items():
             for spelling in spellings:
-                self._say(fold(spelling), "pricerange", price_range)
+                self._say(fold(spelling) or tuple(spelling), "pricerange", price_range)
         for types in TYPES.values():
             for kind, spellings in types.items():
                 for spelling in spellings:
@@ -270,7 +286,15 @@ class Gazetteer:
             self._say((brand,), "car", brand)
             for colour in CAR_COLOURS:
                 self._say((colour, brand), "car", f"{colour} {brand}")
+        self._say(("b&b",), "type", "guesthouse")
         self._say(("free",), "free", "free")
+        for spelling in NO_FEE:
+            self._say(fold(spelling), "nofee", "free")
+        for spelling in NO_STARS:
+            self._say(fold(spelling), "nostars", "0")
+        for amenity, spellings in AMENITIES.items():
+            for spelling in spellings:
+                self._say(fold(spelling), amenity, "yes")
 
     def venues(self, slot: str, value: str) -> Found:
         """Return the ids of the venues with a value, by domain, in table order."""

@@ -1,7 +1,6 @@
-"""What an unclear word means, told by the words beside it.
+"""What a number means, told by the words beside it.
 
-A number is a price, a time, how many people, how many choices, …; a word that may be a value is one
-or is not: `a hotel` or `the hotel`, `free entry` or not.
+A price, a time, how long a train takes, stars, how many people, how many choices, …
 """
 
 from __future__ import annotations
@@ -9,123 +8,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from mwzeval.multiwoz.words.gazetteer import Meaning
 from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import NUMERIC, WORD, Tokens
-
-FREE_OF_OTHERS = frozenset(
-    words_of(
-        """
-    parking wifi internet wireless wi fi school lane feel time night breakfast
-    """
-    )
-)
-Accepted = tuple[int, tuple[Meaning, ...]]
-
-NOT_BEFORE_TYPES = frozenset(
-    words_of(
-        """
-    the this that your their its which each either what my our type guesthouse another these
-    those house lodge
-    """
-    )
-)
-NOT_AFTER_TYPES = frozenset({"name", "type", "room", "rooms", "booking", "reservation"})
-
-
-def accepted(
-    tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
-) -> Accepted | None:
-    """Return the end and meanings of a value as they are here; None if it is no value here."""
-    words = tokens.words
-    slot = meanings[0][0]
-    if slot in ("name", "short", "address"):
-        return after, meanings
-    before = words[index - 1] if index else ""
-    following = words[after] if after < len(words) else ""
-    if slot == "area":
-        return _area(words, index, after, before, following, meanings)
-    if slot == "free":
-        if following in FREE_OF_OTHERS or before in ("feel", "has", "have", "offers", "offer"):
-            return (after, meanings) if following in ("admission", "entrance", "entry") else None
-        return after, meanings
-    if slot == "type":
-        if before in NOT_BEFORE_TYPES or following in NOT_AFTER_TYPES:
-            return None
-        return after, meanings
-    if slot == "pricerange" and before == "how":
-        return None
-    if slot == "place":
-        return _place(words, index, after, before, following, meanings)
-    return after, meanings
-
-
-def _area(
-    words: list[str],
-    index: int,
-    after: int,
-    before: str,
-    following: str,
-    meanings: tuple[Meaning, ...],
-) -> Accepted | None:
-    if before == "towninfo" or following in ("road", "street", "end", "american", "indian"):
-        return None
-    rest = words[after : after + 4]
-    for phrase in AREA_PHRASES:
-        if rest[: len(phrase)] == phrase:
-            return after + len(phrase), meanings
-    return after, meanings
-
-
-AREA_PHRASES = [
-    phrase.split()
-    for phrase in (
-        "of the city",
-        "of the town",
-        "of cambridge",
-        "of town",
-        "side of town",
-        "side of the city",
-        "side of cambridge",
-        "side",
-        "part of town",
-        "part of the city",
-        "part of cambridge",
-        "end of town",
-        "end",
-    )
-]
-"""What belongs to an area that it follows, the longer before the shorter."""
-
-VISITS = frozenset({"visit", "stay", "trip", "welcome", "time", "travels", "holiday"})
-PLACE_BEFORE = frozenset(
-    words_of(
-        """
-    from to leaves leaving departs departing depart leave for arrives arriving via into out
-    reach reaches
-    """
-    )
-)
-
-
-def _place(
-    words: list[str],
-    index: int,
-    after: int,
-    before: str,
-    following: str,
-    meanings: tuple[Meaning, ...],
-) -> Accepted | None:
-    if words[index] != "cambridge" or after > index + 1:
-        return after, meanings
-    if before == "to" and index > 1 and words[index - 2] in VISITS:
-        return None
-    if before in PLACE_BEFORE or following in ("at", "by", "to"):
-        return after, meanings
-    if before in ("in", "at") and index > 1 and words[index - 2][:5] in ("arriv", "arive"):
-        return after, meanings
-    return None
-
+from mwzeval.multiwoz.words.value_spellings import STAR_SIGNS, duration_at, minutes_of
 
 MONEY = frozenset(
     words_of(
@@ -134,15 +19,46 @@ MONEY = frozenset(
     """
     )
 )
-CURRENCY_SIGNS = frozenset("£€$")
-MINUTES = frozenset(
+CURRENCY_BEFORE = frozenset({*"£€$", "gbp"})
+PRICE_CUES = frozenset(
     words_of(
         """
-    minute minutes min mins hour hours hrs hr
+    price cost costs costing fare fares fee fees total pay priced
     """
     )
 )
-STARS = frozenset({"star", "stars", "starred"})
+_CENTS = re.compile(r"[0-9]+\.[0-9]{2}")
+_POUNDS_AND_PENCE = re.compile(
+    r"\s?pounds?,?\s(?:and\s)?[0-9]{1,2}(?:\s?p(?:ence)?)?\b(?![.:][0-9])"
+)
+MINUTES = frozenset(
+    words_of(
+        """
+    minute minutes min mins hour hours hrs hr h
+    """
+    )
+)
+HOURS = frozenset({"hrs", "hours", "hr"})
+OFTEN = frozenset({"every", "each", "within", "notice"})
+HOLDING = frozenset({"hold", "held", "reserved", "holding", "reserve", "holds"})
+ROUGHLY = frozenset({"about", "around", "approximately", "roughly", "some"})
+VAGUE = frozenset({"under", "over", "than", "almost", "nearly", "least", "most", "up"})
+NOT_OF_A_TRAIN = frozenset(
+    words_of(
+        """
+    walk walking away drive driving foot taxi bus bike bicycle car cab past before early earlier
+    late later wait from apart interval intervals stroll cycle prior ahead advance notice day
+    layover stop break a per between
+    """
+    )
+)
+"""Words behind a duration that say that it is not how long a train takes."""
+BEFORE_FOOT = frozenset({"-", "on", "by", "'"})
+LONGEST_RIDE = 12 * 60
+"""Minutes: what is longer is an opening time or a notice."""
+STARS = frozenset({"star", "stars", "starred", *STAR_SIGNS})
+RATINGS = frozenset({"rating", "ratings", "stars", "star", "rated"})
+RATING_LINKS = frozenset({"of", "is", ":", "-", "|", "at", "="})
 PEOPLE = frozenset(
     words_of(
         """
@@ -190,11 +106,12 @@ ONE_AFTER = frozenset(
     """
     )
 )
-HOLDING = frozenset({"hold", "held", "reserved", "holding", "reserve", "holds", "for"})
 CLOCK = re.compile(r"[0-2]?[0-9][:.][0-9]{2}(?:[ap]m)?|[0-9]{1,2}[ap]m|[0-9]{3,4}[ap]m")
 COLON = re.compile(r"[0-9]{1,3}:[0-9]{2}(?:[ap]m)?")
+_FOUR_DIGITS = re.compile(r"(?:[01][0-9]|2[0-3])[.:]?[0-5][0-9]")
+HELD = 15
 DOTTED = re.compile(r"[0-2]?[0-9]\.[0-5][0-9]")
-HALF_DAY = re.compile(r"\s?[ap]\s?\.?\s?m\b\.?")
+HALF_DAY = re.compile(r"\s?[ap]\s?\.?\s?m\b\.?|\sin\sthe\s(?:morning|afternoon|evening)\b")
 OCLOCK = re.compile(r"\s?o\s?['’]\s?clock")
 BEFORE_TIMES = frozenset(
     words_of(
@@ -203,6 +120,11 @@ BEFORE_TIMES = frozenset(
     """
     )
 )
+
+
+NUMBER_STARTS = frozenset({"an", "half", *STAR_SIGNS})
+"""With what else than figures a number begins: `an hour and a half`, ⭐⭐⭐."""
+STAR_RUN = STAR_SIGNS | {"☆"}
 
 
 class Number(NamedTuple):
@@ -220,24 +142,31 @@ def number_at(low: str, tokens: Tokens, index: int) -> Number | None:
     last = len(words)
     after = words[index + 1] if index + 1 < last else ""
     before = words[index - 1] if index else ""
-    if COLON.fullmatch(word) or (CLOCK.fullmatch(word) and word[-1] == "m"):
+    if word in NUMBER_STARTS:
+        if word in STAR_SIGNS:
+            return _star_run(tokens, index)
+        end = duration_at(low, tokens.start(index))
+        return _duration(low, tokens, index, end) if end else None
+    if after in HOURS and _FOUR_DIGITS.fullmatch(word):
+        return Number(tokens.end(index + 1), index + 2, "time")
+    if after not in HOURS and (
+        COLON.fullmatch(word) or (CLOCK.fullmatch(word) and word[-1] == "m")
+    ):
         return _time(low, tokens, index)
-    if after in MONEY or before in CURRENCY_SIGNS:
-        if after in MONEY:
-            return Number(tokens.end(index + 1), index + 2, "price")
-        return Number(tokens.end(index), index + 1, "price")
-    if after in MINUTES:
-        held = word == "15" and any(w in HOLDING for w in words[max(0, index - 8) : index])
-        return None if held else Number(tokens.end(index + 1), index + 2, "duration")
-    if after in STARS:
-        return Number(tokens.end(index), index + 1, "stars")
-    after_next = words[index + 2] if index + 2 < last else ""
-    if after == "-" and after_next in STARS:
-        return Number(tokens.end(index + 2), index + 3, "stars")
-    if before == "of" and index > 1 and words[index - 2] in ("rating", "stars"):
-        return Number(tokens.end(index), index + 1, "stars")
-    if DOTTED.fullmatch(word) and before in BEFORE_TIMES and before != "is":
-        return Number(tokens.end(index), index + 1, "time")
+    price = _price(low, tokens, index, before, after)
+    if price is not None:
+        return price
+    if after in MINUTES or after in ("-", "and") or not word.isdigit():
+        end = duration_at(low, tokens.start(index))
+        if end is not None:
+            return _duration(low, tokens, index, end)
+    stars = _stars(tokens, index, before, after)
+    if stars is not None:
+        return stars
+    if DOTTED.fullmatch(word) and (
+        (before in BEFORE_TIMES and before != "is") or HALF_DAY.match(low, tokens.end(index))
+    ):
+        return _time(low, tokens, index)
     if not word.isdigit():
         return None
     if HALF_DAY.match(low, tokens.end(index)) or OCLOCK.match(low, tokens.end(index)):
@@ -260,18 +189,84 @@ def number_at(low: str, tokens: Tokens, index: int) -> Number | None:
     return None
 
 
+def _to(tokens: Tokens, index: int, end: int, slot: str) -> Number:
+    """Return a number from a token to a place of the text."""
+    after = index + 1
+    while after < len(tokens.words) and tokens.start(after) < end:
+        after += 1
+    return Number(end, after, slot)
+
+
+def _price(low: str, tokens: Tokens, index: int, before: str, after: str) -> Number | None:
+    if after in MONEY:
+        match = _POUNDS_AND_PENCE.match(low, tokens.end(index))
+        return _to(tokens, index, match.end() if match else tokens.end(index + 1), "price")
+    if before in CURRENCY_BEFORE:
+        return Number(tokens.end(index), index + 1, "price")
+    if _CENTS.fullmatch(tokens.words[index]) and not PRICE_CUES.isdisjoint(
+        tokens.words[max(0, index - 3) : index]
+    ):
+        return Number(tokens.end(index), index + 1, "price")
+    return None
+
+
+def _duration(low: str, tokens: Tokens, index: int, end: int) -> Number | None:
+    """Return how long a train takes; None for how often, how far or how long before."""
+    words = tokens.words
+    number = _to(tokens, index, end, "duration")
+    earlier = words[max(0, index - 8) : index]
+    if not (OFTEN.isdisjoint(earlier[-2:]) and VAGUE.isdisjoint(earlier[-3:])):
+        return None
+    if not HOLDING.isdisjoint(earlier):
+        return None
+    later = [*words[number.token_end : number.token_end + 2], "", ""]
+    if later[later[0] in BEFORE_FOOT] in NOT_OF_A_TRAIN:
+        return None
+    length = minutes_of(low[tokens.start(index) : end])
+    if length is None or length > LONGEST_RIDE:
+        return None
+    if length % 30 == 0 and not ROUGHLY.isdisjoint(earlier[-2:]):
+        return None
+    if length == HELD and "for" in earlier:
+        return None
+    return number
+
+
+def _star_run(tokens: Tokens, index: int) -> Number | None:
+    """Return a run of stars that is a hotel's rating; a single one may be an ornament."""
+    after = index
+    while after < len(tokens.words) and tokens.words[after] in STAR_RUN:
+        after += 1
+    return Number(tokens.end(after - 1), after, "stars") if after > index + 1 else None
+
+
+def _stars(tokens: Tokens, index: int, before: str, after: str) -> Number | None:
+    words = tokens.words
+    following = words[index + 1 : index + 4]
+    if after == "/" and following[1:2] == ["5"]:
+        return Number(tokens.end(index + 2), index + 3, "stars")
+    if following == ["out", "of", "5"]:
+        return Number(tokens.end(index + 3), index + 4, "stars")
+    if after in STAR_SIGNS:
+        return Number(tokens.end(index + 1), index + 2, "stars")
+    if after in STARS:
+        return Number(tokens.end(index), index + 1, "stars")
+    if after == "-" and following[1:2] and following[1] in STARS:
+        return Number(tokens.end(index + 2), index + 3, "stars")
+    if before in RATING_LINKS and index > 1 and words[index - 2] in RATINGS:
+        return Number(tokens.end(index), index + 1, "stars")
+    return None
+
+
 def _time(low: str, tokens: Tokens, index: int) -> Number:
     end = tokens.end(index)
-    token_end = index + 1
     for pattern in (OCLOCK, HALF_DAY):
         match = pattern.match(low, end)
         if match:
             end = match.end()
             if low[end - 1] == "." and not match[0].rstrip(".").endswith(("m",)):
                 end -= 1
-    while token_end < len(tokens.words) and tokens.start(token_end) < end:
-        token_end += 1
-    return Number(end, token_end, "time")
+    return _to(tokens, index, end, "time")
 
 
 def quantity_at(words: list[str], index: int) -> int | None:

@@ -22,7 +22,12 @@ from mwzeval.multiwoz.words.addresses import (
 )
 from mwzeval.multiwoz.words.gazetteer import SHORT, Gazetteer, Longest, Meaning
 from mwzeval.multiwoz.words.invented_names import TAILS, name_before
-from mwzeval.multiwoz.words.number_meanings import QUANTITY_STARTS, accepted, number_at, quantity_at
+from mwzeval.multiwoz.words.number_meanings import (
+    NUMBER_STARTS,
+    QUANTITY_STARTS,
+    number_at,
+    quantity_at,
+)
 from mwzeval.multiwoz.words.surface_tables import CAPITAL_STREETS, ORDINARY_WORDS
 from mwzeval.multiwoz.words.text import NUMERIC, PLACEHOLDER, POSSESSIVE, SIGN, WORD, Tokens
 from mwzeval.multiwoz.words.value_spellings import (
@@ -32,6 +37,7 @@ from mwzeval.multiwoz.words.value_spellings import (
     reference_at,
     train_at,
 )
+from mwzeval.multiwoz.words.word_meanings import accepted
 
 WORD_THRESHOLD = 80
 """How close a word must be to that of a name."""
@@ -110,7 +116,9 @@ SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
 """First letters of postcodes and train ids that stand apart from what follows."""
 
 
-BEGINNINGS = frozenset({*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT})
+BEGINNINGS = frozenset(
+    {*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT, *NUMBER_STARTS}
+)
 """Words with which something begins, or ends, that is not in the database."""
 
 
@@ -181,7 +189,7 @@ class Recognizer:
     def _is_dull(self, word: str, kind: int) -> bool:
         """Tell whether a word that begins no value never means anything by itself."""
         if kind in (SIGN, PLACEHOLDER):
-            return True
+            return word not in NUMBER_STARTS
         return (
             kind == WORD
             and len(word) != REFERENCE_LENGTH
@@ -204,7 +212,7 @@ class Recognizer:
             return Candidate(
                 tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)
             )
-        if word[0].isdigit():
+        if word[0].isdigit() or word in NUMBER_STARTS:
             number = number_at(low, tokens, index)
             if number is None:
                 return None
@@ -367,9 +375,12 @@ def _identifier(text: str, low: str, tokens: Tokens, index: int) -> Candidate | 
     for slot, find in (("postcode", postcode_at), ("phone", phone_at)):
         end = find(low, tokens, index)
         if end is not None:
-            return Candidate(
-                tokens.start(index), end, index, _token_after(tokens, end, index), ((slot, ""),)
-            )
+            start = tokens.start(index)
+            if low[start - 1 : start] == "(" and ")" in low[start:end]:
+                start -= 1
+            if low[start - 1 : start] == "+":
+                start -= 1
+            return Candidate(start, end, index, _token_after(tokens, end, index), ((slot, ""),))
     if reference_at(text, tokens, index):
         return Candidate(
             tokens.start(index), tokens.end(index), index, index + 1, (("reference", ""),)

@@ -22,7 +22,10 @@ NUMBER_WORDS = {
     """
         )
     )
-} | {"thirty": "30", "forty": "40", "fifty": "50"}
+} | {
+    word: str(10 * tens)
+    for tens, word in enumerate(words_of("thirty forty fifty sixty seventy eighty ninety"), 3)
+}
 
 WORD_SPELLINGS = {
     "center": "centre",
@@ -58,13 +61,64 @@ DOMAINS_OF = {
     **dict.fromkeys(("reference", "choice"), ("restaurant", "hotel", "train", "attraction")),
     **dict.fromkeys(("departure", "destination", "leaveat", "arriveby"), ("train", "taxi")),
     **dict.fromkeys(("trainid", "duration", "price", "day"), ("train",)),
+    **dict.fromkeys(("roomprice", "internet", "parking"), ("hotel",)),
+    "openhours": ("attraction",),
 }
 """Slot → the domains it can be of."""
+
+BY_FORM = frozenset(
+    words_of(
+        """
+    day departure destination leaveat arriveby duration price entrancefee roomprice internet
+    parking openhours
+    """
+    )
+)
+"""Slots whose values are said of much else: claims only where the dialogue is about the domain."""
+
+CLAIMS_ONLY = frozenset({"nofee", "nostars", "internet", "parking"})
+"""What is held against the database, but stays as it is in delexicalised responses."""
+NO_FEE = (
+    *("no entrance fee", "no admission fee", "no entry fee", "no fee", "no entrance charge"),
+    *("no admission charge", "no charge", "no entry charge", "no cost", "without charge"),
+    *(
+        "no entrance fees",
+        "no admission fees",
+        "no fees",
+        "no admission costs",
+        "no admission cost",
+    ),
+    *("at no charge", "gratis", "not charge", "complimentary entry", "complimentary admission"),
+)
+NO_STARS = ("no stars", "no star rating", "unrated", "without stars")
+AMENITIES = {
+    "parking": ("parking", "car park", "free parking", "onsite parking"),
+    "internet": (
+        *("internet", "free internet", "wifi", "free wifi", "wi fi", "free wi fi"),
+        *("wireless internet", "internet access", "wireless", "free wireless internet"),
+    ),
+}
+"""Column of hotels with yes or no → how it is said."""
 
 SKIPPED_SIGNS = frozenset(".-'’`´\"")
 """Signs that may stand between the words of a value."""
 
 AREAS = ("centre", "north", "south", "east", "west")
+AREA_SPELLINGS = {
+    **{f"{area}ern": area for area in AREAS[1:]},
+    **dict.fromkeys(("central", "centrally"), "centre"),
+    **dict.fromkeys(("city centre", "town centre", "downtown"), "centre"),
+    **{f"heart of {where}": "centre" for where in ("cambridge", "the city", "the town", "town")},
+}
+DAY_SPELLINGS = {
+    **dict.fromkeys(("mon",), "monday"),
+    **dict.fromkeys(("tue", "tues"), "tuesday"),
+    **dict.fromkeys(("wed", "weds"), "wednesday"),
+    **dict.fromkeys(("thu", "thur", "thurs"), "thursday"),
+    **dict.fromkeys(("fri",), "friday"),
+    **dict.fromkeys(("sat",), "saturday"),
+    **dict.fromkeys(("sun",), "sunday"),
+}
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 CUISINES = words_of(
@@ -80,6 +134,15 @@ CUISINES = words_of(
     romanian russian scandinavian scottish seafood serbian sichuan sicilian singaporean slovak
     spanish swedish swiss syrian taiwanese thai tibetan traditional tunisian turkish tuscan
     ukrainian unusual uzbek vegan vegetarian venetian vietnamese welsh
+    albanian algerian alsatian angolan azerbaijani balinese balkan bengali bhutanese bolivian
+    bosnian cambodian cameroonian croatian cypriot dominican ecuadorian emirati estonian flemish
+    fijian ghanaian goan gujarati guatemalan hainanese haitian hakka hawaiian honduran hunanese
+    icelandic iraqi ivorian jordanian kashmiri kazakh kenyan keralan kurdish laotian libyan
+    lithuanian macanese malagasy malay maltese mauritian mongolian namibian neapolitan nicaraguan
+    nigerian okinawan omani pakistani palestinian panamanian paraguayan provencal punjabi qatari
+    salvadoran samoan sardinian saudi senegalese shanghainese slovenian somali sudanese
+    szechuan szechwan tajik tamil tanzanian texmex trinidadian ugandan uruguayan uyghur venezuelan
+    yemeni zambian zimbabwean
     """
 )
 LONG_CUISINES = (
@@ -123,7 +186,7 @@ TYPES = {
         "hotel": ("hotel", "hotels"),
         "guesthouse": (
             *("guesthouse", "guesthouses", "guest house", "guest houses"),
-            *("bed and breakfast", "bed and breakfasts"),
+            *("bed and breakfast", "bed and breakfasts", "b and b", "b and bs", "bnbs"),
         ),
     },
     "attraction": {
@@ -147,9 +210,21 @@ TYPES = {
 """Domain → type as the database spells it → how it is said."""
 
 PRICE_RANGES = {
-    "cheap": ("cheap", "cheaply priced", "cheaper", "cheapest", "inexpensive", "low priced"),
-    "moderate": ("moderate", "moderately priced", "moderately", "mid priced"),
-    "expensive": ("expensive", "high priced", "upscale"),
+    "cheap": (
+        *("cheap", "cheaply priced", "cheaper", "cheapest", "inexpensive", "low priced"),
+        *("affordable", "affordably priced", "budget friendly", "budget", "low cost", "economical"),
+        "inexpensively priced",
+    ),
+    "moderate": (
+        *("moderate", "moderately priced", "moderately", "mid priced", "mid range", "midrange"),
+        *("mid price", "reasonably priced", "reasonable", "££"),
+        *("medium priced", "averagely priced", "fairly priced", "moderate in price"),
+    ),
+    "expensive": (
+        *("expensive", "high priced", "upscale", "upmarket", "pricey", "pricy"),
+        *("high end", "highend", "costly", "luxurious", "expensively priced", "premium"),
+        *("top end", "£££", "££££"),
+    ),
 }
 
 CAR_COLOURS = (

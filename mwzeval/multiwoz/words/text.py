@@ -25,7 +25,8 @@ class Mention:
     (`name`, `phone`, `postcode`, …); `domain` the domain it was read as, None where no domain
     could be told. `value` is the database's own spelling of what is said, None when the database
     does not have it. `venues` are the ids of all rows of the domain that have this value, in table
-    order; empty when there are none. `sure` is False where another reading was as good.
+    order; empty when there are none. `sure` is False where another reading was as good. `written`
+    is False for claims that no placeholder stands for.
     """
 
     start: int
@@ -36,6 +37,7 @@ class Mention:
     value: str | None = None
     venues: tuple[str, ...] = ()
     sure: bool = True
+    written: bool = True
 
 
 @dataclass(frozen=True, slots=True)

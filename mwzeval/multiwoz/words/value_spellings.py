@@ -1,10 +1,8 @@
 """The one spelling of values that are told by their form, in texts and in the database.
 
-Phone numbers, postcodes, train ids and booking references, told by their form alone.
-
-Whether the database has them is another question.
-
-Amounts as responses and the database say them: pounds, minutes and stars.
+Phone numbers, postcodes, train ids and booking references, told by their form alone; amounts as
+responses and the database say them: pounds, minutes, stars and times of day. Whether the database
+has them is another question.
 """
 
 from __future__ import annotations
@@ -13,9 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from mwzeval.multiwoz.normalization.aliases import normalize_time
 from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
-from mwzeval.multiwoz.words.text import Tokens, fold
+from mwzeval.multiwoz.words.text import Tokens
 
 AMOUNTS = frozenset({"stars", "entrancefee", "price", "duration"})
 """Slots whose values are the same when their numbers are."""
@@ -26,23 +23,88 @@ MOST_TICKETS = 8
 PENCE = 0.05
 """Totals may differ by this: prices of single tickets are rounded."""
 
-_FIGURE = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_HOUR = re.compile(r"\bh(?:ou)?rs?\b")
+STAR_SIGNS = frozenset("★⭐🌟")
+_STAR_RUN = re.compile("[★⭐🌟]")
+_FIGURE = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
+_PENCE = re.compile(
+    r"[0-9]\s?pounds?,?\s(?:and\s)?([0-9]{1,2})(?:\s?p(?:ence)?)?\b(?!\.)|^([0-9]{1,2})\s?p\b"
+)
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_UNITS = "one|two|three|four|five|six|seven|eight|nine"
+_NUMBER = (
+    rf"(?:[0-9]{{1,4}}(?:\.[0-9]{{1,2}})?|(?:{_TENS})(?:[\s-](?:{_UNITS}))?"
+    rf"|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))}|an?)"
+)
+_HALF = r"[\s-]and[\s-]a[\s-]half"
+_HOURS = r"(?:hours?|hrs?|h)"
+_MINUTES = r"(?:minutes?|mins?)"
+_DURATION = re.compile(
+    rf"(?<!\w)(?:half[\s-]an[\s-]hour\b"
+    rf"|(?P<hours>{_NUMBER})(?P<half>{_HALF})?[\s-]?{_HOURS}(?:(?P<late_half>{_HALF})\b"
+    rf"|[\s,-]{{0,2}}(?:and\s)?(?P<rest>{_NUMBER})[\s-]?(?:{_MINUTES}|m)\b"
+    rf"|(?P<glued>[0-5][0-9])\b|\b)"
+    rf"|(?P<clock>[0-9]{{1,2}}:[0-5][0-9])\s?{_HOURS}\b"
+    rf"|(?P<minutes>{_NUMBER})[\s-]?{_MINUTES}\b)"
+)
+
+
+def duration_at(low: str, start: int) -> int | None:
+    """Return the end of the duration that begins at a place of a text; None if there is none."""
+    match = _DURATION.match(low, start)
+    return match.end() if match else None
+
+
+def minutes_of(text: str) -> float | None:
+    """Return the minutes of the first duration in a text in lower case; None without one."""
+    match = _DURATION.search(text)
+    if match is None:
+        return None
+    if match["clock"]:
+        hours, _, minutes = match["clock"].partition(":")
+        return 60.0 * int(hours) + int(minutes)
+    if match["minutes"]:
+        return _number(match["minutes"])
+    if match["hours"] is None:
+        return 30.0
+    half = 30 if match["half"] or match["late_half"] else 0
+    rest = match["rest"] or match["glued"]
+    return 60 * _number(match["hours"]) + half + (_number(rest) if rest else 0)
+
+
+def _number(text: str) -> float:
+    """Return the number of figures or of words that say one: `fifty-one`; `an` is 1."""
+    if text[0].isdigit():
+        return float(text)
+    return float(sum(int(NUMBER_WORDS.get(word, 1)) for word in re.split(r"[\s-]", text)))
 
 
 @lru_cache(maxsize=2**12)
 def amount(text: str) -> float | None:
     """Return the number in a text (`free` is 0, hours are in minutes), None when there is none."""
     text = text.lower()
+    minutes = minutes_of(text)
+    if minutes is not None:
+        return minutes
     figure = _FIGURE.search(text)
     if figure:
-        number = float(figure[0])
-    else:
-        words = [NUMBER_WORDS[word] for word in re.findall(r"[a-z]+", text) if word in NUMBER_WORDS]
-        if not words:
-            return 0.0 if "free" in text else None
-        number = float(words[0])
-    return 60 * number if _HOUR.search(text) else number
+        whole = float(figure[0].replace(",", ""))
+        pence = _PENCE.search(text)
+        if pence is None:
+            return whole
+        return whole + int(pence[1]) / 100 if pence[1] else whole / 100
+    stars = len(_STAR_RUN.findall(text))
+    if stars:
+        return float(stars)
+    words = [NUMBER_WORDS[word] for word in re.findall(r"[a-z]+", text) if word in NUMBER_WORDS]
+    if words:
+        return float(words[0])
+    return 0.0 if NONE_AT_ALL.search(text) else None
+
+
+NONE_AT_ALL = re.compile(
+    r"\b(?:free|no|nothing|not|without|never|unrated|complimentary|gratis)\b|n\s?['’]?t\b"
+)
+"""What says that an amount is 0: `free`, `no entrance fee`, `unrated`."""
 
 
 def is_total(total: float, ticket: float) -> bool:
@@ -53,8 +115,11 @@ def is_total(total: float, ticket: float) -> bool:
     return 1 <= tickets <= MOST_TICKETS and abs(total - tickets * ticket) <= PENCE
 
 
-# Eleven digits in groups, as dialled in Britain; each group may be set apart.
-_GROUPED_PHONE = re.compile(r"\(?(?:\+?44|0)(?:[\s().-]{0,3}[0-9]){9,10}(?![\s-]?[0-9]|\w)")
+# Eleven digits in groups, as dialled in Britain; each group may be set apart, on one line.
+_GROUPED_PHONE = re.compile(
+    r"(?:(?:00)?44[^\S\r\n]?(?:\(0\))?|0)"
+    r"(?:(?:[^\S\r\n]|[()/-]|\.(?!\s)){0,3}[0-9]){9,10}(?!-?[0-9]|\w)"
+)
 _PHONE_START = re.compile(r"0|44")
 _BARE_PHONE = re.compile(r"[0-9]{10,13}")
 _POSTCODE = re.compile(r"[a-z]{1,2}[0-9]{2,3}[a-z]{2}|cb[0-9]{1,2}o[a-z]{2}")
@@ -160,13 +225,11 @@ def _ends(tokens: Tokens, index: int) -> bool:
     return not following or following[0] in ".,!;)"
 
 
-_AMOUNT = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
-
-
 def phone(text: str) -> str:
     """Return a phone number's digits, with 0 for the country's code."""
     digits = "".join(char for char in text if char.isdigit())
-    return f"0{digits[2:].removeprefix('0')}" if digits.startswith("44") else digits
+    abroad = digits.removeprefix("00")
+    return f"0{abroad[2:].removeprefix('0')}" if abroad.startswith("44") else digits
 
 
 def letters_and_digits(text: str) -> str:
@@ -180,37 +243,57 @@ def train(text: str) -> str:
     return f"tr{plain}" if plain.isdigit() else plain
 
 
-def spelled_amount(text: str) -> str:
-    """Return an spelled_amount of money with two decimals; `free` is one."""
-    match = _AMOUNT.search(text.replace(" ", ""))
-    if match is None:
-        return text.lower()
-    return f"{float(match[0].replace(',', '.')):.2f}"
+def money(text: str) -> str:
+    """Return an amount of money in pounds with two decimals; that of `free` is 0.00."""
+    pounds = amount(text)
+    return text.lower() if pounds is None else f"{pounds:.2f}"
+
+
+_CLOCK = re.compile(
+    r"(?<![0-9])([0-9]{1,2})(?:\s?[:.h]\s?([0-9]{2})|([0-9]{2}))?"
+    r"(?:\s?o\s?['’]?\s?clock)?"
+    r"\s?(?:([ap])\s?\.?\s?m\b|(?:in\sthe|at)\s(morning|afternoon|evening|night)\b)?"
+)
+_SPOKEN_CLOCK = re.compile(r"\b(?:noon|midday|(midnight))\b")
 
 
 def clock(text: str) -> str:
-    """Return a time as HH:MM."""
-    time = text.lower().replace(" ", "").replace("o'clock", "").rstrip(".")
-    return normalize_time(time.replace("p.m", "pm").replace("a.m", "am").replace(".", ":"))
+    """Return a time as HH:MM of a day of 24 hours: 24:08 is 00:08, and so is 12:08 am."""
+    low = text.lower()
+    spoken = _SPOKEN_CLOCK.search(low)
+    if spoken:
+        return "00:00" if spoken[1] else "12:00"
+    words = low.split()
+    if words and words[0] in NUMBER_WORDS:
+        low = " ".join((NUMBER_WORDS[words[0]], *words[1:]))
+    match = _CLOCK.search(low)
+    if match is None:
+        return low
+    hours, minutes = int(match[1]), match[2] or match[3] or "00"
+    if match[4] or match[5]:
+        early = match[4] == "a" or match[5] == "morning" or (match[5] == "night" and hours > 11)
+        hours = hours % 12 + 12 * (not early) if hours <= 12 else hours
+    return f"{hours % 24:02}:{minutes}"
 
 
 def duration(text: str) -> str:
-    """Return a duration in the words of the database: `51 minutes`."""
-    number = fold(text)[0]
-    return f"{number} minutes" if "h" not in text.lower() else text
+    """Return a duration in minutes, as the database says it: `51 minutes`."""
+    minutes = amount(text)
+    return text.lower() if minutes is None else f"{minutes:g} minutes"
 
 
 def number(text: str) -> str:
-    """Return a number, also one in words, as digits."""
-    return next((word for word in fold(text) if word.isdigit()), text)
+    """Return a number, also one in words or of so many stars, as digits."""
+    found = amount(text)
+    return text if found is None else f"{found:g}"
 
 
 SPELLED: Mapping[str, Callable[[str], str]] = {
     "phone": phone,
     "postcode": letters_and_digits,
     "trainid": train,
-    "price": spelled_amount,
-    "entrancefee": spelled_amount,
+    "price": money,
+    "entrancefee": money,
     "leaveat": clock,
     "arriveby": clock,
     "duration": duration,

@@ -16,7 +16,7 @@ from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.words.text import Mention
 from tests.examples import examples
 from tests.multiwoz import grounded_twin
-from tests.multiwoz.towns import TOWN, grounding_of, mention, named
+from tests.multiwoz.towns import ATTRACTION, HOTEL, TOWN, grounding_of, mention, named
 
 GROUNDING = grounding_of(TOWN)
 NO_STATE: State = {}
@@ -518,3 +518,34 @@ def test_an_invented_name_is_one_more_hallucination(turns: list[Turn], data: st.
     ]
     # The turn names a restaurant either way, so all other mentions count alike.
     assert invented[1] == invented[0] + 1
+
+
+@pytest.mark.parametrize(
+    ("domain", "slot", "text", "agrees"),
+    [
+        ("hotel", "price", "£70", True),
+        ("hotel", "price", "140 pounds", True),
+        ("hotel", "price", "£61", False),
+        ("hotel", "parking", "no", True),
+        ("hotel", "parking", "yes", False),
+        ("attraction", "openhours", "9 am", True),
+        ("attraction", "openhours", "17:00", True),
+        ("attraction", "openhours", "6 pm", False),
+        ("attraction", "entrancefee", "4 pounds", None),
+    ],
+)
+def test_rooms_amenities_and_opening_hours_are_the_databases(
+    domain: str, slot: str, text: str, agrees: bool | None
+) -> None:
+    rooms = {"price": {"single": "50", "double": "70"}, "parking": "no", "internet": "yes"}
+    hours = {"openhours": "it opens from 9 a.m. to 5:00 p.m. daily"}
+    tables = {**TOWN, "hotel": [{**HOTEL, **rooms}], "attraction": [{**ATTRACTION, **hours}]}
+    venue = {"hotel": "grand hotel", "attraction": "the museum"}[domain]
+    spoken = [
+        mention("name", venue, domain, tables),
+        mention(slot, text, domain, tables),
+    ]
+    judged = grounding_of(tables).judge({}, [frozenset()], [{}], [""], [spoken]).judged
+    assert [j.agrees for j in judged if j.mention.slot == slot] == (
+        [] if agrees is None else [agrees]
+    )

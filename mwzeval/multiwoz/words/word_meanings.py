@@ -1,0 +1,344 @@
+"""Whether a word that may be a value of the database is one, and of which slot, by those beside it.
+
+`a hotel` is one, `the hotel` is not; so are `free entry` and `free parking`, `in central Cambridge`
+and `the central station`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from mwzeval.multiwoz.words.gazetteer import Meaning
+from mwzeval.multiwoz.words.surface_tables import (
+    AMENITIES,
+    DAY_SPELLINGS,
+    words_of,
+)
+from mwzeval.multiwoz.words.text import Tokens
+
+FREE_OF_OTHERS = frozenset(
+    words_of(
+        """
+    parking wifi internet wireless wi fi school lane feel time night breakfast
+    """
+    )
+)
+Accepted = tuple[int, tuple[Meaning, ...]]
+
+PRICED = frozenset(
+    words_of(
+        """
+    price priced prices pricing option options choice hotel hotels restaurant restaurants place
+    places guesthouse guesthouses range venue eatery lodging accommodation dining one side friendly
+    """
+    )
+)
+"""Words beside `budget`, `reasonable`, `premium` that say that a price is meant."""
+LOOSE_PRICES = frozenset({"budget", "reasonable", "premium", "luxurious"})
+OTHER_PRICED = frozenset(
+    words_of(
+        """
+    taxi taxis cab cabs ride rides fare fares ticket tickets train trains parking walk stroll
+    drive distance drinks breakfast travel
+    """
+    )
+)
+"""What is cheap or moderate, but no venue."""
+NOT_BEFORE_TYPES = frozenset(
+    words_of(
+        """
+    the this that your their its which each either what my our type guesthouse another these
+    those house lodge
+    """
+    )
+)
+NOT_AFTER_TYPES = frozenset({"name", "type", "room", "rooms", "booking", "reservation"})
+
+
+def accepted(
+    tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
+) -> Accepted | None:
+    """Return the end and meanings of a value as they are here; None if it is no value here."""
+    words = tokens.words
+    slot = meanings[0][0]
+    if slot in ("name", "short", "address"):
+        return after, meanings
+    before = words[index - 1] if index else ""
+    following = words[after] if after < len(words) else ""
+    if slot == "area":
+        return _area(words, index, after, before, following, meanings)
+    if slot == "free":
+        if following in FREE_OF_OTHERS or before in ("feel", "has", "have", "offers", "offer"):
+            return (after, meanings) if following in ("admission", "entrance", "entry") else None
+        return after, meanings
+    if slot == "type":
+        if before in NOT_BEFORE_TYPES or following in NOT_AFTER_TYPES:
+            return None
+        return after, meanings
+    if slot == "pricerange":
+        vain = before == "how" or following in OTHER_PRICED
+        loose = after == index + 1 and words[index] in LOOSE_PRICES
+        if vain or (loose and following not in PRICED and before != "price"):
+            return None
+        return after, meanings
+    if slot == "day" and words[index] in DAY_SPELLINGS:
+        return (after, meanings) if before in DAY_BEFORE else None
+    if slot in AMENITIES:
+        return _amenity(words, index, after, slot)
+    if slot == "place":
+        return _place(words, index, after, before, following, meanings)
+    return after, meanings
+
+
+def _area(
+    words: list[str],
+    index: int,
+    after: int,
+    before: str,
+    following: str,
+    meanings: tuple[Meaning, ...],
+) -> Accepted | None:
+    if before == "towninfo" or following in ELSEWHERE:
+        return None
+    rest = words[after : after + 4]
+    word = words[index]
+    if word == "central" and before not in ("in", "very") and following not in CENTRAL_AFTER:
+        return None
+    if word in ("eastern", "western", "southern") and following not in SIDES:
+        return None
+    if following == "end" and rest[1:2] != ["of"] and before != "the":
+        return None
+    for phrase in AREA_PHRASES:
+        if rest[: len(phrase)] == phrase:
+            return after + len(phrase), meanings
+    return after, meanings
+
+
+ELSEWHERE = frozenset(
+    words_of(
+        """
+    road street american indian african korean asian african london kensington anglia midlands
+    station america africa korea asia carolina terrace avenue lane parade gate pole coast sea
+    italian chinese european cuisine food
+    """
+    )
+)
+"""Words behind a direction that make it another place, or a cuisine."""
+SIDES = frozenset({"part", "side", "area", "end", "edge", "cambridge", "district", "suburbs"})
+CENTRAL_AFTER = frozenset({"cambridge", "area", "location", "part", "and", "in", "one"})
+DAY_BEFORE = frozenset({"on", "every", "this", "next", "for", "from", "day", *":|(,/-¶"})
+
+
+def _amenity(words: list[str], index: int, after: int, slot: str) -> Accepted | None:
+    """Return whether a hotel has something; None where that is asked, wished or left open."""
+    before = clause(words[max(0, index - 7) : index][::-1])
+    following = words[after : after + 3]
+    if before and before[0] in WITHOUT:
+        return (after, ((slot, "no"),)) if WISHES.isdisjoint(before[1:]) else None
+    if following[:1] in (["is"], ["are"]):
+        following = following[1:]
+        if following[:1] == ["not"]:
+            return after, ((slot, "no"),)
+        has = following[:1] in (["free"], ["available"], ["included"], ["provided"])
+    elif following[:1] in ([":"], ["|"]):
+        if following[1:2] in (["no"], ["none"], ["not"]):
+            return after, ((slot, "no"),)
+        has = following[1:2] in (["yes"], ["free"], ["available"], ["included"])
+    else:
+        has = words[index] == "free" or not HAVING.isdisjoint(before)
+    asked = "?" in clause(words[after : after + 12], frozenset(".!¶"))
+    if asked or not has or not WISHES.isdisjoint(before):
+        return None
+    return after, ((slot, "yes"),)
+
+
+def clause(words: list[str], ends: frozenset[str] = frozenset(".!?;¶|")) -> list[str]:
+    """Return words up to the first sign that ends a clause."""
+    return next((words[:at] for at, word in enumerate(words) if word in ends), words)
+
+
+WITHOUT = frozenset({"no", "without", "lacks", "lack"})
+HAVING = frozenset(
+    words_of(
+        """
+    has have offers offer includes include included including provides provide with free comes
+    """
+    )
+)
+WISHES = frozenset(
+    words_of(
+        """
+    no not none t cannot without if need needs want require requires prefer would like looking
+    whether or any do does either neither nor should
+    """
+    )
+)
+
+
+AREA_PHRASES = [
+    phrase.split()
+    for phrase in (
+        "of the city",
+        "of the town",
+        "of cambridge",
+        "of town",
+        "side of town",
+        "side of the city",
+        "side of cambridge",
+        "side",
+        "part of town",
+        "part of the city",
+        "part of cambridge",
+        "end of town",
+        "end",
+    )
+]
+"""What belongs to an area that it follows, the longer before the shorter."""
+
+VISITS = frozenset({"visit", "stay", "trip", "welcome", "time", "travels", "holiday"})
+PLACE_BEFORE = frozenset(
+    words_of(
+        """
+    from to leaves leaving departs departing depart leave for arrives arriving via into out
+    reach reaches
+    """
+    )
+)
+
+
+def _place(
+    words: list[str],
+    index: int,
+    after: int,
+    before: str,
+    following: str,
+    meanings: tuple[Meaning, ...],
+) -> Accepted | None:
+    if words[index] != "cambridge" or after > index + 1:
+        return after, meanings
+    if before == "to" and index > 1 and words[index - 2] in VISITS:
+        return None
+    if before in PLACE_BEFORE or following in ("at", "by", "to"):
+        return after, meanings
+    if before in ("in", "at") and index > 1 and words[index - 2][:5] in ("arriv", "arive"):
+        return after, meanings
+    return None
+
+
+TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
+AWAY = frozenset({"from", "leaves", "leaving", "leave", "departs", "departing", "depart"})
+TOWARDS = frozenset({"to", "towards", "toward"})
+INTO = frozenset({"to", "in", "for", "→", "into", "via"})
+THITHER = frozenset({"→", "➔", "➜", "to"})
+BEGINNING = ("origin", "start", "depart", "between")
+ARRIVING = ("arriv", "off", "destination")
+BOOKED_DOMAINS = frozenset({"restaurant", "hotel"})
+
+
+def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
+    """Tell whether a response is about a ride from venue to venue."""
+    return "taxi" in active or not TAXI_WORDS.isdisjoint(words)
+
+
+def choose_slot(
+    slot: str, words: list[str], first: int, after: int, active: Sequence[str], named: str | None
+) -> str:
+    """Return the slot of the words from `first` to `after`, whose form alone does not tell it.
+
+    `active` are the domains of the turn, `named` that of the venue named last in the response.
+    """
+    if slot == "place":
+        return _way(words, first, after)
+    if slot == "time":
+        return _time(words, first, active)
+    if slot == "price":
+        return _price(words, first, after, active, named)
+    if slot in ("free", "nofee"):
+        return "entrancefee"
+    if slot == "nostars":
+        return "stars"
+    if slot == "day" and "train" not in active and BOOKED_DOMAINS.intersection(active):
+        return "bookday"
+    return {"people": "bookpeople", "stay": "bookstay"}.get(slot, slot)
+
+
+def way_to_name(words: list[str], first: int) -> str | None:
+    """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
+    position = first - 1
+    if position >= 0 and words[position] == "the":
+        position -= 1
+    if position < 0:
+        return None
+    before, earlier = words[position], words[max(0, position - 3) : position]
+    if before in AWAY:
+        return "departure"
+    if before in TOWARDS:
+        return "destination"
+    if before in ("at", "in"):
+        if "up" in earlier:
+            return "departure"
+        if any(word.startswith(ARRIVING) for word in earlier):
+            return "destination"
+    return None
+
+
+def _way(words: list[str], first: int, after: int) -> str:
+    before = words[max(0, first - 4) : first]
+    if before[-1:] == ["and"] and "between" in before:
+        return "destination"
+    for word in reversed(before):
+        if word in AWAY or word.startswith(BEGINNING):
+            return "departure"
+        if word in INTO or word.startswith(ARRIVING):
+            return "destination"
+    following = words[after : after + 1]
+    return "departure" if following and following[0] in THITHER else "destination"
+
+
+def _time(words: list[str], first: int, active: Sequence[str]) -> str:
+    for word in reversed(words[max(0, first - 8) : first]):
+        if word.startswith(("arriv", "get")):
+            return "arriveby"
+        if word.startswith(("leav", "depart")):
+            return "leaveat"
+        if word.startswith(("open", "clos")) and "attraction" in active:
+            return "openhours"
+    return "booktime" if "restaurant" in active else "leaveat"
+
+
+PRICED_NIGHTS = frozenset({"night", "nightly", "room", "rooms"})
+PRICED_ENTRY = frozenset({"entrance", "admission", "entry", "enter"})
+PRICED_RIDES = frozenset({"train", "fare", "journey", "ride"})
+
+
+def _price(
+    words: list[str], first: int, after: int, active: Sequence[str], named: str | None
+) -> str:
+    """Return whether a price is that of a room, of a visit or of a ticket, by the words beside."""
+    before = clause(words[max(0, first - 6) : first][::-1], CLAUSE_ENDS)
+    for word in (*before, *clause(words[after : after + 4], CLAUSE_ENDS)):
+        if word in PRICED_NIGHTS:
+            return "roomprice"
+        if word in PRICED_ENTRY:
+            return "entrancefee"
+        if word in PRICED_RIDES:
+            return "price"
+    of_visit = named == "attraction" or ("attraction" in active and "train" not in active)
+    return "entrancefee" if of_visit else "price"
+
+
+CLAUSE_ENDS = frozenset(".!?¶,;|-")
+LIMITS = frozenset({"before", "after", "between", "than", "closest", "past", "until"})
+COMPARED = frozenset({"more", "less", "too", "ranging", "ranges"})
+DENIED = frozenset({"no", "not", "any"})
+
+
+def is_claim(slot: str, words: list[str], first: int) -> bool:
+    """Tell whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
+    before = words[max(0, first - 3) : first]
+    if slot in ("leaveat", "arriveby"):
+        return LIMITS.isdisjoint(before[-2:])
+    if slot == "pricerange":
+        comparative = words[first] in ("cheaper", "cheapest")
+        return not comparative and COMPARED.isdisjoint(before)
+    return slot != "food" or DENIED.isdisjoint(before[-1:])
