@@ -115,7 +115,8 @@ class Statements:
             or (value.slot == "type" and value.text.lower().endswith("s"))
             or _WISHED.search(before)
             or _OF_OTHERS.search(before)
-            or _OF_MANY.search(before)
+            # `There is no entrance fee` is said of a venue, `there is a cheap one` of some.
+            or (value.written and _OF_MANY.search(before))
         )
 
     def _said(self, mention: Mention) -> _Said:

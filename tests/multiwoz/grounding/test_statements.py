@@ -110,3 +110,14 @@ def test_limits_of_times_are_no_claims() -> None:
     assert claimed("It leaves at 19:00.", "19:00", slot="leaveat")
     assert not claimed("It leaves after 19:00.", "19:00", slot="leaveat")
     assert not claimed("The trains before 19:00 are full.", "19:00", slot="arriveby")
+
+
+def test_what_there_is_not_is_said_of_a_venue() -> None:
+    response, said = "It is nice. Note that there is no entrance fee.", "no entrance fee"
+    at = response.index(said)
+    fee = Mention(at, at + len(said), said, "entrancefee", "attraction", "free", written=False)
+    assert Statements(response).is_claim(fee, [], choice=True)
+    asked = "Do you want something with no entrance fee?"
+    at = asked.index(said)
+    wish = Mention(at, at + len(said), said, "entrancefee", "attraction", "free", written=False)
+    assert not Statements(asked).is_claim(wish, [], choice=True)
