@@ -13,13 +13,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 BREAK = "¶"
 """What stands for the end of a line in a shown text; a sign, which no value goes across."""
 
-_NEEDED = re.compile(r"[*_`~#\n\r\t<>|\\\[]|&[#\w]|://|  ")
+_NEEDED = re.compile(r"[*_`~#\n\r\t<>|\\\[]|&[#\w]|://")
 
 _REPLACED = str.maketrans(
     {
@@ -78,7 +78,7 @@ class Block:
     cells: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Shown:
     """A response as it is shown.
 
@@ -137,14 +137,18 @@ class Shown:
 
 def shown(response: str) -> Shown:
     """Return a response as it is shown, in time linear in its length."""
-    if response.isascii():
-        if _NEEDED.search(response) is None:
-            return Shown(response)
-    else:
-        response = response.translate(_REPLACED)
-        if _NEEDED.search(response) is None and not any(sign in response for sign in _INVISIBLE):
-            return Shown(response)
-    return _Stripped(response).shown()
+    if response.isascii() and _NEEDED.search(response) is None:
+        return Shown(response)
+    return _shown(response)
+
+
+@lru_cache(maxsize=2**8)
+def _shown(response: str) -> Shown:
+    """Return what `shown` does; a turn is read several times."""
+    plain = response.translate(_REPLACED)
+    if _NEEDED.search(plain) is None and not any(sign in plain for sign in _INVISIBLE):
+        return Shown(plain)
+    return _Stripped(plain).shown()
 
 
 class _Stripped:
