@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
-from mwzeval.scores.explanation import Explanation, Words
+from mwzeval.scores.explanation import Claim, Explanation, Words
 
 if TYPE_CHECKING:
     from mwzeval.cluster.shards import ShardScorer
@@ -103,7 +103,7 @@ class Benchmark(Protocol):
     gates: str
     """An example of gates: `inform=85,success=70`."""
     lacks: Mapping[str, str]
-    """What has no meaning here (`ceiling`, `leaderboard`) → a sentence that says why."""
+    """What has no meaning here (`ceiling`, `claims`) → a sentence that says why."""
 
     @property
     def reasons(self) -> Collection[str]:
@@ -126,6 +126,13 @@ class Benchmark(Protocol):
         Raises `UsageError` where `lacks` says that it has no meaning.
         """
         raise UsageError(self.lacks["ceiling"])
+
+    def claims(self, of: ScoredFile, unit: str | None) -> Iterator[tuple[str, Claim]]:
+        """Yield (unit, claim) of what the words of a scored file say, or those of one unit.
+
+        Raises `UsageError` where there are no words, or where `lacks` says that nothing reads them.
+        """
+        raise UsageError(self.lacks["claims"])
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
         """Return what options of this benchmark show instead of the summary; mostly None."""

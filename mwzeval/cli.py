@@ -26,7 +26,7 @@ from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.output import prepare_streams
 from mwzeval.version import __version__
 
-WRITTEN = ("output", "mentions")
+WRITTEN = ("output", "mentions", "claims")
 """Arguments that name what is written."""
 
 READ = frozenset(

@@ -30,6 +30,8 @@ class Sample:
     others."""
     shards: tuple[str, ...] = ()
     """Options that have to be said of shards."""
+    worded: str = ""
+    """A file whose claims can be read; empty where there are none."""
 
 
 def write_sample(name: str, folder: Path) -> Sample:

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from mwzeval.arguments import FORMATS as TABLE_FORMATS
 from mwzeval.arguments import add_files, add_format, add_intervals, files_of
 from mwzeval.commands.outcome import (
+    STANDARD_OUTPUT,
+    add_claims,
     add_gates,
     add_output,
     add_strictness,
     failed_gates,
     finish,
     warn,
+    write_claims,
 )
 from mwzeval.commands.systems import names_of, page, refuse, score_all, scorer_of
 from mwzeval.files.reading import STANDARD_INPUT, is_url
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from mwzeval.scores.score import Report
 
 
-OF_ROWS = ("ci", "per_unit", "ceiling", "fail_below")
+OF_ROWS = ("ci", "per_unit", "ceiling", "claims", "fail_below")
 """Options that need the numbers of each unit; a report of shards is of their sums."""
 
 
@@ -126,7 +129,7 @@ def report_of_shards(
 
 
 PAGE = "html"
-OF_ONE_FILE = ("ceiling", "per_unit", "fail_below", "ci")
+OF_ONE_FILE = ("ceiling", "claims", "per_unit", "fail_below", "ci")
 """Options that say nothing about several runs."""
 
 
@@ -153,6 +156,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="the inputs are runs of one system: print mean ± standard deviation of each score, "
         f"and how much of the variance is between runs and between {benchmark.words.units}",
     )
+    add_claims(parser, benchmark.words)
     add_gates(parser, benchmark.gates)
     add_sharding(parser)
     add_strictness(parser)
@@ -179,6 +183,8 @@ def _files(arguments: argparse.Namespace, benchmark: Benchmark) -> list[str]:
         arguments.parser.error(
             "-o is where the JSON report goes: `mwzeval report -o PAGE.html` writes the page"
         )
+    if {arguments.output, arguments.claims} <= {*STANDARD_OUTPUT}:
+        arguments.parser.error("-o and --claims are both standard output: name a file for one")
     unit = benchmark.words.unit
     sharded = is_sharded(arguments, files, benchmark.words)
     if len(files) > 1 and not (arguments.runs or sharded):
@@ -212,8 +218,9 @@ def _score_one(
     from mwzeval.report.json import to_plain
     from mwzeval.report.summary import beside_ceiling, per_dialogue, summary, with_ceiling
 
-    if arguments.ceiling:
-        refuse(benchmark, "ceiling")
+    for option in ("ceiling", "claims"):
+        if getattr(arguments, option):
+            refuse(benchmark, option)
     scorer = scorer_of(benchmark, arguments)
     system = scorer.score(file, progress=not arguments.quiet)
     baseline = None if arguments.fail_below is None else scorer.score(arguments.fail_below)
@@ -230,6 +237,8 @@ def _score_one(
         ceiling = benchmark.ceiling(arguments, system, None)
         report = with_ceiling(report, ceiling)
         document = beside_ceiling(report, ceiling, places=arguments.places)
+    if arguments.claims:
+        write_claims(arguments, benchmark.claims(system, None))
     if arguments.format == PAGE:
         (name,) = names_of([file])
         show = partial(page, {name: (report, system)}, benchmark.words)

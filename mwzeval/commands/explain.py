@@ -12,7 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.systems import print_warnings, score_all, scorer_of
+from mwzeval.commands.outcome import STANDARD_OUTPUT, add_claims, write_claims
+from mwzeval.commands.systems import print_warnings, refuse, score_all, scorer_of
 from mwzeval.errors import UsageError, did_you_mean, shorten
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "-f", "--format", choices=("text", "json"), default="text", help="default: %(default)s"
     )
+    add_claims(parser, benchmark.words)
     benchmark.add_arguments(parser, "explain")
 
 
@@ -83,16 +85,28 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error(
             f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
         )
+    if arguments.claims:
+        if arguments.worst or arguments.reason or arguments.against:
+            arguments.parser.error(
+                f"--claims are of one {words.unit} or of all {words.units} of one INPUT: leave out "
+                "--worst, --reason and --against"
+            )
+        refuse(benchmark, "claims")
     if arguments.against is not None:
         print(_against(arguments, benchmark), end="")
         return 0
     system = scorer_of(benchmark, arguments).score(arguments.file)
     print_warnings([system.warnings])
+    if arguments.unit is not None:
+        _check_unit(arguments.unit, system.units(), words.unit)
+    if arguments.claims:
+        write_claims(arguments, benchmark.claims(system, arguments.unit))
+        if arguments.claims in STANDARD_OUTPUT:
+            return 0
     if arguments.unit is None:
         explanations = list(system.explain_all())
         print(_listed(explanations, arguments, benchmark.reasons, words.units), end="")
         return 0
-    _check_unit(arguments.unit, system.units(), words.unit)
     explanation = system.explain(arguments.unit)
     if arguments.format == "json":
         print(to_json(asdict(explanation)), end="")

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
     from mwzeval.report.formats import Document
+    from mwzeval.scores.explanation import Claim, Words
     from mwzeval.scores.score import Score
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -34,6 +36,33 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         help="where the JSON report goes (default: %(default)s; - is standard output, instead of "
         "the table)",
     )
+
+
+def add_claims(parser: argparse.ArgumentParser, words: Words) -> None:
+    """Add `--claims`, where what responses say and what it was held against goes."""
+    parser.add_argument(
+        "--claims",
+        metavar="FILE.jsonl",
+        help=f"write what the responses of each {words.unit} claim: where it stands, what it is "
+        "about, whether it is so, what would be right (- is standard output, instead of all else)",
+    )
+
+
+def write_claims(arguments: argparse.Namespace, claims: Iterable[tuple[str, Claim]]) -> None:
+    """Write (dialogue, claim) pairs where `--claims` says, one JSON object a line."""
+    from mwzeval.files.writing import written_atomically
+    from mwzeval.report.json import json_line
+
+    lines = (
+        json_line({"dialogue": dialogue, **asdict(claim)}) + "\n" for dialogue, claim in claims
+    )
+    if arguments.claims in STANDARD_OUTPUT:
+        for line in lines:
+            write_result(line, "jsonl")
+        return
+    with written_atomically(arguments.claims) as stream:
+        for line in lines:
+            stream.write(line.encode(errors="backslashreplace"))
 
 
 def add_gates(parser: argparse.ArgumentParser, example: str) -> None:
@@ -101,7 +130,8 @@ def finish(
 ) -> int:
     """Write the report, print what `show` returns, tell which gates failed; return the exit code.
 
-    `document` goes to GitHub's step summary, where there is one.
+    Nothing is shown where claims are on standard output. `document` goes to GitHub's step summary,
+    where there is one.
     """
     from mwzeval.files.writing import write_atomically
     from mwzeval.report.json import to_json
@@ -110,7 +140,7 @@ def finish(
         write_result(to_json(plain), "json")
     else:
         write_atomically(arguments.output, to_json(plain))
-        if not arguments.quiet:
+        if not arguments.quiet and getattr(arguments, "claims", None) not in STANDARD_OUTPUT:
             write_result(show(), arguments.format)
     _append_step_summary(document, failed, quiet=arguments.quiet)
     for line in failed:

@@ -61,6 +61,7 @@ class SentenceSelection(Benchmark):
     headline: Sequence[str] = ("recall@1", "recall@10", "mrr", "final")
     gates = "final=0.5,recall10=0.6"
     lacks: Mapping[str, str] = {
+        "claims": "systems of DSTC7 rank responses that people wrote, and claim nothing themselves",
         "ceiling": "the right answers ranked first score 1 in every figure of DSTC7",
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_data
@@ -21,7 +21,7 @@ from mwzeval.multiwoz.choices import (
     SAMPLE,
 )
 from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, NUMBERS, PRESETS
-from mwzeval.scores.explanation import Words
+from mwzeval.scores.explanation import Claim, Words
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Shelf
@@ -213,6 +213,8 @@ class MultiWoz(Benchmark):
 
         asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
         rules = getattr(arguments, "dst_rule", [])
+        if (asked or rules) and "grounded" not in asked and getattr(arguments, "claims", None):
+            asked = (*asked, "grounded")  # what the claims add up to
         _check_use(arguments, asked, rules)
         of_verb = {
             "validate": asked,
@@ -243,6 +245,11 @@ class MultiWoz(Benchmark):
         from mwzeval.multiwoz.ceiling import ceiling_of
 
         return ceiling_of(self.scorer(arguments), of, resampling)
+
+    def claims(self, of: Any, unit: str | None) -> Iterator[tuple[str, Claim]]:
+        """Return what responses in words say, held against the database and the log."""
+        found: Iterator[tuple[str, Claim]] = of.claims(unit)
+        return found
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
         """Return the errors of state tracking where they are asked for."""

@@ -76,6 +76,7 @@ def run(
                 word.replace("BETTER", sample.better)
                 .replace("WORSE", sample.worse)
                 .replace("INVALID", sample.invalid)
+                .replace("WORDED", sample.worded or sample.better)
             )
             for word in words
         ]
@@ -262,6 +263,22 @@ def test_what_another_system_won_is_listed(run: Run) -> None:
     refused = run("explain WORSE --against INVALID")
     assert refused.code == 2
     assert "Traceback" not in refused.err
+
+
+def test_claims_are_written_or_there_are_none(name: str, run: Run) -> None:
+    for verb in ("evaluate", "explain"):
+        written = Path(f"{verb}.jsonl")
+        printed = works(run, name, f"{verb} WORDED --claims -", "claims")
+        beside = works(run, name, f"{verb} WORDED --claims {written}", "claims")
+        if printed is None or beside is None:
+            assert not written.exists()
+            continue
+        lines = parsed(printed.out, "jsonl")
+        assert parsed(written.read_text(encoding="utf-8"), "jsonl") == lines
+        assert all({"dialogue", "turn", "start", "end", "verdict"} <= line.keys() for line in lines)
+        assert parsed(beside.out, "text") == run(f"{verb} WORDED").out
+        assert run(f"{verb} INVALID --claims no.jsonl").code == 2
+        assert not Path("no.jsonl").exists()
 
 
 def test_validate_says_as_json_whether_a_file_can_be_scored(run: Run) -> None:

@@ -35,6 +35,9 @@ evaluate -b --runs OTHER IN -o IN
 evaluate -b --shards OTHER IN -o IN
 evaluate -b --shards FOLDER/*.json -o IN
 evaluate -b OTHER --fail-below IN -o IN
+evaluate -g IN --claims IN
+evaluate -g OTHER -o IN --claims IN
+explain IN --claims IN
 report OTHER IN -o IN
 compare OTHER IN -o IN
 compare A=OTHER,IN B=OTHER -o IN

@@ -21,7 +21,12 @@ def write(folder: Path) -> Sample:
             turn |= {"response": "there is [value_name]", "state": {}}
     worse = _written(folder / "silent.json", plain)
     invalid = _written(folder / "invalid.json", {next(iter(plain)): [{"response": 1}]})
-    return Sample(better, worse, invalid, ("--corpus", "sample"), shards=("-s", "-d"))
+    worded = dict(islice(sample_predictions("lexicalized").items(), DIALOGUES))
+    return Sample(
+        *(better, worse, invalid, ("--corpus", "sample")),
+        shards=("-s", "-d"),
+        worded=_written(folder / "words.json", worded),
+    )
 
 
 def _written(path: Path, plain: object) -> str:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
-from mwzeval.multiwoz.grounding.evidence import LogClaim
 from mwzeval.multiwoz.grounding.responses import INVENTED, NAMED_BY, SAID_AS, Grounded, Judged
 from mwzeval.multiwoz.words.text import Mention
-from mwzeval.scores.explanation import Fact, Reason
+from mwzeval.scores.explanation import Claim, Fact, Reason
 
 INFORM, SUCCESS = "grounded_inform", "grounded_success"
 
@@ -51,7 +50,7 @@ class Words:
     facts: VenueFacts
     constraints: Mapping[str, Mapping[str, str]]
     database: Database
-    claims: Sequence[LogClaim] = ()
+    claims: Sequence[Claim]
 
     def reasons(self) -> Iterator[Reason]:
         """Yield why Grounded Inform failed, domain by domain, or else why Grounded Success did."""
@@ -65,40 +64,16 @@ class Words:
                     yield self._unsaid(domain, slot)
 
     def turn_facts(self, turn: int) -> Iterator[Fact]:
-        """Yield what was read in a turn's words, and what of it is not so.
-
-        That is told by the database, and by what tools returned.
-        """
+        """Yield what was read in a turn's words, and what is claimed there and is not so."""
         read: dict[str | None, list[str]] = {}
         for mention in self.mentions[turn]:
             words = " ".join(mention.text.split())
             read.setdefault(mention.domain, []).append(f"{mention.slot} {words}")
         for domain, values in read.items():
             yield Fact(SAYS, "; ".join(values), domain)
-        yield from self._by_database(turn)
         for claim in self.claims:
-            if claim.turn == turn and not claim.agrees:
-                told = ", ".join(claim.returned[:SHOWN_VENUES]) or "nothing"
-                said = f"{claim.mention.slot} {claim.mention.text}"
-                yield Fact("not of tools", f"{said} (returned: {told})", claim.mention.domain)
-
-    def _by_database(self, turn: int) -> Iterator[Fact]:
-        by_tools = {
-            claim.mention.start
-            for claim in self.claims
-            if claim.turn == turn and claim.agrees and claim.known is False
-        }
-        for judged in self.grounded.judged:
-            if judged.turn != turn:
-                continue
-            said = f"{judged.mention.slot} {judged.mention.text}"
-            if judged.mention.start in by_tools:
-                said += " (but a tool returned it)"
-            if not judged.known:
-                yield Fact("not in database", said, judged.mention.domain)
-            elif judged.agrees is False and judged.mention.domain is not None:
-                venues = self._called(judged.mention.domain, judged.offered)
-                yield Fact("not of offer", f"{said} (on offer: {venues})", judged.mention.domain)
+            if claim.turn == turn and claim.is_flagged:
+                yield Fact(claim.verdict, claim.told(), claim.domain)
 
     def outcomes(self) -> dict[str | None, dict[str, bool | None]]:
         """Return what was kept and lost, by domain; None stands for the whole dialogue."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mwzeval.errors import Problem
+from mwzeval.errors import Problem, UsageError
 from mwzeval.metrics.goal_success import (
     DialogueOutcome,
     DomainGoal,
@@ -23,6 +23,7 @@ from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.database.venues import Row, id_column
+from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.normalize import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, Coverage
@@ -34,7 +35,15 @@ from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
-from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.explanation import (
+    SYSTEM,
+    Claim,
+    Explanation,
+    Fact,
+    Reason,
+    TurnView,
+    Utterance,
+)
 from mwzeval.scores.score import WHOLE, Report
 from mwzeval.version import __version__, library_version
 
@@ -73,7 +82,11 @@ def _with_words(
             for scope, kept in explanation.outcomes.items()
         },
         turns=tuple(
-            replace(view, facts=(*view.facts, *words.turn_facts(turn)))
+            replace(
+                view,
+                facts=(*view.facts, *words.turn_facts(turn)),
+                claims=tuple(claim for claim in words.claims if claim.turn == turn),
+            )
             for turn, view in enumerate(explanation.turns)
         ),
         reasons=(*explanation.reasons, *words.reasons()),
@@ -84,14 +97,17 @@ def words_of(scorer: Scorer, dialogue: NormalizedDialogue) -> Words:
     """Return what was made of the words of a dialogue, and what they are judged by."""
     gold = scorer.gold.dialogues[dialogue.name]
     grounded = scorer.grounded(dialogue)
+    mentions = scorer.named_and_said(dialogue)
+    of_log = scorer.log_claims(dialogue, grounded)
+    facts = scorer.grounding.facts
     return Words(
         grounded=grounded,
-        mentions=scorer.named_and_said(dialogue),
+        mentions=mentions,
         booked=gold.booked,
-        facts=scorer.grounding.facts,
+        facts=facts,
         constraints={domain: wanted.informable for domain, wanted in gold.goal.items()},
         database=scorer.database,
-        claims=scorer.log_claims(dialogue, grounded),
+        claims=claims_of(dialogue.words, mentions, grounded, of_log, facts),
     )
 
 
@@ -123,9 +139,10 @@ def _turn_as_written(view: TurnView, turn: Turn, *, in_words: bool) -> TurnView:
     facts = (*_done(turn), *view.facts)
     if turn.response is None:
         said = tuple(spoken for spoken in view.utterances if spoken.speaker != SYSTEM)
-        return TurnView(said, facts)
+        return replace(view, utterances=said, facts=facts)
     scored = next(spoken.text for spoken in view.utterances if spoken.speaker == SYSTEM)
-    return TurnView(
+    return replace(
+        view,
         utterances=tuple(
             replace(spoken, text=turn.response) if spoken.speaker == SYSTEM else spoken
             for spoken in view.utterances
@@ -326,6 +343,26 @@ class ScoredPredictions:
         explanations have no outcomes and no reasons, only what was said and the states.
         """
         return self._explained(self.units())
+
+    def claims(self, unit: str | None = None) -> Iterator[tuple[str, Claim]]:
+        """Yield (dialogue id, claim) of what responses in words say, dialogue by dialogue.
+
+        Of one dialogue where `unit` says which. Raises `UsageError` where responses were not taken
+        to be in words.
+        """
+        if not self.checked.scorer.delexicalizes(self.dialogues.sources):
+            raise UsageError(
+                "claims are read in responses in words, and these were taken to have placeholders "
+                "(--responses lexicalized says otherwise)"
+            )
+        return self._claimed(self.units() if unit is None else [unit])
+
+    def _claimed(self, units: Iterable[str]) -> Iterator[tuple[str, Claim]]:
+        scorer, sources = self.checked.scorer, self.dialogues.sources
+        for unit in units:
+            dialogue = scorer.normalize(unit, self.checked.dialogues[unit], sources)
+            for claim in words_of(scorer, dialogue).claims:
+                yield unit, claim
 
     def _explained(self, units: Iterable[str]) -> Iterator[Explanation]:
         scorer, dialogues = self.checked.scorer, self.checked.dialogues

@@ -285,9 +285,15 @@ def test_explanations_tell_what_the_tools_do_not_bear_out() -> None:
     lying = call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south")
     said = turn("Hotel Aurelia, phone 01632961234. I've booked it: QW12ER34.", lying)
     (view,) = evaluator().score({ID: [said]}).explain(ID).turns
-    facts = [(fact.label, fact.value) for fact in view.facts if fact.label.startswith("not ")]
-    assert facts == [
-        ("not in database", "phone 01632961234 (but a tool returned it)"),
-        ("not of tools", "booking I've booked (returned: nothing)"),
-        ("not of tools", "reference QW12ER34 (returned: nothing)"),
+    flagged = [claim for claim in view.claims if claim.is_flagged]
+    shown = [(fact.label, fact.value) for fact in view.facts if fact.label != "says"]
+    assert [(claim.verdict, claim.told()) for claim in flagged] == shown[-len(flagged) :]
+    assert shown[-3:] == [
+        (
+            "unknown",
+            f"phone 01632961234 (of hotel aurelia; right: {AURELIA['phone']}; by database, but a "
+            "tool returned it)",
+        ),
+        ("inconsistent", "booking I've booked (nothing of it in the log)"),
+        ("inconsistent", "reference QW12ER34 (nothing of it in the log)"),
     ]

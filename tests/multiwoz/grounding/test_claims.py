@@ -1,0 +1,226 @@
+"""The claims of a dialogue: verdicts, places in the words, and that they add up to the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.grounding.scores import BY_LOG
+from mwzeval.scores.score import WHOLE
+from tests.multiwoz.grounding.test_evidence import AURELIA, BOOK, DATA, FIND, ID, LOGS, call, turn
+from tests.places import sample_predictions
+
+Lines = list[dict[str, Any]]
+TRUE = (ID, [turn(f"Hotel Aurelia, phone {AURELIA['phone']}.", FIND)])
+
+
+@cache
+def evaluator() -> Evaluator:
+    return Evaluator(grounded=True, corpus="sample", responses="lexicalized")
+
+
+def written(path: Path) -> Lines:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def percentages(claims: Iterable[dict[str, Any]], of: str, hit: Sequence[bool]) -> dict[str, float]:
+    """Return the share of claims whose `of` is among `hit`, of those that have one, by slot."""
+    held: dict[str, list[bool]] = {}
+    for claim in claims:
+        if claim[of] is not None:
+            for scope in (WHOLE, claim["slot"]):
+                held.setdefault(scope, []).append(claim[of] in hit)
+    return {scope: 100 * sum(hits) / len(hits) for scope, hits in held.items()}
+
+
+def assert_adds_up(claims: Lines, grounded: dict[str, Any]) -> None:
+    assert grounded["hallucination"] == percentages(claims, "known", [False])
+    assert grounded["consistency"] == percentages(claims, "agrees", [True])
+    judged = [claim for claim in claims if claim["known"] is not None]
+    assert len(judged) == grounded["mentions"][WHOLE]
+    unknown = [claim for claim in judged if claim["verdict"] == "unknown"]
+    assert unknown == [claim for claim in judged if not claim["known"]]
+    if "log" not in grounded:
+        assert all(claim["log_agrees"] is None for claim in claims)
+        return
+    assert grounded[BY_LOG[0]] == percentages(claims, "log_agrees", [True])
+    held = [claim for claim in claims if claim["log_agrees"] is not None]
+    assert grounded["log"] == {
+        "claims": len(held),
+        "contradicts_tools": sum(not claim["log_agrees"] for claim in held),
+        "only_tools": sum(
+            claim["log_agrees"] and (claim["known"] is False or claim["agrees"] is False)
+            for claim in held
+        ),
+    }
+
+
+def assert_in_the_words(claims: Lines, responses: dict[str, list[str]]) -> None:
+    places = []
+    for claim in claims:
+        said = responses[claim["dialogue"]][claim["turn"]]
+        assert said[claim["start"] : claim["end"]] == claim["text"] != ""
+        places.append((claim["dialogue"], claim["turn"], claim["start"], claim["end"]))
+    order = {dialogue: number for number, dialogue in enumerate(responses)}
+    assert places == sorted(places, key=lambda place: (order[place[0]], *place[1:]))
+    named = [(*place, claim["slot"]) for place, claim in zip(places, claims, strict=True)]
+    assert len(set(named)) == len(named)
+
+
+def test_claims_of_the_sample_add_up_to_its_report(tmp_path: Path) -> None:
+    predictions = sample_predictions("lexicalized")
+    predictions[ID] = TRUE[1]
+    predictions[ID][0]["response"] += (
+        " \U0001f642 Call 01632999999, <b>Bella Vista</b>\u00a0is cheap."
+    )
+    (tmp_path / "said.json").write_text(json.dumps(predictions), encoding="utf-8")
+    report, file = tmp_path / "report.json", tmp_path / "claims.jsonl"
+    said = str(tmp_path / "said.json")
+    assert main(["evaluate", said, "-s", "-o", str(report), "--claims", str(file), "-q"]) == 0
+    claims = written(file)
+    assert_adds_up(claims, json.loads(report.read_text(encoding="utf-8"))["grounded"])
+    responses = {name: [t["response"] for t in turns] for name, turns in predictions.items()}
+    assert_in_the_words(claims, responses)
+    assert {claim["verdict"] for claim in claims} >= {"right", "inconsistent", "unknown"}
+    again = tmp_path / "again.jsonl"
+    assert main(["explain", said, ID, "--claims", str(again), "-f", "json"]) == 0
+    assert written(again) == [claim for claim in claims if claim["dialogue"] == ID]
+
+
+@pytest.mark.skipif(not LOGS, reason="no logs with marked claims beside the project")
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_claims_of_logs_add_up_to_their_report(path: Path) -> None:
+    logs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    dialogues = {log["dialogue"]: log["messages"] for log in logs[::6]}
+    scored = Evaluator(grounded=True, data=DATA, offline=True).score(dialogues)
+    claims = [
+        {"dialogue": name, **{key: getattr(claim, key) for key in claim.__slots__}}
+        for name, claim in scored.claims()
+    ]
+    assert_adds_up(claims, scored.report().metrics["grounded"])
+    responses = {
+        name: [message["content"] for message in log if message.get("content") and said(message)]
+        for name, log in dialogues.items()
+    }
+    assert_in_the_words(claims, responses)
+
+
+def said(message: dict[str, Any]) -> bool:
+    return bool(message["role"] == "assistant" and not message.get("tool_calls"))
+
+
+PHONE = str(AURELIA["phone"])
+TAXI = {"taxi": {"departure": "hotel aurelia"}}
+HOTEL = {"hotel": {"area": "south"}}
+VERDICTS: list[tuple[dict[str, Any], list[tuple[Any, ...]]]] = [
+    (
+        turn(f"Hotel Aurelia has the number {PHONE}.", hotel=HOTEL["hotel"]),
+        [
+            ("name", "right", "hotel aurelia", (), (), ("database",)),
+            ("phone", "right", PHONE, ("hotel aurelia",), (PHONE,), ("database",)),
+        ],
+    ),
+    (
+        turn(f"Hotel Aurelia has the number {PHONE}.", FIND, hotel=HOTEL["hotel"]),
+        [
+            ("name", "right", "hotel aurelia", (), (), ("database", "log")),
+            ("phone", "right", PHONE, ("hotel aurelia",), (PHONE,), ("database", "log")),
+        ],
+    ),
+    (
+        turn("Hotel Aurelia is in the north.", hotel=HOTEL["hotel"]),
+        [
+            ("name", "right", "hotel aurelia", (), (), ("database",)),
+            ("area", "inconsistent", "north", ("hotel aurelia",), ("south",), ("database",)),
+        ],
+    ),
+    (
+        turn("Hotel Aurelia: 01632999999.", hotel=HOTEL["hotel"]),
+        [
+            ("name", "right", "hotel aurelia", (), (), ("database",)),
+            ("phone", "unknown", None, ("hotel aurelia",), (PHONE,), ("database",)),
+        ],
+    ),
+    (
+        turn("I've booked it, your reference is AB12CD34.", BOOK, hotel=HOTEL["hotel"]),
+        [
+            ("booking", "right", None, (), (), ("log",)),
+            ("reference", "right", None, (), (), ("log",)),
+        ],
+    ),
+    (
+        turn("I've booked it, your reference is QW12ER34.", BOOK, hotel=HOTEL["hotel"]),
+        [
+            ("booking", "right", None, (), (), ("log",)),
+            ("reference", "inconsistent", None, (), ("AB12CD34",), ("log",)),
+        ],
+    ),
+    (
+        turn("Your reference is QW12ER34.", hotel=HOTEL["hotel"]),
+        [("reference", "unjudged", None, (), (), ())],
+    ),
+    (
+        turn("The number of your taxi is 01632999999.", taxi=TAXI["taxi"]),
+        [("phone", "unjudged", None, (), (), ())],
+    ),
+    (turn("Would you like a cheap hotel in the north?", hotel=HOTEL["hotel"]), []),
+    (turn("We have none in the north.", hotel=HOTEL["hotel"]), []),
+    (
+        turn(
+            f"Hotel Aurelia, phone {PHONE}.",
+            call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south"),
+            hotel=HOTEL["hotel"],
+        ),
+        [
+            ("name", "right", "hotel aurelia", (), (), ("database", "log")),
+            (
+                *("phone", "inconsistent", PHONE, ("hotel aurelia",)),
+                *(("01632961234",), ("database", "log")),
+            ),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "claims"), VERDICTS)
+def test_a_claim_has_its_verdict(said: dict[str, Any], claims: list[tuple[Any, ...]]) -> None:
+    found = [
+        (claim.slot, claim.verdict, claim.value, claim.venue, claim.right, claim.held_against)
+        for _, claim in evaluator().score({ID: [said]}).claims()
+    ]
+    assert found == claims
+
+
+def test_claims_of_placeholders_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("evaluate", "explain"):
+        assert main([verb, "predictions/sample-good.json", "--claims", "-"]) == 2
+        out, err = capsys.readouterr()
+        assert (out, "--responses lexicalized" in err) == ("", True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("evaluate", "-o", "-", "--claims", "-"),
+        ("evaluate", "other.json", "--runs", "--claims", "c.jsonl"),
+        ("evaluate", "other.json", "--shards", "--claims", "c.jsonl"),
+        ("explain", "--worst", "2", "--claims", "c.jsonl"),
+        ("explain", "--reason", "never-said", "--claims", "c.jsonl"),
+        ("explain", "--against", "other.json", "--claims", "c.jsonl"),
+    ],
+)
+def test_claims_are_of_one_input(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb, *rest = options
+    with pytest.raises(SystemExit) as stopped:
+        main([verb, "-i", "predictions/sample-lexicalized.json", *rest])
+    assert stopped.value.code == 2
+    assert "--claims" in capsys.readouterr().err
