@@ -151,10 +151,12 @@ class Gazetteer:
         self._root: dict[Any, Any] = {}
         self.addresses: dict[str, Address] = {}
         self._meanings: dict[Words, dict[Meaning, None]] = {}
-        self.names = frozenset(
-            frozenset(fold(str(row["name"])))
-            for domain in ("restaurant", "hotel", "attraction")
-            for row in tables[domain]
+        self.names = tuple(
+            dict.fromkeys(
+                fold(str(row["name"]))
+                for domain in ("restaurant", "hotel", "attraction")
+                for row in tables[domain]
+            )
         )
         """The words of each name."""
         for domain in ("restaurant", "hotel", "attraction"):

@@ -386,7 +386,8 @@ LABEL_WORDS = words_of(
     children uk england london let's happy glad looking searching would like how's here's that's
     there's what's range low high mid budget quick quality service music art culture sports
     entertainment multiple boat concert hall swimming bed breakfast guest house bar pub see visit
-    try also maybe here now just only then yet still after before
+    try also maybe here now just only then yet still after before welcome else towninfo towneinfo
+    info help desk postal morning afternoon evening news luck regards cheers
     """
 )
 """Words of labels and of small talk, which are in capitals and are no names by themselves."""

@@ -11,85 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from typing import NamedTuple
 
+from rapidfuzz import process
 from rapidfuzz.fuzz import ratio
 
+from mwzeval.multiwoz.words import name_cues as cues
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
-from mwzeval.multiwoz.words.markup import BREAK, Shown, shown
-from mwzeval.multiwoz.words.surface_tables import (
-    AREAS,
-    CUISINES,
-    DAYS,
-    FOOD_SPELLINGS,
-    KIND_WORDS,
-    LABEL_WORDS,
-    LANDMARK_PHRASES,
-    LONG_CUISINES,
-    PRICE_RANGES,
-    STREETS,
-)
+from mwzeval.multiwoz.words.markup import Shown, shown
+from mwzeval.multiwoz.words.name_cues import DOMAIN_OF, NEUTRAL, NO_NAMES
+from mwzeval.multiwoz.words.surface_tables import KIND_WORDS
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold
 
-DOMAIN_OF = {
-    word: domain
-    for domain, words in KIND_WORDS.items()
-    for kind in words
-    for word in (kind, f"{kind}s")
-}
-"""Words that say which domain a venue is of."""
-
-NO_NAMES = frozenset(
-    {
-        *LABEL_WORDS,
-        *(word for day in DAYS for word in (day, f"{day}s", day[:3])),
-        *(word for area in AREAS for word in (area, f"{area}ern")),
-        *(word for food in (*CUISINES, *LONG_CUISINES, *FOOD_SPELLINGS) for word in food.split()),
-        *(word for said in PRICE_RANGES.values() for text in said for word in text.split()),
-    }
-)
-"""Words in capitals that are no names by themselves, and that no name begins with."""
-NEUTRAL = frozenset({"the", "cambridge", "city", "centre", "in", "at", "of", "and", "a"})
-"""Words that make no other venue of a name."""
-
-_WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w))*(?: 's\b)?"
-_FOREIGN = r"(?:(?:de|la|le|del|di|da|du|des|el|van|von|n'?)\s+)"
-_LINKS = rf"(?:(?:and|of|at|the|&|on|by|in|to)\s+|{_FOREIGN})"
-_NAME = rf"{_WORD}(?:\s+{_LINKS}{{0,2}}(?:{_WORD}|[0-9]{{1,3}}\b))*"
-_PHRASE = re.compile(rf"\s*(?P<name>(?:the\s+)?{_NAME})\s*(?P<end>[:,.]?)\s*")
-_CAPITALS = re.compile(rf"{_WORD}(?:\s+(?:(?:and|of|the|&)\s+|{_FOREIGN}){{0,2}}{_WORD})+")
-_AND = re.compile(r"\s+(?:and|&)\s+(?:the\s+)?")
-_QUOTED = re.compile(rf'"([^"{BREAK}]{{2,60}})"')
-_HEAD = re.compile(
-    rf"[\s\"]*(?P<name>{_NAME})\"?(?=\s*(?:[–—―:(|,{BREAK}]|-\s|$)|\s(?:is|has|serves|offers)\s)"
-)
-_CUE = re.compile(
-    r"(?:\b(?:recommend|suggest|called|named|name is|how about|what about|like|try|visit|love"
-    r"|choose|check out|consider|match:|option:|find:|go for|prefer|interested in"
-    r"|(?:name|address|number|phone|postcode|fee|price|area|rating|location|details)"
-    r" (?:of|for|at)"
-    r"|(?:have|'ve|successfully|has been) booked|booked you|book(?:ing)? (?:at|for)"
-    r"|found|(?:book|table|room|rooms|reservation|stay|staying|eat|eating|dine|dining|booked)"
-    r"(?: you| it| a table| a room| for you)* (?:at|in|into)|there is|there's|offer|options are"
-    r"|go with|book)"
-    rf"|\b(?:{'|'.join(DOMAIN_OF)}),?)(?: the)?[\s\"]+$",
-    re.IGNORECASE,
-)
-_BY_THE_WAY = re.compile(
-    rf"(?<!\w)(?:{'|'.join(LANDMARK_PHRASES)})(?: the)?[\s\"]+$", re.IGNORECASE
-)
-_LINKED = re.compile(r"(?:,|,? (?:and|or))(?: the)? $")
-_SAYING = re.compile(
-    r"\"?(?:\s?'s\b|,? (?:both )?(?:is|was|has|serves?|offers?|are|would|might|looks|sounds|fits?"
-    r"|meets?|match(?:es)?|which|located|for you)\b|\s?[–—(]|\s-\s)"
-)
-_PLACED = re.compile(r"\"? (?:in|at|on|near) ")
-_ENDING = re.compile(rf"\"?\s*(?:[,(|{BREAK}]|in |at |on |near |$)")
-_BEGINNING = re.compile(rf"(?:^|[.!?,;:{BREAK}|]|\b(?:and|or))[\s\"]*(?:the\s+)?$", re.IGNORECASE)
-_KIND = re.compile(rf"\b(?:{'|'.join(DOMAIN_OF)})\b", re.IGNORECASE)
-_SINGLE = re.compile(r"[\w&'.+-]+(?: 's\b)?")
-_POSSESSIVE = re.compile(r" ?'s$")
-_FOLLOWED = re.compile(r"\"?\s*:")
 BEFORE, BEHIND = 40, 60
 """So many characters before and behind a name are looked at."""
 
@@ -111,10 +45,19 @@ VALUES = {
 NEVER_IN_NAMES = frozenset(
     {"trainid", "phone", "postcode", "reference", "price", "leaveat", "arriveby", "booktime"}
 )
+LABELS_BEHIND = frozenset({"ref", "reference", "phone", "address", "postcode", "number", "booking"})
+"""Words in capitals that begin what is said of a name before them."""
 SHORT_NAME = 2
 """Words of a name of which one is its own."""
 SHORTEST = 4
 """Letters of a word that may be misspelt."""
+MISSPELT = 80
+"""How close a single word may not be to one that is no name."""
+FEWEST_WORDS = 8
+MOST_CAPITALS = 0.6
+"""So many of its words may begin with capitals where these tell names."""
+NEARLY = 90
+"""How close a name must be to that of a venue to be the same, misspelt."""
 AS_WRITTEN = 85
 """How close a word must be to one of a venue's name to be the same, misspelt."""
 
@@ -181,7 +124,13 @@ class _Names:
             if phrase.start < done:
                 continue
             own = self._own_words(phrase)
-            if own is None or not self._is_named(own) or not self._is_unknown(own):
+            if own is None:
+                continue
+            if not self._is_named(own):
+                if own.strong:
+                    done = own.end
+                continue
+            if not self._is_unknown(own):
                 continue
             start, end = self._shown.place(own.own, own.end)
             done = own.end
@@ -196,22 +145,44 @@ class _Names:
     def _phrases(self) -> list[_Phrase]:
         """Return where names may stand, in the order of the text, the surest reading first."""
         text = self._text
-        found = [phrase for match in _CAPITALS.finditer(text) for phrase in self._prose(match)]
+        found = [phrase for match in cues.CAPITALS.finditer(text) for phrase in self._prose(match)]
+        found += [
+            _Phrase(match.start(), match.end(), False)
+            for match in cues.ALONE.finditer(text)
+            if not self._is_known_word(match[0])
+        ]
         if self._shown.places is not None or '"' in text:
-            quoted = [match.span(1) for match in _QUOTED.finditer(text)]
+            quoted = (match.span(1) for match in cues.QUOTED.finditer(text))
             for start, end in (*self._shown.emphasized, *quoted):
-                match = _PHRASE.fullmatch(text, start, end)
+                match = cues.PHRASE.fullmatch(text, start, end)
                 if match:
                     heads = any(start == block.start for block in self._shown.blocks)
                     found.append(_Phrase(*match.span("name"), True, heads))
             found += self._heads(self._shown)
         return sorted(found, key=lambda phrase: (phrase.start, not phrase.strong, -phrase.end))
 
+    def _is_known_word(self, text: str) -> bool:
+        """Tell whether a word is one of small talk or of the database, perhaps misspelt."""
+        word = cues.POSSESSIVE.sub("", text.lower()).removeprefix("the ")
+        if not _is_telling(word) or word in self._gazetteer.words:
+            return True
+        known = (*NO_NAMES, *DOMAIN_OF, *self._gazetteer.words)
+        return process.extractOne(word, known, scorer=ratio, score_cutoff=MISSPELT) is not None
+
+    @cached_property
+    def _is_titled(self) -> bool:
+        """Whether nearly all words begin with capitals, so that these tell nothing."""
+        words = re.findall(r"[^\W\d_]{2,}", self._text)
+        capitals = sum(word[0].isupper() for word in words)
+        return len(words) >= FEWEST_WORDS and capitals > MOST_CAPITALS * len(words)
+
     def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
         """Yield a stretch of capitals; where a venue is named in it, what is around `and`."""
         start = match.start()
         if any(m.slot in ("name", LANDMARK) for m in self._mentions_in(start, match.end())):
-            for joined in _AND.finditer(self._text, start, match.end()):
+            for joined in cues.AND.finditer(self._text, start, match.end()):
+                if self._mentions_in(joined.start(), joined.start() + 1):
+                    continue
                 yield _Phrase(start, joined.start(), False)
                 start = joined.end()
         yield _Phrase(start, match.end(), False)
@@ -219,9 +190,9 @@ class _Names:
     def _heads(self, text: Shown) -> Iterator[_Phrase]:
         for block in text.blocks:
             if block.cells:
-                match = _PHRASE.fullmatch(self._text, *block.cells[0])
+                match = cues.PHRASE.fullmatch(self._text, *block.cells[0])
             elif block.depth % 3 or block.depth < 0:
-                match = _HEAD.match(self._text, block.start, block.end)
+                match = cues.HEAD.match(self._text, block.start, block.end)
             else:
                 continue
             if match:
@@ -229,16 +200,22 @@ class _Names:
 
     def _own_words(self, phrase: _Phrase) -> _Phrase | None:
         """Return a phrase with the place of its own words; None when too little of it is own."""
-        words = list(_SINGLE.finditer(self._text, phrase.start, phrase.end))
+        words = list(cues.SINGLE.finditer(self._text, phrase.start, phrase.end))
         first = 0
-        while first < len(words) and _POSSESSIVE.sub("", words[first][0].lower()) in NO_NAMES:
+        while first < len(words) and cues.POSSESSIVE.sub("", words[first][0].lower()) in NO_NAMES:
             first += 1
-        own = [word[0].lower() for word in words[first:]]
-        if not own or own[-1] in STREETS or not any(map(_is_telling, own)):
+        while words and words[-1][0].lower() in LABELS_BEHIND:
+            words.pop()
+        own = [word[0] for word in words[first:]]
+        telling = [word for word in own if _is_telling(word.lower())]
+        if not telling or own[-1].lower() in cues.STREET_ENDINGS:
+            return None
+        joined = "".join(telling)
+        if not phrase.strong and joined.isupper() and not joined.isalpha():
             return None
         end = words[-1].end()
         # A possessive ending is of the sentence: "Purple Frog's number is …".
-        ending = _POSSESSIVE.search(self._text, words[-1].start(), end)
+        ending = cues.POSSESSIVE.search(self._text, words[-1].start(), end)
         if ending and not phrase.strong:
             end = ending.start()
         return phrase._replace(end=end, own=words[first].start())
@@ -249,23 +226,33 @@ class _Names:
         before = text[max(0, name.start - BEFORE) : name.start]
         behind = text[name.end : name.end + BEHIND]
         words = len(text[name.own : name.end].split())
-        if _CUE.search(before):
-            return words > 1 or name.strong
-        if name.strong:
-            if _FOLLOWED.match(behind) or words == 1:
-                return name.heads and self._begins_item(name)
-            ends = _ENDING if name.heads else _PLACED
-            return bool(_SAYING.match(behind) or ends.match(behind)) or self._ends_with_kind(name)
-        if words < 2:
+        if cues.STREET.match(behind):
             return False
-        begins = _BEGINNING.search(before)
-        return bool(begins and _SAYING.match(behind)) or self._ends_with_kind(name)
+        if cues.CUE.search(before):
+            return True
+        if name.strong:
+            if cues.FOLLOWED.match(behind) or words == 1:
+                return name.heads and self._begins_item(name)
+            ends = cues.ENDING if name.heads else cues.PLACED
+            return bool(cues.SAYING.match(behind) or ends.match(behind)) or self._ends_with_kind(
+                name
+            )
+        begins = cues.BEGINNING.search(before)
+        if words > 1 and ((begins and cues.SAYING.match(behind)) or self._ends_with_kind(name)):
+            return True
+        return (self._is_within(name) or bool(cues.WITHIN.search(before))) and not self._is_titled
+
+    def _is_within(self, name: _Phrase) -> bool:
+        """Tell whether own words in capitals stand behind the first word of a sentence."""
+        own = cues.SINGLE.findall(self._text, name.own, name.end)
+        later = own if name.own > name.start else own[1:]
+        return any(word[0].isupper() and _is_telling(word.lower()) for word in later)
 
     def _is_landmark(self, name: _Phrase, landmarks: Collection[int]) -> bool:
         """Tell whether a name only says where another place is; others end at `landmarks`."""
         before = self._text[max(0, name.own - BEFORE) : name.own]
-        linked = _LINKED.search(before)
-        return bool(_BY_THE_WAY.search(before)) or (
+        linked = cues.LINKED.search(before)
+        return bool(cues.BY_THE_WAY.search(before)) or (
             linked is not None and name.own - len(linked[0]) in landmarks
         )
 
@@ -309,16 +296,37 @@ class _Names:
                 venues.update(fold(mention.value))
         left = [
             word
-            for match in _SINGLE.finditer(self._text, name.own, name.end)
+            for match in cues.SINGLE.finditer(self._text, name.own, name.end)
             for word in fold(match[0])
             if not any(start <= match.start() < end for start, end, _ in inside)
         ]
         if not any(_is_telling(word) and not _is_of(word, venues) for word in left):
             return self._is_of_another_kind(name, venues)
+        known = [(start, end) for start, end, mention in inside if mention.slot == "name"]
+        if known and self._begins_sentence(name) and known[-1][1] >= name.end:
+            # What is left are the first words of the sentence: "Compare Riverside Brasserie".
+            return False
         words = [w for w in fold(self._text[name.start : name.end]) if w not in NEUTRAL]
-        if name.strong and sum(map(_is_telling, words)) < SHORT_NAME:
-            return True
-        return not any(_is_part_of(words, called) for called in self._gazetteer.names)
+        if self._is_misspelt(words):
+            return False
+        telling = {word for word in words if _is_telling(word)}
+        is_short = name.strong and len(telling) < SHORT_NAME
+        return not any(
+            _is_part_of(words, called)
+            and not (is_short and any(_is_telling(w) and w not in telling for w in called))
+            for called in self._gazetteer.names
+        )
+
+    def _is_misspelt(self, words: Sequence[str]) -> bool:
+        """Tell whether a name as a whole is nearly that of a venue."""
+        said = " ".join(words)
+        return any(
+            ratio(said, " ".join(word for word in name if word not in NEUTRAL)) >= NEARLY
+            for name in self._gazetteer.names
+        )
+
+    def _begins_sentence(self, name: _Phrase) -> bool:
+        return not cues.WITHIN.search(self._text[max(0, name.start - BEFORE) : name.start])
 
     def _is_short_of_another(self, name: _Phrase, mention: Mention) -> bool:
         """Tell whether a name is short for a venue of a domain that is not spoken of."""
@@ -332,13 +340,13 @@ class _Names:
         words = fold(self._text[name.own : name.end])
         kinds = [DOMAIN_OF[word] for word in venues & DOMAIN_OF.keys()]
         last = words[-1]
-        # A hotel may be called a guesthouse.
+        # A hotel may be called a guesthouse, but a theatre is no museum.
         return (
             len(words) == SHORT_NAME
             and last in DOMAIN_OF
             and last not in venues
             and bool(kinds)
-            and (DOMAIN_OF[last] != "hotel" or "hotel" not in kinds)
+            and (DOMAIN_OF[last] == "attraction" or DOMAIN_OF[last] not in kinds)
         )
 
     def _domain(self, name: _Phrase) -> str | None:
@@ -353,7 +361,7 @@ class _Names:
             if word in DOMAIN_OF:
                 return DOMAIN_OF[word]
         block = self._shown.blocks[self._shown.block_at(name.start)]
-        kind = _KIND.search(self._text, name.end, min(block.end, name.end + BEHIND))
+        kind = cues.KIND.search(self._text, name.end, min(block.end, name.end + BEHIND))
         if kind:
             return DOMAIN_OF[kind[0].lower()]
         for mention in self._mentions_in(name.end, block.end):

@@ -63,6 +63,12 @@ def alone(response: str) -> tuple[Mention, ...]:
         ("The phone number of the Purple Frog is 5.", "Purple Frog"),
         ("you could eat in the Purple Frog Lounge, which is nice", "Purple Frog Lounge"),
         ("Sure, Purple Frog & Sons has room.", "Purple Frog & Sons"),
+        ("Have you considered Purple Frog?", "Purple Frog"),
+        ("You cannot go wrong with the Purple Frog.", "Purple Frog"),
+        ("Would Wasabi suit you?", "Wasabi"),
+        ("Both Purple Frog and Blue Lantern fit.", "Purple Frog"),
+        ("Purple Frog it is!", "Purple Frog"),
+        ("Try Thyme & Tide!", "Thyme & Tide"),
     ],
 )
 def test_names_that_are_plain_are_found(response: str, name: str) -> None:
@@ -107,6 +113,9 @@ def test_names_are_where_the_layout_says_so(response: str, name: str) -> None:
         "It is in **North Street** or **12 Weir Street**.",
         "| Name | Area |\n|---|---|\n| Blue Lantern | North |",
         "There 's Magdalene College .",
+        "Compare Blue Lantern with Riverside Brasserie.",
+        "The Postcode is CB3 OJG, on Stoney's Way.",
+        "You asked for Blue Lantren and the Riverside Brassery.",
     ],
 )
 def test_labels_and_names_of_the_database_are_not_invented(response: str) -> None:
@@ -123,7 +132,6 @@ def test_labels_and_names_of_the_database_are_not_invented(response: str) -> Non
         "The Hotel is nice. The North is nice.",
         "Great! Thank You. Have A Nice Day.",
         "Your Reference Number is X. The Phone Number is 5.",
-        "I think Purple Frog might",
         "Is there Anything Else I can help with?",
         "Glad I was able to help. Enjoy Your Stay.",
     ],
@@ -212,7 +220,7 @@ def test_a_total_is_the_price_of_up_to_eight_tickets(tickets: int, pence: int) -
         ("Blue Lantern is near the Purple Frog Hotel.", ["Purple Frog Hotel"]),
         ("It is opposite the **Purple Frog Museum** and cheap.", ["Purple Frog Museum"]),
         ("A short walk from Regency Gallery and the Purple Frog Hotel.", ["Purple Frog Hotel"]),
-        ("It is not far from Purple Frog, which is nice.", []),
+        ("It is not far from Purple Frog, which is nice.", ["Purple Frog"]),
     ],
 )
 def test_a_name_by_which_another_place_is_found_is_no_name_on_offer(

@@ -1,0 +1,85 @@
+"""What shows that a name of a venue is due, and which words in capitals are no names.
+
+Patterns of the words before and behind a name, of names by themselves, and vocabularies.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mwzeval.multiwoz.words.markup import BREAK
+from mwzeval.multiwoz.words.surface_tables import (
+    AREAS,
+    CUISINES,
+    DAYS,
+    FOOD_SPELLINGS,
+    KIND_WORDS,
+    LABEL_WORDS,
+    LANDMARK_PHRASES,
+    LONG_CUISINES,
+    PRICE_RANGES,
+    STREETS,
+)
+
+DOMAIN_OF = {
+    word: domain
+    for domain, words in KIND_WORDS.items()
+    for kind in words
+    for word in (kind, f"{kind}s")
+}
+"""Words that say which domain a venue is of."""
+
+NO_NAMES = frozenset(
+    {
+        *LABEL_WORDS,
+        *(word for day in DAYS for word in (day, f"{day}s", day[:3])),
+        *(word for area in AREAS for word in (area, f"{area}ern")),
+        *(word for food in (*CUISINES, *LONG_CUISINES, *FOOD_SPELLINGS) for word in food.split()),
+        *(word for said in PRICE_RANGES.values() for text in said for word in text.split()),
+    }
+)
+"""Words in capitals that are no names by themselves, and that no name begins with."""
+NEUTRAL = frozenset({"the", "cambridge", "city", "centre", "in", "at", "of", "and", "a"})
+"""Words that make no other venue of a name."""
+
+STREET_ENDINGS = STREETS | {"way", "close", "row", "square"}
+WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w))*(?: 's\b)?"
+FOREIGN = r"(?:(?:de|la|le|del|di|da|du|des|el|van|von|n'?)\s+)"
+LINKS = rf"(?:(?:and|of|at|the|&|on|by|in|to)\s+|{FOREIGN})"
+NAME = rf"{WORD}(?:\s+{LINKS}{{0,2}}(?:{WORD}|[0-9]{{1,3}}\b))*"
+PHRASE = re.compile(rf"\s*(?P<name>(?:the\s+)?{NAME})\s*(?P<end>[:,.]?)\s*")
+CAPITALS = re.compile(rf"{WORD}(?:\s+(?:(?:and|of|the|&)\s+|{FOREIGN}){{0,2}}{WORD})+")
+ALONE = re.compile(r"(?<=[a-z,;:] )[A-ZÀ-ÖØ-Þ][a-zà-ÿ]{3,}(?:'s)?(?![\w'-])(?! [A-Z&])")
+"""A word in capitals within a sentence."""
+WITHIN = re.compile(r"[\w,;:)–—-]\s+[\"(]?(?:the\s+)?$", re.IGNORECASE)
+AND = re.compile(r"\s+(?:and|&)\s+(?:the\s+)?")
+QUOTED = re.compile(rf'"([^"{BREAK}]{{2,60}})"')
+HEAD = re.compile(
+    rf"[\s\"]*(?P<name>{NAME})\"?(?=\s*(?:[–—―:(|,{BREAK}]|-\s|$)|\s(?:is|has|serves|offers)\s)"
+)
+CUE = re.compile(
+    r"(?:\b(?:recommend|suggest|called|named|name is|how about|what about|like|try|visit|love"
+    r"|choose|check out|consider|match:|option:|find:|go for|prefer|interested in"
+    r"|(?:name|address|number|phone|postcode|fee|price|area|rating|location|details)"
+    r" (?:of|for|at)"
+    r"|(?:have|'ve|successfully|has been) booked|booked you|book(?:ing)? (?:at|for)"
+    r"|found|(?:book|table|room|rooms|reservation|stay|staying|eat|eating|dine|dining|booked)"
+    r"(?: you| it| a table| a room| for you)* (?:at|in|into)|there is|there's|offer|options are"
+    r"|go with|book)"
+    rf"|\b(?:{'|'.join(DOMAIN_OF)}),?)(?: the)?[\s\"]+$",
+    re.IGNORECASE,
+)
+BY_THE_WAY = re.compile(rf"(?<!\w)(?:{'|'.join(LANDMARK_PHRASES)})(?: the)?[\s\"]+$", re.IGNORECASE)
+LINKED = re.compile(r"(?:,|,? (?:and|or))(?: the)? $")
+SAYING = re.compile(
+    r"\"?(?:\s?'s\b|,? (?:both )?(?:is|was|has|serves?|offers?|are|would|might|looks|sounds|fits?"
+    r"|meets?|match(?:es)?|which|located|for you)\b|\s?[–—(]|\s-\s)"
+)
+PLACED = re.compile(r"\"? (?:in|at|on|near) ")
+ENDING = re.compile(rf"\"?\s*(?:[,(|{BREAK}]|in |at |on |near |$)")
+BEGINNING = re.compile(rf"(?:^|[.!?,;:{BREAK}|]|\b(?:and|or))[\s\"]*(?:the\s+)?$", re.IGNORECASE)
+KIND = re.compile(rf"\b(?:{'|'.join(DOMAIN_OF)})\b", re.IGNORECASE)
+SINGLE = re.compile(r"[\w&'.+-]+(?: 's\b)?")
+POSSESSIVE = re.compile(r" ?'s$")
+FOLLOWED = re.compile(r"\"?\s*:")
+STREET = re.compile(rf"(?: ?'s)? (?:{'|'.join(sorted(STREET_ENDINGS))})\b", re.IGNORECASE)
