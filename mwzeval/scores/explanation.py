@@ -107,6 +107,11 @@ class Claim:
     def told(self) -> str:
         """Return what is said, of what, what would be right, and by what, on one line."""
         words = " ".join(self.text.split())
+        return f"{self.slot} {words}{self.remarks()}"
+
+    def remarks(self) -> str:
+        """Return what is to be told of the words, in brackets; nothing when there is nothing."""
+        words = " ".join(self.text.split())
         remarks = []
         if self.value is not None and self.value.casefold() != words.casefold():
             remarks.append(f"read as {self.value}")
@@ -120,7 +125,7 @@ class Claim:
             remarks.append("nothing of it in the log")
         elif self.held_against:
             remarks.append(f"by {' and '.join(self.held_against)}")
-        return f"{self.slot} {words}" + (f" ({'; '.join(remarks)})" if remarks else "")
+        return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 def _some(names: Sequence[str], count: int) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 from mwzeval.errors import Problem
 from mwzeval.report.page.html import PageSystem
-from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.explanation import Claim, Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 
 SCOPES = ("lodging", "diner", "museum", "railway", "cab")
@@ -140,6 +141,52 @@ def system(name: str, explanations: list[Explanation]) -> PageSystem:
     return PageSystem(name, tuple(scores), tuple(explanations), (warning,), meta)
 
 
+def claim(said: str, start: int, end: int, slot: str, verdict: str = "right") -> Claim:
+    """Return a claim of a response, of which nothing but its place matters."""
+    return Claim(
+        turn=0,
+        start=start,
+        end=end,
+        text=said[start:end],
+        domain=None,
+        slot=slot,
+        value=said,
+        venue=(said,),
+        venues=1,
+        verdict=verdict,
+        right=(said,),
+        held_against=("database",),
+        known=verdict != "unknown",
+        agrees=verdict == "right",
+        log_agrees=None,
+    )
+
+
+def claiming_systems() -> list[PageSystem]:
+    """Return two systems that say the same, of which the second is judged otherwise."""
+    said = "\U0001f642 Ask for <b>Bella</b> at 12, caf\u00e9 side."
+    verdicts = (("right", "unknown"), ("inconsistent", "unjudged"))
+    return [
+        replace(
+            system,
+            explanations=(
+                replace(
+                    system.explanations[0],
+                    turns=(
+                        TurnView(
+                            (Utterance("user", said), Utterance("system", said)),
+                            (),
+                            (claim(said, 0, 18, "name", first), claim(said, 13, 28, "at", second)),
+                        ),
+                        TurnView((Utterance("system", said),), (), (claim(said, 29, 31, "time"),)),
+                    ),
+                ),
+            ),
+        )
+        for system, (first, second) in zip(large_systems(2), verdicts, strict=True)
+    ]
+
+
 def hostile_systems() -> list[PageSystem]:
     """Return two systems in which every text, whatever it is, is an attack."""
     return [hostile_system(salt) for salt in range(2)]
@@ -162,6 +209,7 @@ def hostile_system(salt: int) -> PageSystem:
                 TurnView(
                     (Utterance("system", text), Utterance(at(number), text)),
                     (Fact(HOSTILE[0], text, text), Fact(text, HOSTILE[1])),
+                    (claim(text, 0, len(text), text), claim(text, 1, 3, HOSTILE[1], "unknown")),
                 )
                 for text in HOSTILE
             ),

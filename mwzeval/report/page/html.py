@@ -25,14 +25,14 @@ from markupsafe import Markup
 from mwzeval.report.page.model import PageSystem, labels_of, letter_of
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import about_intervals, panels_of, score_rows, signatures_of
-from mwzeval.scores.explanation import Explanation, Fact, Words
+from mwzeval.scores.explanation import VERDICTS, Explanation, Fact, TurnView, Words
 from mwzeval.scores.score import WHOLE
 
 __all__ = ["PageSystem", "Words", "to_html"]
 
 SCRIPTS = (
-    *("document", "data", "state", "elements", "filter", "address", "list", "lines", "unit"),
-    *("navigation", "controls", "keyboard", "theme", "main"),
+    *("document", "data", "state", "elements", "filter", "address", "list", "claims"),
+    *("lines", "unit", "navigation", "controls", "keyboard", "theme", "main"),
 )
 """The modules of `script/`, each after those that it imports; no two declare the same name."""
 
@@ -163,7 +163,8 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
     Numbers stand for places in `strings`, `facts` (label, value, scope), `utterances` (speaker,
     text), `reasons` (code, outcome, scope, text) and `outcomes` (scope, name, 1 kept, 0 lost or
     -1 not asked for, …). A unit of a system is [outcomes, goal facts, turns, [reason, turn, …]],
-    a turn [utterances, facts]; 0 is a unit that the system lacks, -1 no scope and no turn.
+    a turn [utterances, facts] or, with claims, [utterances, facts, [start, length, verdict, string
+    with what is told, …]]; 0 is a unit that the system lacks, -1 no scope and no turn.
     """
     strings = _Numbered[str]()
     facts = _Numbered[tuple[int, int, int]]()
@@ -198,23 +199,21 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
             flat += [reasons(texts), -1 if r.turn is None else r.turn]
         return flat
 
+    def number_turn(turn: TurnView) -> list[list[int]]:
+        said = [utterances((strings(u.speaker), strings(u.text))) for u in turn.utterances]
+        flat: list[int] = []
+        for claim in turn.claims:
+            told = strings(f"{claim.slot}{claim.remarks()}")
+            flat += [claim.start, claim.end - claim.start, VERDICTS.index(claim.verdict), told]
+        return [said, number_facts(turn.facts), *([flat] if flat else [])]
+
     def pack(explanation: Explanation | None) -> Any:
         if explanation is None:
             return 0
-        turns = [
-            [
-                [
-                    utterances((strings(said.speaker), strings(said.text)))
-                    for said in turn.utterances
-                ],
-                number_facts(turn.facts),
-            ]
-            for turn in explanation.turns
-        ]
         return [
             number_outcomes(explanation),
             number_facts(explanation.goal),
-            turns,
+            [number_turn(turn) for turn in explanation.turns],
             number_reasons(explanation),
         ]
 
@@ -223,6 +222,7 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
     return {
         "whole": WHOLE,
         "words": asdict(words),
+        "verdicts": VERDICTS,
         "labels": list(labels_of(systems).items()),
         "systems": [[letter_of(index), s.name] for index, s in enumerate(systems)],
         "kinds": [[kind.outcome, kind.code, kind.parent] for kind in kinds],

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from mwzeval.report.page.html import to_html
-from tests.report.systems import HOSTILE, hostile_systems, large_systems
+from tests.report.systems import HOSTILE, claiming_systems, hostile_systems, large_systems
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -67,6 +67,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             [short[0], replace(short[1], explanations=short[1].explanations[1:])], title="Uneven"
         ),
         "one": to_html(short[:1], title="One system"),
+        "claims": to_html(claiming_systems(), title="Claims"),
         "hostile": to_html(hostile_systems(), title=HOSTILE[0]),
     }
     paths = {name: folder / f"{name}.html" for name in pages}
@@ -382,6 +383,49 @@ def test_light_and_dark_follow_the_viewer_and_the_button(opened: Opener) -> None
     light.reload()
     light.wait_for_selector("html[data-ready]", state="attached")
     assert background(light) == colours[1]
+
+
+SAID = "\U0001f642 Ask for <b>Bella</b> at 12, caf\u00e9 side."
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_claims_stand_out_in_the_words(opened: Opener, size: tuple[int, int]) -> None:
+    page = opened("claims", "#talk0000", size)
+    cells = page.locator("#page-turn-0 .said.system .text")
+    assert cells.all_inner_texts() == [SAID, SAID]
+    shown = [
+        [
+            (claim.get_attribute("class"), claim.inner_text())
+            for claim in cell.locator(".claim").all()
+        ]
+        for cell in cells.all()
+    ]
+    first, both, last = SAID[:13], SAID[13:18], SAID[18:28]
+    assert shown == [
+        [("claim right", first), ("claim unknown", both), ("claim unknown", last)],
+        [("claim inconsistent", first), ("claim inconsistent", both), ("claim unjudged", last)],
+    ]
+    titles = cells.first.locator(".claim").nth(1).get_attribute("title")
+    assert titles is not None
+    assert [line.partition(" (")[0] for line in titles.split("\n")] == [
+        "unknown: at",
+        "right: name",
+    ]
+    assert "by database" in titles
+    assert page.locator("#page-turn-0 .said.user .claim").count() == 0
+    # What both say, and is judged alike, is there once.
+    assert page.locator("#page-turn-1 .said.system .claim").all_inner_texts() == [SAID[29:31]]
+    lines = {
+        claim.evaluate("e => getComputedStyle(e).textDecorationStyle")
+        for claim in page.locator(".claims .claim").all()
+    }
+    assert lines == {"wavy", "dashed", "solid", "dotted"}
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
+def test_a_page_without_claims_has_no_legend(opened: Opener) -> None:
+    page = opened("one", "#talk0001")
+    assert page.locator(".claim, .claims").count() == 0
 
 
 @pytest.mark.parametrize("name", ["large", "hostile"])

@@ -50,6 +50,17 @@ export const utteranceOf = (number) => ({
   scope: null,
 });
 
+/** The claims in a turn's words: places (in characters), what became of each, and what is told of it. */
+export function claimsOf(turn) {
+  const flat = turn?.[2] ?? [];
+  const claims = [];
+  for (let i = 0; i < flat.length; i += 4) {
+    const [start, length, verdict, told] = flat.slice(i, i + 4);
+    claims.push({ start, end: start + length, verdict: data.verdicts[verdict], told: strings[told] });
+  }
+  return claims;
+}
+
 export const systems = data.systems.map(([letter, name], index) => ({
   letter,
   name,

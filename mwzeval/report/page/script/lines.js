@@ -1,5 +1,6 @@
 // Lines that compare: one cell where the systems agree, and a cell each where they do not.
 
+import { claimedText } from "./claims.js";
 import { badge, element, textElement } from "./elements.js";
 
 const SEPARATOR = ", ";
@@ -40,14 +41,21 @@ function apart(value, others) {
   return node;
 }
 
+const textOf = (item) => (item?.claims?.length
+  ? claimedText(item.value, item.claims)
+  : textElement("span", { class: "text" }, item?.value ?? ""));
+
+/** What two cells share where they are shown as one. */
+const shownOf = (item) => item && JSON.stringify([item.value, item.claims]);
+
 export function line(kind, head, cells, columns, carried) {
   const present = columns.map((column, index) => (column.explanation ? index : -1)).filter((index) => index >= 0);
-  const values = present.map((index) => cells[index]?.value);
+  const values = present.map((index) => shownOf(cells[index]));
   const same = values.every((value) => value === values[0]);
   const classes = ["line", kind, same ? "same" : "differs", carried ? "carried" : ""].filter(Boolean);
   const node = element("div", { class: classes.join(" ") }, head);
   if (same) {
-    node.append(element("div", { class: "cell span" }, textElement("span", { class: "text" }, values[0] ?? "")));
+    node.append(element("div", { class: "cell span" }, textOf(cells[present[0]])));
     return node;
   }
   for (const index of present) {
@@ -56,7 +64,7 @@ export function line(kind, head, cells, columns, carried) {
     let text = element("span", { class: "muted" }, "–");
     if (value !== undefined) {
       const others = present.filter((other) => other !== index).map((other) => cells[other]?.value);
-      text = kind === "fact" ? apart(value, others) : textElement("span", { class: "text" }, value);
+      text = kind === "fact" ? apart(value, others) : textOf(cells[index]);
     }
     node.append(element("div", { class: `cell ${system.colour}` }, badge(system), text));
   }

@@ -1,6 +1,7 @@
 // One unit: its outcomes, what was lost and why, its goal and its turns.
 
-import { factOf, outcomes, systems, units, utteranceOf, whole, words } from "./data.js";
+import { claimLegend } from "./claims.js";
+import { claimsOf, factOf, outcomes, systems, units, utteranceOf, whole, words } from "./data.js";
 import { byId } from "./document.js";
 import { badge, button, capital, element, labelOf, mark, textElement } from "./elements.js";
 import { aligned, factLines, head, keyOfFact, line } from "./lines.js";
@@ -20,7 +21,8 @@ function reasonMark(reason, jump = null) {
 
 function turnOf(number, columns, before) {
   const turns = columns.map(({ explanation }) => explanation?.turns[number] ?? [[], []]);
-  const said = turns.map(([numbers_]) => numbers_.map(utteranceOf));
+  const said = turns.map((turn) => turn[0].map(utteranceOf).map((spoken) =>
+    (spoken.label === "system" ? { ...spoken, claims: claimsOf(turn) } : spoken)));
   const stated = turns.map(([, numbers_]) => numbers_.map(factOf));
   const losses = columns.map(({ explanation }) =>
     (explanation?.reasons ?? []).filter((reason) => reason.turn === number));
@@ -148,7 +150,11 @@ export function unitNodes(unit, { leave, step }) {
       lines.append(section);
       before = now;
     }
-    nodes.push(element("h3", {}, "Turns"), lines);
+    nodes.push(element("h3", {}, "Turns"));
+    if (columns.some(({ explanation }) => explanation?.turns.some((turn) => claimsOf(turn).length))) {
+      nodes.push(claimLegend());
+    }
+    nodes.push(lines);
   }
   return nodes;
 }
