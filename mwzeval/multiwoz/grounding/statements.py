@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mwzeval.multiwoz.words.markup import BREAK, shown
+from mwzeval.multiwoz.words.markup import BREAK, cell_at, shown
 from mwzeval.multiwoz.words.text import Mention
 
 _SENTENCE = re.compile(rf"[.!?](?=\s+[^a-z\s])|{BREAK}|;")
@@ -190,9 +190,5 @@ class Statements:
         of_head = [name for name in named if name.block == head]
         if head == value.block or len(of_head) < 2:
             return ()
-        column = _cell_of(block.cells, value.start)
-        return [name for name in of_head if _cell_of(blocks[head].cells, name.start) == column]
-
-
-def _cell_of(cells: Sequence[tuple[int, int]], position: int) -> int:
-    return sum(end <= position for _, end in cells)
+        column = cell_at(block.cells, value.start)
+        return [name for name in of_head if cell_at(blocks[head].cells, name.start) == column]

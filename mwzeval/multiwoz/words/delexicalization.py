@@ -20,6 +20,7 @@ from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.addresses import follows_landmark_words
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
 from mwzeval.multiwoz.words.invented_names import TAILS
+from mwzeval.multiwoz.words.journeys import Journeys, is_about_taxi, way_to_name
 from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
 from mwzeval.multiwoz.words.surface_tables import (
@@ -40,12 +41,7 @@ from mwzeval.multiwoz.words.text import (
     tokenize,
 )
 from mwzeval.multiwoz.words.value_spellings import SPELLED
-from mwzeval.multiwoz.words.word_meanings import (
-    choose_slot,
-    is_about_taxi,
-    is_claim,
-    way_to_name,
-)
+from mwzeval.multiwoz.words.word_meanings import choose_slot, is_claim
 
 WRITTEN_AS = {"roomprice": "price"}
 """Slot that words tell → the slot whose name it has in mentions."""
@@ -133,10 +129,12 @@ class Context:
 
 
 def read(
-    text: str, tokens: Tokens, candidates: Sequence[Candidate], context: Context
+    response: Shown, tokens: Tokens, candidates: Sequence[Candidate], context: Context
 ) -> list[Mention]:
     """Return the candidates as mentions; what is no value in this dialogue is left out."""
     mentions = []
+    text = response.text
+    journeys = Journeys(response, tokens)
     taxi = is_about_taxi(tokens.words, context.active)
     landmark = -1
     for candidate in candidates:
@@ -156,7 +154,10 @@ def read(
             continue
         written = slot not in CLAIMS_ONLY
         slot = choose_slot(
-            slot, tokens.words, candidate.first, candidate.after, context.active, context.named_here
+            slot,
+            *(tokens.words, candidate.first, candidate.after),
+            *(context.active, context.named_here),
+            journeys,
         )
         if slot in SPELLED:
             values = [SPELLED[slot](said if said.isascii() else lowered(said))]
@@ -305,7 +306,7 @@ class Delexicalizer:
         candidates = self._recognizer.candidates(text.text, low, tokens)
         if not candidates:
             return Delexicalized(response, ())
-        mentions = read(text.text, tokens, candidates, context)
+        mentions = read(text, tokens, candidates, context)
         if text.text is not response:
             mentions = [_in_response(mention, text, response) for mention in mentions]
         return _replaced(response, mentions)

@@ -114,6 +114,20 @@ class Shown:
         """Return the number of the line that a place of the text is in."""
         return max(0, bisect_right(self.blocks, position, key=lambda block: block.start) - 1)
 
+    def heading(self, position: int) -> str:
+        """Return the head of the column that a place of the text is in; "" where there is none."""
+        if not any(is_row for _, _, is_row in self.lines):
+            return ""
+        blocks = self.blocks
+        head = number = self.block_at(position)
+        while head and blocks[head - 1].cells:
+            head -= 1
+        if head == number or not blocks[number].cells:
+            return ""
+        column = cell_at(blocks[number].cells, position)
+        cells = blocks[head].cells
+        return self.text[slice(*cells[column])] if column < len(cells) else ""
+
     def _blocks(self) -> Iterator[Block]:
         above: list[tuple[int, int]] = []  # depth, number
         begins = self.lines or ((0, 0, False),)
@@ -133,6 +147,11 @@ class Shown:
         if not edges or edges[-1] != end - 1:
             edges.append(end)
         return tuple((first + 1, last) for first, last in pairwise(edges))
+
+
+def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
+    """Return the number of the cell of a row that a place of the text is in."""
+    return sum(end <= position for _, end in cells)
 
 
 def shown(response: str) -> Shown:

@@ -6,9 +6,10 @@ and `the central station`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from mwzeval.multiwoz.words.gazetteer import Meaning
+from mwzeval.multiwoz.words.journeys import Journeys
 from mwzeval.multiwoz.words.surface_tables import (
     AMENITIES,
     DAY_SPELLINGS,
@@ -225,32 +226,26 @@ def _place(
     return None
 
 
-TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
-AWAY = frozenset({"from", "leaves", "leaving", "leave", "departs", "departing", "depart"})
-TOWARDS = frozenset({"to", "towards", "toward"})
-INTO = frozenset({"to", "in", "for", "→", "into", "via"})
-THITHER = frozenset({"→", "➔", "➜", "to"})
-BEGINNING = ("origin", "start", "depart", "between")
-ARRIVING = ("arriv", "off", "destination")
 BOOKED_DOMAINS = frozenset({"restaurant", "hotel"})
 
 
-def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
-    """Tell whether a response is about a ride from venue to venue."""
-    return "taxi" in active or not TAXI_WORDS.isdisjoint(words)
-
-
 def choose_slot(
-    slot: str, words: list[str], first: int, after: int, active: Sequence[str], named: str | None
+    slot: str,
+    words: list[str],
+    first: int,
+    after: int,
+    active: Sequence[str],
+    named: str | None,
+    journeys: Journeys,
 ) -> str:
     """Return the slot of the words from `first` to `after`, whose form alone does not tell it.
 
     `active` are the domains of the turn, `named` that of the venue named last in the response.
     """
     if slot == "place":
-        return _way(words, first, after)
+        return journeys.way(first, after)
     if slot == "time":
-        return _time(words, first, active)
+        return _time(words, first, active, journeys.time(first, after))
     if slot == "price":
         return _price(words, first, after, active, named)
     if slot in ("free", "nofee"):
@@ -262,48 +257,14 @@ def choose_slot(
     return {"people": "bookpeople", "stay": "bookstay"}.get(slot, slot)
 
 
-def way_to_name(words: list[str], first: int) -> str | None:
-    """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
-    position = first - 1
-    if position >= 0 and words[position] == "the":
-        position -= 1
-    if position < 0:
-        return None
-    before, earlier = words[position], words[max(0, position - 3) : position]
-    if before in AWAY:
-        return "departure"
-    if before in TOWARDS:
-        return "destination"
-    if before in ("at", "in"):
-        if "up" in earlier:
-            return "departure"
-        if any(word.startswith(ARRIVING) for word in earlier):
-            return "destination"
-    return None
-
-
-def _way(words: list[str], first: int, after: int) -> str:
-    before = words[max(0, first - 4) : first]
-    if before[-1:] == ["and"] and "between" in before:
-        return "destination"
-    for word in reversed(before):
-        if word in AWAY or word.startswith(BEGINNING):
-            return "departure"
-        if word in INTO or word.startswith(ARRIVING):
-            return "destination"
-    following = words[after : after + 1]
-    return "departure" if following and following[0] in THITHER else "destination"
-
-
-def _time(words: list[str], first: int, active: Sequence[str]) -> str:
-    for word in reversed(words[max(0, first - 8) : first]):
-        if word.startswith(("arriv", "get")):
-            return "arriveby"
-        if word.startswith(("leav", "depart")):
-            return "leaveat"
-        if word.startswith(("open", "clos")) and "attraction" in active:
-            return "openhours"
-    return "booktime" if "restaurant" in active else "leaveat"
+def _time(words: list[str], first: int, active: Sequence[str], read: str | None) -> str:
+    if "attraction" in active:
+        for word in reversed(words[max(0, first - 8) : first]):
+            if word.startswith(("open", "clos")):
+                return "openhours"
+            if word.startswith(("arriv", "leav", "depart")):
+                break
+    return read or ("booktime" if "restaurant" in active else "leaveat")
 
 
 PRICED_NIGHTS = frozenset({"night", "nightly", "room", "rooms"})

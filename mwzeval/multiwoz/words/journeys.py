@@ -1,0 +1,198 @@
+"""Of which end of a journey a time or a place is: where one leaves, or where one arrives.
+
+The head of its column tells, or the nearest word that speaks of leaving or arriving; of two times
+with nothing but an arrow, a dash or `to` between them the first is of the departure. Where nothing
+tells, a time is taken for one of departure, and that is not sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from mwzeval.multiwoz.words.markup import Shown
+from mwzeval.multiwoz.words.surface_tables import words_of
+from mwzeval.multiwoz.words.text import Tokens, fold
+
+TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
+AWAY = frozenset({"from", "leaves", "leaving", "leave", "departs", "departing", "depart"})
+TOWARDS = frozenset({"to", "towards", "toward"})
+ARROWS = frozenset("→➔➜➡⟶⇒►▶➝")
+INTO = frozenset({"to", "in", "for", "into", "via", "towards", "reach", "reaches", "reaching"})
+BEGINNING = ("origin", "start", "depart", "between", "leav")
+ARRIVING = ("arriv", "off", "destination", "terminat", "heading", "reach")
+
+LEAVING_AT = ("leav", "depart")
+"""How words begin that are said of a time of departure, and below of a time of arrival."""
+ARRIVING_AT = ("arriv", "reach", "terminat", "pull")
+LEAVING_WORDS = frozenset(words_of("left dep etd lv dpt sets setting board boarding starts"))
+ARRIVING_WORDS = frozenset(words_of("arr eta due expected stops calls lands landing ends ending"))
+GETTING = frozenset({"get", "gets", "getting", "got"})
+SOMEONE = frozenset({"you", "back", "everyone", "them", "us"})
+THERE = frozenset({"in", "into", "there", "to", "off", "home", "at"})
+AT = frozenset({"at", "by", "around", "for", "@"})
+NOUNS = {
+    **dict.fromkeys(("departure", "departures", "dep", "etd"), "leaveat"),
+    **dict.fromkeys(("arrival", "arr", "eta"), "arriveby"),
+}
+"""Words behind a time that tell what it is: `a 05:51 arrival`."""
+SHORT_WORDS = frozenset({"arr", "dep", "lv", "dpt"})
+"""Words whose full stop ends no sentence."""
+FARTHEST = 8
+"""So many words before a time may tell what it is."""
+RANGE = ARROWS | {"-", ">", "=", "to", "until", "till", "til"}
+"""What stands between the times of departure and arrival, and nothing else."""
+LOOSE_RANGE = frozenset("/|")
+"""What does so where nothing tells what the former is."""
+LISTED = frozenset({"from", "between", "every", "hourly"})
+
+
+def is_about_taxi(words: Collection[str], active: Sequence[str]) -> bool:
+    """Tell whether a response is about a ride from venue to venue."""
+    return "taxi" in active or not TAXI_WORDS.isdisjoint(words)
+
+
+def way_to_name(words: list[str], first: int) -> str | None:
+    """Return whether a ride begins or ends at a named venue; None if it is named otherwise."""
+    position = first - 1
+    if position >= 0 and words[position] == "the":
+        position -= 1
+    if position < 0:
+        return None
+    before, earlier = words[position], words[max(0, position - 3) : position]
+    if before in AWAY:
+        return "departure"
+    if before in TOWARDS:
+        return "destination"
+    if before in ("at", "in"):
+        if "up" in earlier:
+            return "departure"
+        if any(word.startswith(ARRIVING) for word in earlier):
+            return "destination"
+    return None
+
+
+class Journeys:
+    """Reads the times and places of a response in their order."""
+
+    def __init__(self, text: Shown, tokens: Tokens) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._words = tokens.words
+        self._place = (0, 0)
+        self._time: tuple[int, str | None] = (0, None)
+        self._with_train = False
+
+    def train(self) -> None:
+        """Go on behind a train's id."""
+        self._with_train = True
+
+    def way(self, first: int, after: int) -> str:
+        """Return `departure` or `destination` for the place from one token to another."""
+        way = self._way(first, after)
+        self._place = first, after
+        return way
+
+    def time(self, first: int, after: int) -> str | None:
+        """Return `leaveat` or `arriveby` for a time, None where nothing tells."""
+        slot = self._ending(first) or self._noun(after) or self._cue(first)
+        self._time = after, slot
+        return slot
+
+    def _way(self, first: int, after: int) -> str:
+        words = self._words
+        heading = self._heading(first)
+        if heading:
+            for word in heading:
+                if word in AWAY or word.startswith(BEGINNING):
+                    return "departure"
+                if word in INTO or word.startswith(ARRIVING):
+                    return "destination"
+        before = words[max(0, first - 4) : first]
+        if before[-1:] == ["and"] and "between" in before:
+            return "destination"
+        for word in reversed(before):
+            if word in AWAY or word.startswith(BEGINNING):
+                return "departure"
+            if word in INTO or word in ARROWS or word.startswith(ARRIVING):
+                return "destination"
+        if before[-1:] == [">"] or (before[-1:] == ["-"] and self._place[1] == first - 1):
+            return "destination"
+        following = words[after : after + 2]
+        on = following[:1] and (following[0] in ARROWS or following[0] in ("to", "-", ">"))
+        return "departure" if on else "destination"
+
+    def _ending(self, first: int) -> str | None:
+        """Return `arriveby` for the second of two times that belong together."""
+        words = self._words
+        heading = self._heading(first)
+        if heading:
+            told = {slot for slot in map(_told, heading) if slot}
+            if len(told) == 1:
+                return told.pop()
+        before, slot = self._time
+        between = words[before:first]
+        if not before or not between or len(between) > 3 or slot == "arriveby":
+            return None
+        links = RANGE if slot else RANGE | LOOSE_RANGE
+        if not links.issuperset(between):
+            return None
+        if not self._with_train and not LISTED.isdisjoint(words[max(0, before - 5) : before]):
+            # `Trains leave from 05:00 to 23:00`.
+            return None
+        return "arriveby"
+
+    def _noun(self, after: int) -> str | None:
+        following = self._words[after : after + 4]
+        while following and following[0] in ("(", "-", "time"):
+            following = following[1:]
+        slot = NOUNS.get(following[0]) if following else None
+        if slot is None or any(word[0].isdigit() or word == ":" for word in following[1:]):
+            return None
+        return slot
+
+    def _cue(self, first: int) -> str | None:
+        words = self._words
+        begin, end = self._place
+        at = words[first - 1] in AT if first else False
+        for index in range(first - 1, max(-1, first - 1 - FARTHEST), -1):
+            word = words[index]
+            if at and index == begin - 1 and end == first - 1 and word in ("in", "into", "from"):
+                slot = self._said_of(index - 1)
+                return slot or ("leaveat" if word == "from" else "arriveby")
+            if word == "." and words[index - 1] in SHORT_WORDS:
+                continue
+            if word in ".?!¶" and index < first - 1:
+                return None
+            slot = self._said_of(index)
+            if slot is not None:
+                return slot
+            if index == first - 2 and at and word in ("there", "in", "home"):
+                return "arriveby"
+            if index == first - 2 and at and word in ("off", "out"):
+                getting = index and words[index - 1] in GETTING
+                return "arriveby" if getting else "leaveat"
+        return None
+
+    def _said_of(self, index: int) -> str | None:
+        """Return the slot of a time that a token tells."""
+        if index < 0:
+            return None
+        word = self._words[index]
+        if word in GETTING:
+            following = self._words[index + 1 : index + 3]
+            if following[:1] and following[0] in SOMEONE:
+                following = following[1:]
+            return "arriveby" if following[:1] and following[0] in THERE else None
+        return _told(word)
+
+    def _heading(self, first: int) -> Sequence[str]:
+        heading = self._text.heading(self._tokens.start(first))
+        return fold(heading) if heading else ()
+
+
+def _told(word: str) -> str | None:
+    if word in LEAVING_WORDS or word.startswith(LEAVING_AT):
+        return "leaveat"
+    if word in ARRIVING_WORDS or word.startswith(ARRIVING_AT):
+        return "arriveby"
+    return None
