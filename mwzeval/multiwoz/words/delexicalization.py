@@ -28,6 +28,7 @@ from mwzeval.multiwoz.words.surface_tables import (
     CLAIMS_ONLY,
     DOMAINS_OF,
     GENERIC_WORDS,
+    LABEL_WORDS,
     ORDINARY_WORDS,
     SAYING,
 )
@@ -177,6 +178,8 @@ def read(
                     value=mention.value,
                     sure=mention.sure,
                 )
+        elif slot == "trainid":
+            context.named_here = mention.domain
         mentions.append(mention)
     return mentions
 
@@ -211,9 +214,8 @@ def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -
     is_town_part = tuple(words.split()) in context.gazetteer.town_parts
     alone = capital and telling and len(options) == 1
     by_itself = alone and not is_town_part and context.is_about(options[0])
-    called = (
-        (capital or tokens.without_capitals) and named and (complete or words not in GENERIC_WORDS)
-    )
+    is_common = words in GENERIC_WORDS or words in LABEL_WORDS
+    called = (capital or tokens.without_capitals) and named and (complete or not is_common)
     if not (by_itself or called):
         return None
     return candidate._replace(meanings=tuple(("name", value) for value in named or options))

@@ -359,8 +359,9 @@ KIND_WORDS = {
 }
 """Domain → words that say what kind of venue something is."""
 
-LABEL_WORDS = words_of(
-    """
+LABEL_WORDS = frozenset(
+    words_of(
+        """
     i it its i'm i'd i'll i've we we're you your they there this that these those here he she my
     what which who when where how would could can do does did is are was have has had will shall may
     should yes no not ok okay sure great alright absolutely sorry thank thanks please hello hi
@@ -389,5 +390,6 @@ LABEL_WORDS = words_of(
     try also maybe here now just only then yet still after before welcome else towninfo towneinfo
     info help desk postal morning afternoon evening news luck regards cheers
     """
+    )
 )
 """Words of labels and of small talk, which are in capitals and are no names by themselves."""
