@@ -20,6 +20,9 @@ DATABASE, LOG = "database", "log"
 NAMING = frozenset(NAMED_BY.values())
 """Slots that say which venue it is: there is nothing that they could agree with."""
 
+BOOKED = "book"
+"""How slots begin that say what is booked: `bookpeople`."""
+
 _Place = tuple[int, int, int, str]
 
 
@@ -42,10 +45,14 @@ def claims_of(
         place = _place(judged.turn, judged.mention)
         read.add(place)
         claims.append(_claim(judged.turn, judged.mention, judged, logged.get(place), facts))
+    found = {
+        _place(turn, mention): mention for turn, said in enumerate(mentions) for mention in said
+    }
     for place, claim in logged.items():
         if place not in read:
             read.add(place)
-            claims.append(_claim(claim.turn, claim.mention, None, claim, facts))
+            mention = found.get(place, claim.mention)
+            claims.append(_claim(claim.turn, mention, None, claim, facts))
     for turn, (response, said) in enumerate(zip(responses, mentions, strict=True)):
         claims += (
             _claim(turn, mention, None, None, facts)
@@ -66,9 +73,10 @@ def _open_claims(response: str, said: Sequence[Mention]) -> Iterator[Mention]:
         slot = mention.slot
         if slot == LANDMARK or slot in CHECKED.get(str(mention.domain), ()):
             continue
-        if slot in CHOICES or slot in TIMES:
+        is_choice = slot in CHOICES or slot.startswith(BOOKED)
+        if is_choice or slot in TIMES:
             statements = statements or Statements(response)
-            if not statements.is_claim(mention, (), choice=slot in CHOICES):
+            if not statements.is_claim(mention, (), choice=is_choice):
                 continue
         yield mention
 

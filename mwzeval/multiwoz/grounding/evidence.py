@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -300,7 +300,7 @@ class _Turn:
                 name, until = self._booked_name(match.end())
                 agrees = self._is_made(domains, name)
                 called = tuple(f"{one.domain} {one.called}".strip() for one in self._log.made)
-                mention = self._mention(match.start(), until, BOOKING)
+                mention = self._mention(match.start(), until, BOOKING, domains)
                 yield LogClaim(self._number, mention, agrees, () if agrees else called)
 
     def _booked_name(self, end: int) -> tuple[Mention | None, int]:
@@ -369,9 +369,10 @@ class _Turn:
                     counts.add(len(log.database.find(domain, constraints)))
         return counts
 
-    def _mention(self, start: int, end: int, slot: str) -> Mention:
+    def _mention(self, start: int, end: int, slot: str, domains: Collection[str] = ()) -> Mention:
         first, last = self._shown.place(start, end)
-        return Mention(first, last, self._said.words[first:last], slot, None)
+        domain = next(iter(domains)) if len(domains) == 1 else None
+        return Mention(first, last, self._said.words[first:last], slot, domain)
 
 
 def _once(listed: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -172,6 +172,7 @@ VERDICTS: list[tuple[dict[str, Any], list[tuple[Any, ...]]]] = [
     ),
     (turn("Would you like a cheap hotel in the north?", hotel=HOTEL["hotel"]), []),
     (turn("We have none in the north.", hotel=HOTEL["hotel"]), []),
+    (turn("Shall I book it for 3 people?", hotel=HOTEL["hotel"]), []),
     (
         turn(
             f"Hotel Aurelia, phone {PHONE}.",
