@@ -39,7 +39,6 @@ from mwzeval.multiwoz.words.text import (
     Tokens,
     fold,
     lowered,
-    tokenize,
 )
 from mwzeval.multiwoz.words.value_spellings import SPELLED
 from mwzeval.multiwoz.words.word_meanings import choose_slot, is_claim
@@ -304,7 +303,7 @@ class Delexicalizer:
     def _response(self, response: str, context: Context) -> Delexicalized:
         text = shown(response)
         low = lowered(text.text)
-        tokens = tokenize(text.text, low)
+        tokens = Tokens(text.text, low)
         candidates = self._recognizer.candidates(text.text, low, tokens)
         if not candidates:
             return Delexicalized(response, ())

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from mwzeval.multiwoz.normalization.placeholders import KNOWN_PLACEHOLDER
 from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS, WORD_SPELLINGS
@@ -50,14 +52,16 @@ class Delexicalized:
 
 _fold = {**NUMBER_WORDS, **WORD_SPELLINGS, "&": "and"}.get
 
+_FIGURES = r"[^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*"
+_OWNER = r"\s?['’`´]\s?s\b"
 # A known placeholder (all else in brackets is words); something with a digit (13:15, 5pm, cb2.1ab,
 # tr1234); a word with a possessive s, also as tokenisers set it apart (king 's); any other sign.
+# Nearly all are the first alternative: letters with a blank or the end of a clause behind them.
 _TOKEN = re.compile(
-    rf"({KNOWN_PLACEHOLDER})"
-    r"|([^\W\d_]*[0-9][^\W_]*(?:[.:][0-9][^\W_]*|,[0-9]{3}(?![0-9]))*)"
-    r"|([^\W_]+)(\s?['’`´]\s?s\b)?"
-    r"|[^\w\s]"
+    r"[a-z]+(?=[.,!?]|\s(?!['’`´])|$)"
+    rf"|{KNOWN_PLACEHOLDER}|{_FIGURES}|[^\W_]+(?:{_OWNER})?|[^\w\s]"
 )
+_KIND = re.compile(rf"({KNOWN_PLACEHOLDER})|({_FIGURES})|([^\W_]+)({_OWNER})?")
 _DASHES = (*range(0x2010, 0x2016), 0x2212)
 _ACCENTED = (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
@@ -85,20 +89,67 @@ SIGN, PLACEHOLDER, NUMERIC, WORD, POSSESSIVE = range(5)
 """Kinds of tokens."""
 
 
+_Of = TypeVar("_Of")
+LONGEST, REMEMBERED = 32, 2**14
+"""Characters of tokens that are remembered, and how many are."""
+
+
+class _OfToken(dict[str, _Of]):
+    """What a token is; what is remembered only saves time."""
+
+    def __init__(self, find: Callable[[str], _Of]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, token: str) -> _Of:
+        found = self._find(token)
+        if len(token) <= LONGEST:
+            if len(self) >= REMEMBERED:
+                self.clear()
+            self[token] = found
+        return found
+
+
+def _kind(token: str) -> int:
+    if token == "&":
+        return WORD
+    match = _KIND.match(token)
+    return (match and match.lastindex) or SIGN
+
+
+def _folded(token: str) -> str:
+    match = _KIND.match(token)
+    word = f"{match[WORD]}s" if match and match.lastindex == POSSESSIVE else token
+    return _fold(word, word)
+
+
+_kinds, _words = _OfToken(_kind), _OfToken(_folded)
+
+
 class Tokens:
-    """The tokens of a text: item i of each list is about the i-th.
+    """The tokens of a text, which is `low` in lower case: item i of each list is about the i-th.
 
     `words` are folded (lower case, no apostrophes, numbers as digits, one spelling); `kinds` are
-    those above.
+    those above. Takes time linear in the text's length.
     """
 
-    def __init__(
-        self, text: str, words: list[str], kinds: list[int], matches: list[re.Match[str]]
-    ) -> None:
+    def __init__(self, text: str, low: str) -> None:
         self._text = text
-        self.words = words
-        self.kinds = kinds
-        self._matches = matches
+        self._low = low
+        self._tokens: list[str] = _TOKEN.findall(low)
+        self.words = list(map(_words.__getitem__, self._tokens))
+        self.kinds = list(map(_kinds.__getitem__, self._tokens))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = []
+        position, find = 0, self._low.find
+        for token in self._tokens:
+            # Nothing but blanks and `_` is between tokens, and neither begins one.
+            position = find(token, position)
+            starts.append(position)
+            position += len(token)
+        return starts
 
     @cached_property
     def without_capitals(self) -> bool:
@@ -112,11 +163,11 @@ class Tokens:
 
     def start(self, index: int) -> int:
         """Return the place in the text where a token begins."""
-        return self._matches[index].start()
+        return self._starts[index]
 
     def end(self, index: int) -> int:
         """Return the place in the text where a token ends."""
-        return self._matches[index].end()
+        return self._starts[index] + len(self._tokens[index])
 
 
 def lowered(text: str) -> str:
@@ -128,21 +179,7 @@ def lowered(text: str) -> str:
     return low if low.isascii() else low.translate(_PLAIN)
 
 
-def tokenize(text: str, low: str) -> Tokens:
-    """Return the tokens of a text, `low` in lower case, in time linear in its length."""
-    matches = list(_TOKEN.finditer(low))
-    words = [match[0] for match in matches]
-    kinds = [match.lastindex or SIGN for match in matches]
-    if POSSESSIVE in kinds:
-        for index, kind in enumerate(kinds):
-            if kind == POSSESSIVE:
-                words[index] = f"{matches[index][WORD]}s"
-    if "&" in low:
-        kinds = [WORD if word == "&" else kind for word, kind in zip(words, kinds, strict=True)]
-    return Tokens(text, [_fold(word, word) for word in words], kinds, matches)
-
-
 def fold(text: str) -> tuple[str, ...]:
     """Return the folded words of a text without its signs: the form that values are matched in."""
-    tokens = tokenize(text, lowered(text))
+    tokens = Tokens(text, lowered(text))
     return tuple(word for word, kind in zip(tokens.words, tokens.kinds, strict=True) if kind)
