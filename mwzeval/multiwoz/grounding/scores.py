@@ -32,10 +32,10 @@ BY_LOG = ("log_consistency", "log_only")
 """The scores of what responses say, held against what tools returned."""
 
 CHOICES: Mapping[str, Mapping[str, str]] = {
-    "hallucination": {"echo": "left-out", "invented": "capitals"},
-    "consistency": {"offer": "named-or-query", "several": "any", "invented": "capitals"},
-    "grounded_inform": {"offer": "named-last", "invented": "capitals"},
-    "grounded_success": {"offer": "named-last", "given": "of-offer", "invented": "capitals"},
+    "hallucination": {"echo": "left-out", "invented": "layout"},
+    "consistency": {"offer": "named-or-query", "several": "sentence", "invented": "layout"},
+    "grounded_inform": {"offer": "named-last", "invented": "layout"},
+    "grounded_success": {"offer": "named-last", "given": "of-offer", "invented": "layout"},
     "log_consistency": {"offer": "named-or-query", "cut": "whole-part"},
     "log_only": {"offer": "named-or-query", "cut": "whole-part"},
     "booking": {"tried-first": "right"},
