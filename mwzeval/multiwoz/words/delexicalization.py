@@ -19,9 +19,9 @@ from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.addresses import follows_landmark_words
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
-from mwzeval.multiwoz.words.invented_names import TAILS
 from mwzeval.multiwoz.words.journeys import Journeys, is_about_taxi, way_to_name
 from mwzeval.multiwoz.words.markup import Shown, shown
+from mwzeval.multiwoz.words.name_cues import TAILS
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
 from mwzeval.multiwoz.words.surface_tables import (
     BY_FORM,

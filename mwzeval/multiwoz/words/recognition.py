@@ -21,7 +21,7 @@ from mwzeval.multiwoz.words.addresses import (
     unknown_street,
 )
 from mwzeval.multiwoz.words.gazetteer import SHORT, Gazetteer, Longest, Meaning
-from mwzeval.multiwoz.words.invented_names import TAILS, name_before
+from mwzeval.multiwoz.words.name_cues import TAILS, name_before
 from mwzeval.multiwoz.words.number_meanings import (
     NUMBER_STARTS,
     QUANTITY_STARTS,
