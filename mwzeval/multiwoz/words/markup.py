@@ -56,7 +56,7 @@ _LINE = re.compile(
     r"(?P<quote>(?:[ ]{0,3}>[ ]?)*)(?P<indent>[ ]*)"
     r"(?:(?P<heading>\#{1,6})[ ]+|(?P<number>\(?[0-9]{1,2}[.)]|[0-9]\ufe0f?\u20e3|\(?[a-h]\))[ ]+"
     rf"|(?P<bullet>[-*+•‣◦▪●○–—·])[ ]+)?"
-    rf"(?P<emoji>(?:(?![{_STARS}])[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff"
+    rf"(?P<emoji>(?:(?![{_STARS}✗✘❌✖])[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff"
     r"\U0001f000-\U0001faff][\ufe0f\u200d]*)+[ ]+)?"
     r"(?P<task>\[[ xX]\][ ]+)?"
 )

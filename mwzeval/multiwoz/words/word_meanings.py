@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mwzeval.multiwoz.words import amenities
 from mwzeval.multiwoz.words.gazetteer import Meaning
 from mwzeval.multiwoz.words.journeys import Journeys
 from mwzeval.multiwoz.words.surface_tables import (
@@ -85,7 +86,8 @@ def accepted(
     if slot == "day" and words[index] in DAY_SPELLINGS:
         return (after, meanings) if before in DAY_BEFORE else None
     if slot in AMENITIES:
-        return _amenity(words, index, after, slot)
+        told = amenities.said_of(words, index, after)
+        return None if told is None else (told[0], ((slot, told[1]),))
     if slot == "place":
         return _place(words, index, after, before, following, meanings)
     return after, meanings
@@ -130,50 +132,9 @@ CENTRAL_AFTER = frozenset({"cambridge", "area", "location", "part", "and", "in",
 DAY_BEFORE = frozenset({"on", "every", "this", "next", "for", "from", "day", *":|(,/-¶"})
 
 
-def _amenity(words: list[str], index: int, after: int, slot: str) -> Accepted | None:
-    """Return whether a hotel has something; None where that is asked, wished or left open."""
-    before = clause(words[max(0, index - 7) : index][::-1])
-    following = words[after : after + 3]
-    if before and before[0] in WITHOUT:
-        return (after, ((slot, "no"),)) if WISHES.isdisjoint(before[1:]) else None
-    if following[:1] in (["is"], ["are"]):
-        following = following[1:]
-        if following[:1] == ["not"]:
-            return after, ((slot, "no"),)
-        has = following[:1] in (["free"], ["available"], ["included"], ["provided"])
-    elif following[:1] in ([":"], ["|"]):
-        if following[1:2] in (["no"], ["none"], ["not"]):
-            return after, ((slot, "no"),)
-        has = following[1:2] in (["yes"], ["free"], ["available"], ["included"])
-    else:
-        has = words[index] == "free" or not HAVING.isdisjoint(before)
-    asked = "?" in clause(words[after : after + 12], frozenset(".!¶"))
-    if asked or not has or not WISHES.isdisjoint(before):
-        return None
-    return after, ((slot, "yes"),)
-
-
 def clause(words: list[str], ends: frozenset[str] = frozenset(".!?;¶|")) -> list[str]:
     """Return words up to the first sign that ends a clause."""
     return next((words[:at] for at, word in enumerate(words) if word in ends), words)
-
-
-WITHOUT = frozenset({"no", "without", "lacks", "lack"})
-HAVING = frozenset(
-    words_of(
-        """
-    has have offers offer includes include included including provides provide with free comes
-    """
-    )
-)
-WISHES = frozenset(
-    words_of(
-        """
-    no not none t cannot without if need needs want require requires prefer would like looking
-    whether or any do does either neither nor should
-    """
-    )
-)
 
 
 AREA_PHRASES = [
