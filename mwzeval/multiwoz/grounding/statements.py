@@ -34,13 +34,14 @@ _DENIED = re.compile(
 )
 _WISHED = re.compile(
     r"\b(?:you(?:'d| 'd| would| may| might)? (?:like|want|prefer|need|ask|asked|said|mentioned)"
-    r"|you(?:'re| are| 're) (?:looking|after)|looking for|search(?:ing)? for|if|would you|do you"
+    r"|you(?:'re| are| 're) (?:looking|after)|look(?:ed|ing) for|search(?:ed|ing)? for|if|would you"
+    r"|do you"
     r"|shall i|should i|ranging|ranges?|between|either|never found|willing)\b",
     re.IGNORECASE,
 )
 _OF_OTHERS = re.compile(
     r"\b(?:others?|another|else|the rest|remaining)\b"
-    r"|\bone (?:is|in|at|on|of|located)\b"
+    r"|(?<!\bis )(?<!\bthe )(?<!\bgood )(?<!'s )\bone (?:is|in|at|on|of|located)\b"
     r"|\b(?:there(?: is| are|'s| 's)|(?:i|we) (?:do )?(?:also )?(?:have|found|see))"
     r" (?:also|an?|one|some|several|two|three|[0-9]+)\b",
     re.IGNORECASE,
@@ -50,10 +51,45 @@ _OF_MANY = re.compile(
     r"|(?:i|we)(?:'ve| 've))\b",
     re.IGNORECASE,
 )
+_INTRODUCED = re.compile(
+    rf"[^.!?;{BREAK}]{{0,60}}?(?:\b(?:called|named|known as|such as|is|would be)|[:,(–—-])"
+    r"[\s\"'(]*(?:the\s)?",
+    re.IGNORECASE,
+)
+"""What stands between what a venue is and its name: `a museum in the west called X`."""
+_ONE = re.compile(
+    r"\b(?:there(?: is|'s| 's)|have|'ve|found|find|see|got|recommend|suggest|offer|be|about)"
+    r" (?:also |just |only |got |found )*(?:an?|one|1)\b",
+    re.IGNORECASE,
+)
+_APPOSED = re.compile(
+    r"\s*[,(–—-]?\s*(?:(?:which |it )?(?:is|'s)\s)?(?:one of )?(?:the|our|this|these|your)\s"
+    r"(?:\w+\s){0,2}",
+    re.IGNORECASE,
+)
+"""What stands between a name and a kind that is said with an article: `X, the museum`."""
+_BESIDE = re.compile(
+    r"\b(?:near|nearby|next to|close to|opposite|beside|behind|by|from|around|surrounded by"
+    r"|has|have|with|contains|houses|hosts|holds|for)(?: (?!(?:is|are|its?)\b)[\w,]+){0,4} $",
+    re.IGNORECASE,
+)
+"""What stands before kinds of what a venue is near, has or is for."""
+_RANGE = re.compile(r"\bfrom (?:the )?[\w-]+ (?:up )?to (?:the )?(?:\w+ )?$", re.IGNORECASE)
+_PART = re.compile(
+    r"[\s-](?:style|like|type of|museum|theatre|chapel|town|lovers?|grounds|garden)\b", re.I
+)
+"""What stands behind a kind that is only a part of what is said: `a college museum`."""
+_CALLED = re.compile(
+    rf"[\s{BREAK}]*(?:(?:it|this|that)(?: is|'s| 's)(?: called| named)?|(?:its|the) name is"
+    r"|name\s?:)[\s\"'(]*(?:the\s)?",
+    re.IGNORECASE,
+)
+"""What begins a sentence that names what the one before it was about."""
 _GENERIC = re.compile(
     r"(?:\bstar\w*|\brated|\bpriced?|\bcheap|\bmoderate(?:ly)?|\bexpensive|\bstyle)[\s-]*$",
     re.IGNORECASE,
 )
+_ENDS = frozenset(f".!?;{BREAK}")
 GENERIC = "hotel"
 """What guesthouses are called as well: `a 4-star hotel`."""
 _LIMIT = re.compile(
@@ -93,7 +129,7 @@ class Statements:
 
     def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
         """Tell whether a value is said to be so; `choice` if it is one that users choose by."""
-        start = self._shown.shown_at(value.start, value.end)[0]
+        start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
         number = bisect_right(self._sentences, start)
         begin = self._sentences[number - 1] if number else 0
@@ -104,10 +140,24 @@ class Statements:
             return False
         if value.text.lower() == GENERIC and _GENERIC.search(before):
             return False
-        places = (self._shown.shown_at(name.start, name.end)[1] for name in names)
-        named = max((place for place in places if begin < place <= start), default=None)
+        places = [self._shown.shown_at(name.start, name.end) for name in names]
+        named = max((end for _, end in places if begin < end <= start), default=None)
+        follows = min((first for first, _ in places if first >= after), default=None)
+        between = text[after:follows] if follows is not None else None
+        is_beside = between is not None and len(between) <= CLOSE and not _APART.search(between)
+        is_beside = is_beside and not any(end in _ENDS for end in between or "")
+        if value.slot == "type" and not value.written:
+            return is_beside or (
+                named is not None and _APPOSED.fullmatch(text, named, start) is not None
+            )
         if named is not None:
-            return not _OF_OTHERS.search(text, named, start)
+            return not (_OF_OTHERS.search(text, named, start) or self._is_aside(value, named))
+        if is_beside:
+            return True
+        if follows is not None and _ONE.search(before):
+            introduced = _INTRODUCED.fullmatch(text, after, follows)
+            if introduced or self._is_called(after, follows):
+                return True
         until = self._sentences[number] if number < len(self._sentences) else len(text)
         is_asked = text[begin:until].rstrip(f"{BREAK} ").endswith("?")
         return not (
@@ -117,6 +167,23 @@ class Statements:
             or _OF_OTHERS.search(before)
             # `There is no entrance fee` is said of a venue, `there is a cheap one` of some.
             or (value.written and _OF_MANY.search(before))
+        )
+
+    def _is_called(self, end: int, name: int) -> bool:
+        """Tell whether the next sentence does nothing before a name but introduce it."""
+        number = bisect_right(self._sentences, end)
+        if number >= len(self._sentences):
+            return False
+        return _CALLED.fullmatch(self._shown.text, self._sentences[number], name) is not None
+
+    def _is_aside(self, value: Mention, named: int) -> bool:
+        """Tell whether a value behind a name is only beside what is said of it."""
+        start, after = self._shown.shown_at(value.start, value.end)
+        text = self._shown.text
+        if value.slot == "pricerange":
+            return _RANGE.search(text, named, start) is not None
+        return value.slot == "type" and bool(
+            _BESIDE.search(text[named:start]) or _PART.match(text, after)
         )
 
     def _said(self, mention: Mention) -> _Said:
@@ -135,6 +202,9 @@ class Statements:
         if earlier:
             last = [name for name in earlier if name.sentence == earlier[-1].sentence]
             return () if self._is_asked_between(last[-1], value) else last
+        behind = next((name for name in named if name.start > value.start), None)
+        if behind and self._is_called(value.end, behind.start):
+            return [behind]
         above = self._shown.blocks[value.block].parent
         while above is not None:
             of_block = [name for name in named if name.block == above]
@@ -153,7 +223,11 @@ class Statements:
         return () if self._is_asked_between(last[-1], value) else last
 
     def _is_asked_between(self, name: _Said, value: _Said) -> bool:
-        return "?" in self._shown.text[name.end : value.start]
+        """Tell whether another question than that about a name stands between it and a value."""
+        begin = name.end
+        if name.sentence < len(self._sentences):
+            begin = max(begin, self._sentences[name.sentence])
+        return "?" in self._shown.text[begin : value.start]
 
     def _in_sentence(self, value: _Said, here: Sequence[_Said]) -> Sequence[_Said]:
         groups = self._groups(here)

@@ -331,6 +331,8 @@ class Gazetteer:
                     return Longest(position + 1, meanings, True) if meanings else found
                 if word not in SKIPPED_SIGNS or position == index or position + 1 >= last:
                     break
+                if word == "-" and _is_dash_behind(found, tokens, position):
+                    break
                 position += 1
                 following = node.get(words[position])
                 if following is None:
@@ -340,3 +342,14 @@ class Gazetteer:
             if None in node:
                 found = Longest(position, node[None], False)
         return found
+
+
+def _is_dash_behind(found: Longest | None, tokens: Tokens, position: int) -> bool:
+    """Tell whether a sign is a dash behind a name: `Pembroke – college`, but `alpha - milton`."""
+    return (
+        found is not None
+        and found.after == position
+        and found.meanings[0][0] == "name"
+        and tokens.end(position - 1) < tokens.start(position)
+        and tokens.end(position) < tokens.start(position + 1)
+    )

@@ -20,6 +20,7 @@ from mwzeval.multiwoz.words.addresses import (
     other_street,
     unknown_street,
 )
+from mwzeval.multiwoz.words.cuisines import DISHES, cuisine_before
 from mwzeval.multiwoz.words.gazetteer import SHORT, Gazetteer, Longest, Meaning
 from mwzeval.multiwoz.words.name_cues import TAILS, name_before
 from mwzeval.multiwoz.words.number_meanings import (
@@ -117,7 +118,7 @@ SPLIT_IDENTIFIERS = frozenset({"c", "p", "cb", "pe", "sg", "tr"})
 
 
 BEGINNINGS = frozenset(
-    {*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT, *NUMBER_STARTS}
+    {*SPLIT_IDENTIFIERS, *QUANTITY_STARTS, *TAILS, *CAPITAL_STREETS, SAINT, *NUMBER_STARTS, *DISHES}
 )
 """Words with which something begins, or ends, that is not in the database."""
 
@@ -228,6 +229,11 @@ class Recognizer:
             near = self._near_miss(text, tokens, index)
             if near is not None:
                 return near
+        if word in DISHES:
+            said = cuisine_before(text, tokens, index, self._gazetteer.words)
+            if said is not None:
+                start, end = tokens.start(said), tokens.end(said)
+                return Candidate(start, end, said, max(said, index) + 1, (("oddfood", ""),))
         if word in TAILS:
             first = name_before(text, tokens, index, self._gazetteer.words)
             if first is not None:

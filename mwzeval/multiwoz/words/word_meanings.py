@@ -54,6 +54,7 @@ NOT_BEFORE_TYPES = frozenset(
     """
     )
 )
+LODGINGS = frozenset({"hotel", "guesthouse"})
 NOT_AFTER_TYPES = frozenset({"name", "type", "room", "rooms", "booking", "reservation"})
 
 
@@ -74,8 +75,12 @@ def accepted(
             return (after, meanings) if following in ("admission", "entrance", "entry") else None
         return after, meanings
     if slot == "type":
-        if before in NOT_BEFORE_TYPES or following in NOT_AFTER_TYPES:
+        if following in NOT_AFTER_TYPES:
             return None
+        if before in NOT_BEFORE_TYPES:
+            # No placeholder stands for `the museum`, but `the museum X` says what X is.
+            generic = meanings[0][1] in LODGINGS
+            return None if generic else (after, (("thetype", meanings[0][1]),))
         return after, meanings
     if slot == "pricerange":
         vain = before == "how" or following in OTHER_PRICED
@@ -190,6 +195,10 @@ def _place(
 BOOKED_DOMAINS = frozenset({"restaurant", "hotel"})
 
 
+SAID_OTHERWISE = {"nostars": "stars", "thetype": "type", "oddfood": "food"}
+"""Slots of the recogniser that no placeholder stands for, and what they are of."""
+
+
 def choose_slot(
     slot: str,
     words: list[str],
@@ -211,8 +220,8 @@ def choose_slot(
         return _price(words, first, after, active, named)
     if slot in ("free", "nofee"):
         return "entrancefee"
-    if slot == "nostars":
-        return "stars"
+    if slot in SAID_OTHERWISE:
+        return SAID_OTHERWISE[slot]
     if slot == "day" and "train" not in active and BOOKED_DOMAINS.intersection(active):
         return "bookday"
     return {"people": "bookpeople", "stay": "bookstay"}.get(slot, slot)
@@ -255,6 +264,10 @@ COMPARED = frozenset({"more", "less", "too", "ranging", "ranges"})
 DENIED = frozenset({"no", "not", "any"})
 
 
+DIETS = frozenset({"vegetarian", "vegan", "halal", "kosher", "traditional", "unusual"})
+MEALS = frozenset(words_of("dish dishes option options meal meals choice choices menu menus items"))
+
+
 def is_claim(slot: str, words: list[str], first: int) -> bool:
     """Tell whether a value is said to be so: neither `after 18:00` nor `a more expensive one`."""
     before = words[max(0, first - 3) : first]
@@ -263,4 +276,7 @@ def is_claim(slot: str, words: list[str], first: int) -> bool:
     if slot == "pricerange":
         comparative = words[first] in ("cheaper", "cheapest")
         return not comparative and COMPARED.isdisjoint(before)
-    return slot != "food" or DENIED.isdisjoint(before[-1:])
+    if slot != "food":
+        return True
+    is_diet = words[first] in DIETS and not MEALS.isdisjoint(words[first + 1 : first + 2])
+    return not is_diet and DENIED.isdisjoint(before[-1:])

@@ -40,6 +40,9 @@ def bound(response: str) -> str:
         ("we like X best.\n- v\n- w\n\nY is good, too.", "X"),
         ("### X\nIt is nice.\n\nIt is v.\n### Y\nno", "X"),
         ("X or Y?\n1. X: x\n2. Y: v", "Y"),
+        ("How about X? It is v.", "X"),
+        ("i have found a v place. It's called X. Y is x.", "X"),
+        ("- **Type:** v\n- **Name:** X", "X"),
         ("| n | a |\n|---|---|\n| X | x |\n| Y | v |", "Y"),
         ("| | X | Y |\n|---|---|---|\n| a | x | v |", "Y"),
         ("X is nice. Shall we book it? It is v.", ""),
@@ -73,6 +76,13 @@ def claimed(response: str, value: str, *, slot: str = "area", name: str = "Lante
         ("How about the Lantern in the north?", "north"),
         ("I have found the Lantern in the north for you.", "north"),
         ("You would like the Lantern: it is in the north.", "north"),
+        ("There is a place in the north called Lantern.", "north"),
+        ("We have one in the north, the Lantern.", "north"),
+        ("I have found one in the north. It's called Lantern.", "north"),
+        ("There is the north side Lantern.", "north"),
+        ("How about the northern Lantern?", "northern"),
+        ("The Lantern is a good one in the north.", "north"),
+        ("There are two: Lantern (north) and another.", "north"),
     ],
 )
 def test_what_is_said_to_be_so(response: str, value: str) -> None:
@@ -94,6 +104,10 @@ def test_what_is_said_to_be_so(response: str, value: str) -> None:
         ("There are 12 hotels in the north.", "north"),
         ("One is dear, and one is in the north.", "north"),
         ("They range from cheap to expensive.", "expensive"),
+        ("There is one in the north. Lantern is dear.", "north"),
+        ("I have 3 in the north, and Lantern is dear.", "north"),
+        ("Do you want the north? Lantern is dear.", "north"),
+        ("I looked for the north, but Lantern is dear.", "north"),
     ],
 )
 def test_what_is_not_said_to_be_so(response: str, value: str) -> None:
@@ -104,6 +118,38 @@ def test_kinds_in_general_are_no_claims() -> None:
     assert claimed("The Lantern is a hotel.", "hotel", slot="type")
     assert not claimed("The Lantern is a 4-star hotel.", "hotel", slot="type")
     assert not claimed("These hotels are nice.", "hotels", slot="type")
+
+
+@pytest.mark.parametrize(
+    ("response", "kind", "claim"),
+    [
+        ("The Lantern is a museum.", "museum", True),
+        ("The museum Lantern is nice.", "museum", True),
+        ("It is the museum called Lantern.", "museum", True),
+        ("The Lantern, the museum in the west, is nice.", "museum", True),
+        ("The Lantern is one of our museums.", "museums", True),
+        ("The Lantern – this museum is nice.", "museum", True),
+        ("The Lantern has free entry, is a museum.", "museum", True),
+        ("The museum is shut, but the Lantern is open.", "museum", False),
+        ("The Lantern is shut. The museum is not.", "museum", False),
+        ("The Lantern is near some museums.", "museums", False),
+        ("The Lantern is next to a museum.", "museum", False),
+        ("The Lantern has a cafe and a museum.", "museum", False),
+        ("The Lantern is a museum-style place.", "museum", False),
+        ("The Lantern is great for museum lovers.", "museum", False),
+    ],
+)
+def test_kinds_of_a_venue_and_of_what_is_beside_it(response: str, kind: str, claim: bool) -> None:
+    at = response.lower().rindex(kind)
+    written = not re.search(r"(?:the|this|our) $", response[:at].lower())
+    places = [match.start() for match in re.finditer("Lantern", response)]
+    names = [Mention(place, place + 7, "Lantern", "name", "attraction") for place in places]
+    said = Mention(at, at + len(kind), kind, "type", "attraction", kind, written=written)
+    assert Statements(response).is_claim(said, names, choice=True) is claim
+
+
+def test_a_range_of_prices_is_no_price() -> None:
+    assert not claimed("The Lantern has all, from cheap to dear.", "dear", slot="pricerange")
 
 
 def test_limits_of_times_are_no_claims() -> None:

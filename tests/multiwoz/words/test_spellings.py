@@ -309,6 +309,44 @@ def test_what_is_said_of_nothing_on_offer_has_no_domain(
 
 
 @pytest.mark.parametrize(
+    ("response", "cuisine"),
+    [
+        ("It specialises in Martian cuisine.", "Martian"),
+        ("It is known for its Venusian dishes.", "Venusian"),
+        ("It serves authentic Elvish food.", "Elvish"),
+        ("It has traditional Gondorian fare.", "Gondorian"),
+        ("- **Cuisine:** Lunar\n- **Area:** north", "Lunar"),
+        ("Food: Klingon", "Klingon"),
+        ("It has delicious food.", None),
+        ("Great food and Sunday dishes!", None),
+        ("Delicious Food. American-style rooms", None),
+        ("It is known for its Michelin cuisine.", None),
+        ("Cuisine: Various", None),
+        ("Cheap food: Mamma", None),
+        ("The Mamma food stall", None),
+        ("Its Signature dishes are nice. Italian food", None),
+    ],
+)
+def test_cuisines_that_nobody_has_are_told_by_their_form(
+    response: str, cuisine: str | None
+) -> None:
+    found = [m.text for m in said(response, "restaurant") if m.slot == "food" and not m.written]
+    assert found == ([cuisine] if cuisine else [])
+
+
+def test_what_suits_a_diet_is_no_cuisine() -> None:
+    (dishes,) = said("It has vegetarian dishes.", "restaurant")
+    (cuisine,) = said("It has vegetarian cuisine.", "restaurant")
+    assert (dishes.domain, cuisine.domain) == (None, "restaurant")
+
+
+def test_a_dash_behind_a_name_ends_it() -> None:
+    (town_hotel, *_) = HOTELS
+    response = f"{town_hotel['name'].title()} – Hotel, 4 stars"
+    assert [m.slot for m in said(response, "hotel")] == ["name", "type", "stars"]
+
+
+@pytest.mark.parametrize(
     "response",
     ["It has free internet.", "There is no parking.", "There is no entrance fee.", "No stars"],
 )
