@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mwzeval.multiwoz.words.amenities import said_of
-from mwzeval.multiwoz.words.text import lowered, tokenize
+from mwzeval.multiwoz.words.text import Tokens, lowered
 
 HAS = """
 It has parking.|It has free parking and wifi.|Guests enjoy complimentary parking.
@@ -42,7 +42,7 @@ Shall I look for a hotel with parking?|Another hotel has parking.|The other one 
 
 def told(text: str) -> str | None:
     """What a text says of its only parking."""
-    tokens = tokenize(text, lowered(text))
+    tokens = Tokens(text, lowered(text))
     at = tokens.words.index("parking")
     answer = said_of(tokens.words, at, at + 1)
     return answer[1] if answer else None
