@@ -1,7 +1,7 @@
 """What shows that a name of a venue is due, and which words in capitals are no names.
 
-Patterns of the words before and behind a name, of names by themselves, vocabularies, and names
-that their last word gives away.
+Patterns of the words before and behind a name, of names by themselves, vocabularies, names that
+their last word gives away, and cuisines that nobody has.
 """
 
 from __future__ import annotations
@@ -126,3 +126,35 @@ def name_before(text: str, tokens: Tokens, index: int, known: Container[str]) ->
 
 def _begins(tokens: Tokens, index: int) -> bool:
     return index == 0 or tokens.words[index - 1] in ".!?"
+
+
+DISHES = frozenset({"cuisine", "food", "dishes", "fare", "cooking"})
+"""What stands behind a cuisine."""
+_OF_A_PEOPLE = re.compile(r"[a-z]+(?:an|ese|ish|ic|i|ar|on|ite|ch|ii)")
+_NO_PEOPLE = frozenset(
+    {"michelin", "season", "vegan", "station", "canteen", "delicatessen", "basic"}
+)
+
+
+def cuisine_before(text: str, tokens: Tokens, index: int, known: Container[str]) -> int | None:
+    """Return the token of a cuisine that nobody has, said before this one or as a label's value.
+
+    It is the adjective of a people by its form, has a capital, and does not begin a sentence:
+    `serves Martian food`, `Cuisine: Martian`, but neither `Great food` nor `Sunday dishes`.
+    """
+    words, kinds = tokens.words, tokens.kinds
+    if words[index + 1 : index + 2] == [":"] and kinds[index + 2 : index + 3] == [WORD_TOKEN]:
+        place = index + 2
+        alone = words[place + 1 : place + 2] in ([], *([sign] for sign in "¶.,;|)-"))
+    else:
+        place = index - 1
+        alone = place > 0 and kinds[place] == WORD_TOKEN and kinds[place - 1] >= WORD_TOKEN
+    if not alone or (text[tokens.start(index)].isupper() and place < index):
+        return None
+    word = words[place]
+    looks = _OF_A_PEOPLE.fullmatch(word) and len(word) > SHORTEST_PEOPLE
+    is_new = word not in known and word not in _NO_PEOPLE
+    return place if looks and is_new and text[tokens.start(place)].isupper() else None
+
+
+SHORTEST_PEOPLE = 4

@@ -20,9 +20,8 @@ from mwzeval.multiwoz.words.addresses import (
     other_street,
     unknown_street,
 )
-from mwzeval.multiwoz.words.cuisines import DISHES, cuisine_before
 from mwzeval.multiwoz.words.gazetteer import SHORT, Gazetteer, Longest, Meaning
-from mwzeval.multiwoz.words.name_cues import TAILS, name_before
+from mwzeval.multiwoz.words.name_cues import DISHES, TAILS, cuisine_before, name_before
 from mwzeval.multiwoz.words.number_meanings import (
     NUMBER_STARTS,
     QUANTITY_STARTS,
