@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.scores import BY_LOG
 from mwzeval.scores.score import WHOLE
+from tests.examples import examples
 from tests.multiwoz.grounding.test_evidence import AURELIA, BOOK, DATA, FIND, ID, LOGS, call, turn
 from tests.places import sample_predictions
 
@@ -100,10 +104,7 @@ def test_claims_of_logs_add_up_to_their_report(path: Path) -> None:
     logs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     dialogues = {log["dialogue"]: log["messages"] for log in logs[::6]}
     scored = Evaluator(grounded=True, data=DATA, offline=True).score(dialogues)
-    claims = [
-        {"dialogue": name, **{key: getattr(claim, key) for key in claim.__slots__}}
-        for name, claim in scored.claims()
-    ]
+    claims = [{"dialogue": name, **asdict(claim)} for name, claim in scored.claims()]
     assert_adds_up(claims, scored.report().metrics["grounded"])
     responses = {
         name: [message["content"] for message in log if message.get("content") and said(message)]
@@ -197,6 +198,40 @@ def test_a_claim_has_its_verdict(said: dict[str, Any], claims: list[tuple[Any, .
         for _, claim in evaluator().score({ID: [said]}).claims()
     ]
     assert found == claims
+
+
+PIECES = (
+    *(
+        "\U0001f642 ",
+        "**Hotel Aurelia** ",
+        "is in the north. ",
+        "\u00a0",
+        "phone 01632999999, ",
+        "<b>",
+    ),
+    *(
+        "\n- ",
+        "&amp;",
+        "\uff21\uff22 ",
+        "I've booked it. ",
+        "reference QW12ER34 ",
+        "Caf\u00e9 Zo\u00eb ",
+    ),
+    *("| ", "\u200b", PHONE, " a cheap hotel? ", "[our page](https://a.b) ", "TR1234 ", "e\u0301"),
+)
+
+
+@examples(40)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_claims_stand_where_they_say_and_add_up(response: str) -> None:
+    scored = evaluator().score({ID: [turn(response, FIND, hotel=HOTEL["hotel"])]})
+    claims = [{"dialogue": name, **asdict(claim)} for name, claim in scored.claims()]
+    assert_in_the_words(claims, {ID: [response]})
+    assert_adds_up(claims, scored.report().metrics["grounded"])
+    (view,) = scored.explain(ID).turns
+    assert [asdict(claim) for claim in view.claims] == [
+        {key: claim[key] for key in claim if key != "dialogue"} for claim in claims
+    ]
 
 
 def test_claims_of_placeholders_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
