@@ -136,7 +136,7 @@ def held_against_log(
             for mention in turn.mentions
             if mention.domain is not None and NAMED_BY.get(mention.domain) == mention.slot
         ]
-        log.named = names or log.named
+        log.name(names)
         if turn.words:
             of_turn = _Turn(number, turn, names, log).claims(of_database[number])
             claims += sorted(of_turn, key=lambda claim: claim.mention.start)
@@ -205,22 +205,7 @@ class _Turn:
         called = [self._log.facts.name(str(domain), venue) for venue in judged.offered]
         if called or domain not in (*NAMED_BY, None):
             return (domain, called) if called else (None, [])
-        named = [
-            name
-            for name in self._log.named
-            if (domain is None or name.domain == domain) and (domain is None or not name.venues)
-        ]
-        domains = {name.domain for name in named} | ({domain} if domain else set())
-        if len(domains) != 1:
-            return None, []
-        (only,) = domains
-        return only, [
-            called
-            for name in named
-            for called in (
-                [self._log.facts.name(str(only), venue) for venue in name.venues] or [name.text]
-            )
-        ]
+        return self._log.spoken_of(domain)
 
     def _references(self) -> Iterator[LogClaim]:
         mentions = [mention for mention in self._said.mentions if mention.slot == REFERENCE]

@@ -11,8 +11,9 @@ A value is no claim where it is denied (`not in the centre`), asked for (`someth
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from mwzeval.multiwoz.words.markup import BREAK, cell_at, shown
@@ -98,6 +99,11 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 
+MOST = 16
+"""So many names before a value, and behind it, are looked at."""
+LONGEST = 300
+"""Characters after which a sentence is taken to end, so that none takes long to look through."""
+
 Names = tuple[Mention, ...]
 
 
@@ -117,18 +123,33 @@ class Statements:
     def __init__(self, response: str) -> None:
         self._shown = shown(response)
         text = self._shown.text
-        self._sentences = [match.end() for match in _SENTENCE.finditer(text)]
+        self._sentences: list[int] = []
+        for end in (*(match.end() for match in _SENTENCE.finditer(text)), len(text)):
+            last = self._sentences[-1] if self._sentences else 0
+            self._sentences += range(last + LONGEST, end, LONGEST)
+            self._sentences.append(end)
+        self._sentences.pop()
+
+    @cached_property
+    def _heads(self) -> list[int]:
+        """The first row of the table that each line is of; its own number for other lines."""
+        heads: list[int] = []
+        for number, block in enumerate(self._shown.blocks):
+            goes_on = number > 0 and block.cells and self._shown.blocks[number - 1].cells
+            heads.append(heads[-1] if goes_on else number)
+        return heads
 
     def spoken_of(self, value: Mention, names: Sequence[Mention]) -> Names:
         """Return the names that a value is said of, none where that is open.
 
-        `names` are in the order of the text.
+        `names` are in the order of the text; of many those count that are near.
         """
-        named = [self._said(name) for name in names]
+        named = [self._said(name) for name in _near(value, names)]
         return tuple(said.mention for said in self._names(self._said(value), named))
 
     def is_claim(self, value: Mention, names: Sequence[Mention], *, choice: bool) -> bool:
         """Tell whether a value is said to be so; `choice` if it is one that users choose by."""
+        names = _near(value, names)
         start, after = self._shown.shown_at(value.start, value.end)
         text = self._shown.text
         number = bisect_right(self._sentences, start)
@@ -258,11 +279,17 @@ class Statements:
         block = blocks[value.block]
         if not block.cells:
             return ()
-        head = value.block
-        while head and blocks[head - 1].cells:
-            head -= 1
+        head = self._heads[value.block]
         of_head = [name for name in named if name.block == head]
         if head == value.block or len(of_head) < 2:
             return ()
         column = cell_at(block.cells, value.start)
         return [name for name in of_head if cell_at(blocks[head].cells, name.start) == column]
+
+
+def _near(value: Mention, names: Sequence[Mention]) -> Sequence[Mention]:
+    """Return the names that a value may be said of, so that many take no longer than few."""
+    if len(names) <= MOST:
+        return names
+    middle = bisect_left(names, value.start, key=lambda name: name.start)
+    return names[max(0, middle - MOST) : middle + MOST]

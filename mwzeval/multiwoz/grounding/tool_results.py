@@ -198,8 +198,8 @@ class Log:
         self.made: list[Made] = []
         self.found: dict[str, list[Returned]] = {}
         """Domain → what its find calls returned in the last turn that has any."""
-        self.named: Sequence[Mention] = ()
-        """The venues named by the last turn that names any."""
+        self._named: Sequence[Mention] = ()
+        self._spoken_of: dict[str | None, tuple[str | None, list[str]]] = {}
         self._records: dict[tuple[str, tuple[str, ...]], list[Record]] = {}
 
     def add(self, calls: Sequence[ToolCall], returned: Sequence[Returned | None]) -> None:
@@ -218,6 +218,40 @@ class Log:
                 if called := record.get(NAMED_BY.get(one.domain, "name")):
                     self._records.setdefault((one.domain, folded(called)), []).append(record)
         self.found |= found
+
+    def name(self, names: Sequence[Mention]) -> None:
+        """Keep the venues that the next turn names, if any; else those named last are kept."""
+        if names:
+            self._named = names
+            self._spoken_of.clear()
+
+    def spoken_of(self, domain: str | None) -> tuple[str | None, list[str]]:
+        """Return what the venues named last are called, and the domain if they are all of one.
+
+        Of a domain only those that the database does not have.
+        """
+        if domain not in self._spoken_of:
+            self._spoken_of[domain] = self._called(domain)
+        return self._spoken_of[domain]
+
+    def _called(self, domain: str | None) -> tuple[str | None, list[str]]:
+        named = [
+            name
+            for name in self._named
+            if domain is None or (name.domain == domain and not name.venues)
+        ]
+        domains = {name.domain for name in named} | ({domain} if domain else set())
+        if len(domains) != 1:
+            return None, []
+        (only,) = domains
+        called = (
+            called
+            for name in named
+            for called in (
+                [self.facts.name(str(only), venue) for venue in name.venues] or [name.text]
+            )
+        )
+        return only, list(dict.fromkeys(called))
 
     def _made(self, domain: str, call: ToolCall, one: Returned | None) -> Made:
         booking = Booking(domain, call.arguments)

@@ -41,7 +41,7 @@ _DELETED = re.compile(
     re.IGNORECASE,
 )
 _EMPHASIS = re.compile(
-    r"(?<!\\)(?P<sign>\*{1,3}|(?<!\w)_{1,3}|~~|`{1,3})(?=[^\s*])(?P<inside>[^\n]{1,300}?)(?<=[^\s*\\])"
+    r"(?<!\\)(?P<sign>\*{1,3}|(?<!\w)_{1,3}|~~|`{1,3}(?!`))(?=[^\s*])(?P<inside>[^\n]{1,300}?)(?<=[^\s*\\])"
     r"(?P=sign)(?![*`])"
 )
 _LINK = re.compile(

@@ -8,6 +8,7 @@ import pytest
 
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.words.text import Mention
+from tests.work import calls
 
 
 def bound(response: str) -> str:
@@ -167,3 +168,50 @@ def test_what_there_is_not_is_said_of_a_venue() -> None:
     at = asked.index(said)
     wish = Mention(at, at + len(said), said, "entrancefee", "attraction", "free", written=False)
     assert not Statements(asked).is_claim(wish, [], choice=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "X is v.\n",
+        "X is v, ",
+        "| X | v |\n",
+        "- **X** is v\n",
+        "| v | v |\n",
+        "v and v ",
+    ],
+)
+def test_ten_times_the_text_takes_ten_times_the_work(line: str) -> None:
+    def read(lines: int) -> int:
+        response = line * lines
+        names, values = (
+            [
+                Mention(match.start(), match.end(), sign, slot, "hotel")
+                for match in re.finditer(rf"\b{sign}\b", response)
+            ]
+            for sign, slot in (("X", "name"), ("v", "area"))
+        )
+
+        def judge() -> None:
+            statements = Statements(response)
+            for value in values:
+                statements.is_claim(value, names, choice=True)
+                statements.spoken_of(value, names)
+
+        return calls(judge)
+
+    assert read(500) < 15 * read(50)
+
+
+def test_a_value_at_the_end_of_a_long_list_is_of_its_own_item() -> None:
+    response = "".join(f"- **X{number}** is v\n" for number in range(100))
+    names = [
+        Mention(match.start(), match.end(), match[0], "name", "hotel")
+        for match in re.finditer(r"X[0-9]+", response)
+    ]
+    values = [
+        Mention(match.start(), match.end(), "v", "area", "hotel")
+        for match in re.finditer(r"\bv\b", response)
+    ]
+    statements = Statements(response)
+    assert [statements.spoken_of(value, names) for value in values] == [(name,) for name in names]
