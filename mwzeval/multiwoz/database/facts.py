@@ -18,6 +18,8 @@ SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
 """Columns whose placeholder has another name."""
 
 TIMES = frozenset(SAID_AS.values())
+OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
+"""What a time of a train may be as well where no word tells."""
 NO_VALUES = frozenset({UNKNOWN, "", "None"})
 PER_TICKET = "price"
 OPENING = "openhours"

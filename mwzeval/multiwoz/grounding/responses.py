@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
 from mwzeval.metrics.grounding import JudgedValue
-from mwzeval.multiwoz.database.facts import OPENING, TIMES, Value, VenueFacts, comparable
+from mwzeval.multiwoz.database.facts import OPENING, OTHER_END, TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
@@ -172,6 +172,7 @@ class Grounding:
     ) -> Iterator[Judged]:
         offers: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
         text = _Text(response, said)
+        here = {**before, **{domain: Named(turn, venues) for domain, venues in now.items()}}
         for mention in said:
             domain, slot = mention.domain, mention.slot
             if domain is None:
@@ -197,8 +198,13 @@ class Grounding:
                 offers[key] = self._on_offer(domain, about, now, before.get(domain), state)
             offered = offers[key]
             agrees = self._agrees(mention, domain, value, offered)
+            if agrees is False and slot in TIMES and not mention.sure:
+                end = replace(mention, slot=OTHER_END[slot])
+                if self._agrees(end, domain, value, offered):
+                    yield Judged(turn, end, value is not None, True, offered)
+                    continue
             if agrees is False and not about:
-                other = self._of_other_domain(mention, value, {**before, **_turned(turn, now)})
+                other = self._of_other_domain(mention, value, here)
                 if other is not None:
                     yield Judged(turn, *other)
                     continue
@@ -337,10 +343,6 @@ def _named_in(said: Sequence[Mention]) -> dict[str, tuple[str, ...]]:
         known = named.get(domain, ())
         named[domain] = known + tuple(venue for venue in venues if venue not in known)
     return named
-
-
-def _turned(turn: int, now: Mapping[str, tuple[str, ...]]) -> dict[str, Named]:
-    return {domain: Named(turn, venues) for domain, venues in now.items()}
 
 
 class _Text:

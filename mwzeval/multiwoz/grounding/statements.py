@@ -93,11 +93,18 @@ _GENERIC = re.compile(
 _ENDS = frozenset(f".!?;{BREAK}")
 GENERIC = "hotel"
 """What guesthouses are called as well: `a 4-star hotel`."""
+_CLOCK = r"[0-9][0-9:.]{0,4}(?:\s?[ap]\.?m\.?)?"
 _LIMIT = re.compile(
-    r"\b(?:after|before|until|till|past|between|around|than|by|earliest|latest|from|closer? to"
-    r"|near)\s*$",
+    r"\b(?:after|before|past|between|around|than|earliest|latest|close(?:r|st)? to(?: your)?|near"
+    rf"|between\s+{_CLOCK}\s*(?:and|to|-|–))\s*$",
     re.IGNORECASE,
 )
+_BOUND = re.compile(rf"\b(?:until|till|by|from|from\s+{_CLOCK}\s*(?:to|-|–))\s*$", re.IGNORECASE)
+"""Limits, unless they are said of a train: `TR1234 will get you there by 05:51`."""
+_DAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+_TO = r"\s*(?:to|-|–|through|until|till)\s*"
+_DAYS_UNTIL = re.compile(rf"{_TO}{_DAY}\b", re.IGNORECASE)
+_DAYS_FROM = re.compile(rf"\b{_DAY}{_TO}$", re.IGNORECASE)
 
 MOST = 16
 """So many names before a value, and behind it, are looked at."""
@@ -156,7 +163,15 @@ class Statements:
         begin = self._sentences[number - 1] if number else 0
         before = text[begin:start]
         if not choice:
+            if _BOUND.search(before):
+                return any(
+                    begin <= self._shown.shown_at(name.start, name.end)[0] < start for name in names
+                )
             return not _LIMIT.search(before)
+        if value.slot == "day" and (
+            _DAYS_FROM.search(before) or _DAYS_UNTIL.match(text, start + len(value.text))
+        ):
+            return False
         if _DENIED.search(before):
             return False
         if value.text.lower() == GENERIC and _GENERIC.search(before):

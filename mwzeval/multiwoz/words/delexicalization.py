@@ -166,6 +166,10 @@ def read(
             mentions.append(Mention(candidate.start, candidate.end, said, LANDMARK, None))
             continue
         mention = _mention(candidate, said, slot, values, context, written)
+        if slot in ("leaveat", "arriveby") and not journeys.is_sure:
+            mention = replace(mention, sure=False)
+        elif slot == "trainid":
+            journeys.train()
         if mention.domain is not None and not is_claim(slot, tokens.words, candidate.first):
             mention = replace(mention, domain=None)
         if slot == "name":

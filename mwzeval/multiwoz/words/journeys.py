@@ -9,23 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.markup import Shown
 from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import Tokens, fold
 
+VISITS = frozenset({"visit", "stay", "trip", "welcome", "time", "travels", "holiday"})
+PLACE_BEFORE = frozenset(
+    words_of(
+        """
+    from to leaves leaving left departs departing depart leave for arrives arriving via into out
+    reach reaches reaching between towards origin destination
+    """
+    )
+)
+BEHIND_LABELS = frozenset({":", "|", "in", "at"})
+OF_PLACES = (
+    *("arriv", "arive", "from", "to", "origin", "destination", "depart", "route", "terminat"),
+    *("due", "pulls", "calls", "stops"),
+)
+"""How words begin with which `Cambridge` is a place to travel from or to."""
 TAXI_WORDS = frozenset({"taxi", "taxis", "cab", "car", "driver", "pick", "picked"})
-AWAY = frozenset({"from", "leaves", "leaving", "leave", "departs", "departing", "depart"})
+AWAY = frozenset(words_of("from leaves leaving leave left departs departing depart"))
 TOWARDS = frozenset({"to", "towards", "toward"})
 ARROWS = frozenset("→➔➜➡⟶⇒►▶➝")
-INTO = frozenset({"to", "in", "for", "into", "via", "towards", "reach", "reaches", "reaching"})
-BEGINNING = ("origin", "start", "depart", "between", "leav")
+INTO = frozenset(words_of("to for into via towards reach reaches reaching"))
+BEGINNING = ("origin", "start", "depart", "between", "leav", "out")
 ARRIVING = ("arriv", "off", "destination", "terminat", "heading", "reach")
 
 LEAVING_AT = ("leav", "depart")
 """How words begin that are said of a time of departure, and below of a time of arrival."""
 ARRIVING_AT = ("arriv", "reach", "terminat", "pull")
 LEAVING_WORDS = frozenset(words_of("left dep etd lv dpt sets setting board boarding starts"))
-ARRIVING_WORDS = frozenset(words_of("arr eta due expected stops calls lands landing ends ending"))
+ARRIVING_WORDS = frozenset(
+    words_of(
+        """
+    arr eta due expected stops calls lands landing ends ending brings bring bringing drops
+    delivers
+    """
+    )
+)
 GETTING = frozenset({"get", "gets", "getting", "got"})
 SOMEONE = frozenset({"you", "back", "everyone", "them", "us"})
 THERE = frozenset({"in", "into", "there", "to", "off", "home", "at"})
@@ -37,6 +60,7 @@ NOUNS = {
 """Words behind a time that tell what it is: `a 05:51 arrival`."""
 SHORT_WORDS = frozenset({"arr", "dep", "lv", "dpt"})
 """Words whose full stop ends no sentence."""
+OF_NEXT = frozenset({":", "at", "by", "is", "-", "|"})
 FARTHEST = 8
 """So many words before a time may tell what it is."""
 RANGE = ARROWS | {"-", ">", "=", "to", "until", "till", "til"}
@@ -71,6 +95,44 @@ def way_to_name(words: list[str], first: int) -> str | None:
     return None
 
 
+def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
+    """Tell whether a place is one to travel from or to; only the town itself may not be."""
+    words = tokens.words
+    if words[first] != "cambridge" or after > first + 1:
+        return True
+    before = words[first - 1] if first else ""
+    following = words[after] if after < len(words) else ""
+    if before == "to" and words[first - 2] in VISITS and following != "from":
+        return False
+    if before in PLACE_BEFORE or following in ("at", "by", "to"):
+        return True
+    if before in ARROWS or following in ARROWS or before == ">" or (before == following == "|"):
+        return True
+    if ":" in following[1:] or (before == "and" and "between" in words[max(0, first - 5) : first]):
+        return True
+    if words[after : after + 2] == ["-", ">"] or words[max(0, first - 2) : first] == ["out", "of"]:
+        return True
+    earlier = words[max(0, first - 4) : first - 1]
+    if before in BEHIND_LABELS and any(word.startswith(OF_PLACES) for word in earlier):
+        return True
+    return _is_beside(gazetteer, tokens, first, after)
+
+
+def _is_beside(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
+    """Tell whether nothing but a dash is between a place and another: `Ely-Cambridge`."""
+    words = tokens.words
+
+    def begins(index: int, end: int | None) -> bool:
+        other = gazetteer.longest(tokens, index)
+        if other is None or other.meanings[0][0] != "place":
+            return False
+        return end in (None, other.after)
+
+    if first and words[first - 1] == "-":
+        return any(begins(index, first - 1) for index in range(max(0, first - 4), first - 1))
+    return words[after : after + 1] == ["-"] and after + 1 < len(words) and begins(after + 1, None)
+
+
 class Journeys:
     """Reads the times and places of a response in their order."""
 
@@ -81,6 +143,8 @@ class Journeys:
         self._place = (0, 0)
         self._time: tuple[int, str | None] = (0, None)
         self._with_train = False
+        self.is_sure = True
+        """Whether a word tells of which end the time read last is."""
 
     def train(self) -> None:
         """Go on behind a train's id."""
@@ -94,7 +158,9 @@ class Journeys:
 
     def time(self, first: int, after: int) -> str | None:
         """Return `leaveat` or `arriveby` for a time, None where nothing tells."""
+        self.is_sure = True
         slot = self._ending(first) or self._noun(after) or self._cue(first)
+        self.is_sure &= slot is not None
         self._time = after, slot
         return slot
 
@@ -110,16 +176,20 @@ class Journeys:
         before = words[max(0, first - 4) : first]
         if before[-1:] == ["and"] and "between" in before:
             return "destination"
+        if before[-1:] == [">"] or (before[-1:] == ["-"] and self._place[1] == first - 1):
+            return "destination"
         for word in reversed(before):
             if word in AWAY or word.startswith(BEGINNING):
                 return "departure"
             if word in INTO or word in ARROWS or word.startswith(ARRIVING):
                 return "destination"
-        if before[-1:] == [">"] or (before[-1:] == ["-"] and self._place[1] == first - 1):
-            return "destination"
-        following = words[after : after + 2]
-        on = following[:1] and (following[0] in ARROWS or following[0] in ("to", "-", ">"))
-        return "departure" if on else "destination"
+            if word in ".!?¶":
+                break
+        if words[after : after + 1] and words[after][0].isdigit():
+            after += 1
+        following = words[after : after + 1]
+        on = following and (following[0] in ARROWS or following[0] in ("to", "-", ">"))
+        return "departure" if on and "in" not in before else "destination"
 
     def _ending(self, first: int) -> str | None:
         """Return `arriveby` for the second of two times that belong together."""
@@ -131,6 +201,9 @@ class Journeys:
                 return told.pop()
         before, slot = self._time
         between = words[before:first]
+        begin, end = self._place
+        if end == first and before < begin:
+            between = words[before:begin]
         if not before or not between or len(between) > 3 or slot == "arriveby":
             return None
         links = RANGE if slot else RANGE | LOOSE_RANGE
@@ -142,13 +215,15 @@ class Journeys:
         return "arriveby"
 
     def _noun(self, after: int) -> str | None:
-        following = self._words[after : after + 4]
-        while following and following[0] in ("(", "-", "time"):
+        following = self._words[after : after + 5]
+        while following and following[0] in ("(", "-"):
             following = following[1:]
         slot = NOUNS.get(following[0]) if following else None
-        if slot is None or any(word[0].isdigit() or word == ":" for word in following[1:]):
-            return None
-        return slot
+        rest = [word for word in following[1:] if word != "time"]
+        if rest and rest[0] in OF_NEXT:
+            # `Leaves 05:00, arrival at 05:51`: of the next time.
+            rest = rest[1:]
+        return None if slot is None or (rest and rest[0][0].isdigit()) else slot
 
     def _cue(self, first: int) -> str | None:
         words = self._words
@@ -157,14 +232,17 @@ class Journeys:
         for index in range(first - 1, max(-1, first - 1 - FARTHEST), -1):
             word = words[index]
             if at and index == begin - 1 and end == first - 1 and word in ("in", "into", "from"):
-                slot = self._said_of(index - 1)
-                return slot or ("leaveat" if word == "from" else "arriveby")
+                earlier = range(index - 1, max(-1, index - 4), -1)
+                told = next(filter(None, map(self._said_of, earlier)), None)
+                return told or ("leaveat" if word == "from" else "arriveby")
             if word == "." and words[index - 1] in SHORT_WORDS:
                 continue
             if word in ".?!¶" and index < first - 1:
                 return None
             slot = self._said_of(index)
             if slot is not None:
+                # One that told what another time is may tell of this, or not.
+                self.is_sure = not index < self._time[0] <= first
                 return slot
             if index == first - 2 and at and word in ("there", "in", "home"):
                 return "arriveby"

@@ -48,7 +48,7 @@ NOT_OF_A_TRAIN = frozenset(
         """
     walk walking away drive driving foot taxi bus bike bicycle car cab past before early earlier
     late later wait from apart interval intervals stroll cycle prior ahead advance notice day
-    layover stop break a per between
+    layover stop break a per between after until
     """
     )
 )

@@ -283,7 +283,7 @@ class Recognizer:
             address = self._address(text, tokens, index, longest, found)
             if slot == "address" or address.after > after:
                 return address
-        kept = accepted(tokens, index, after, meanings)
+        kept = accepted(self._gazetteer, tokens, index, after, meanings)
         if kept is None:
             return None
         after, meanings = kept

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mwzeval.multiwoz.words import amenities
-from mwzeval.multiwoz.words.gazetteer import Meaning
-from mwzeval.multiwoz.words.journeys import Journeys
+from mwzeval.multiwoz.words.gazetteer import Gazetteer, Meaning
+from mwzeval.multiwoz.words.journeys import Journeys, is_station
 from mwzeval.multiwoz.words.surface_tables import (
     AMENITIES,
     DAY_SPELLINGS,
@@ -59,7 +59,7 @@ NOT_AFTER_TYPES = frozenset({"name", "type", "room", "rooms", "booking", "reserv
 
 
 def accepted(
-    tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
+    gazetteer: Gazetteer, tokens: Tokens, index: int, after: int, meanings: tuple[Meaning, ...]
 ) -> Accepted | None:
     """Return the end and meanings of a value as they are here; None if it is no value here."""
     words = tokens.words
@@ -94,7 +94,7 @@ def accepted(
         told = amenities.said_of(words, index, after)
         return None if told is None else (told[0], ((slot, told[1]),))
     if slot == "place":
-        return _place(words, index, after, before, following, meanings)
+        return (after, meanings) if is_station(gazetteer, tokens, index, after) else None
     return after, meanings
 
 
@@ -161,36 +161,6 @@ AREA_PHRASES = [
     )
 ]
 """What belongs to an area that it follows, the longer before the shorter."""
-
-VISITS = frozenset({"visit", "stay", "trip", "welcome", "time", "travels", "holiday"})
-PLACE_BEFORE = frozenset(
-    words_of(
-        """
-    from to leaves leaving departs departing depart leave for arrives arriving via into out
-    reach reaches
-    """
-    )
-)
-
-
-def _place(
-    words: list[str],
-    index: int,
-    after: int,
-    before: str,
-    following: str,
-    meanings: tuple[Meaning, ...],
-) -> Accepted | None:
-    if words[index] != "cambridge" or after > index + 1:
-        return after, meanings
-    if before == "to" and index > 1 and words[index - 2] in VISITS:
-        return None
-    if before in PLACE_BEFORE or following in ("at", "by", "to"):
-        return after, meanings
-    if before in ("in", "at") and index > 1 and words[index - 2][:5] in ("arriv", "arive"):
-        return after, meanings
-    return None
-
 
 BOOKED_DOMAINS = frozenset({"restaurant", "hotel"})
 

@@ -268,6 +268,15 @@ def test_values_of_the_train_named(slot: str, said: str, agrees: bool) -> None:
     assert last((NO_STATE, [*train, mention(slot, said, "train")]))[1] is agrees
 
 
+def test_a_time_that_no_word_tells_of_may_be_of_either_end() -> None:
+    train = named("TR0001", domain="train")
+    for sure, agrees in ((True, False), (False, True)):
+        time = replace(mention("leaveat", "09:20", "train"), sure=sure)
+        assert last((NO_STATE, [*train, time]))[1] is agrees
+    neither = replace(mention("leaveat", "11:20", "train"), sure=False)
+    assert last((NO_STATE, [*train, neither]))[1] is False
+
+
 def test_trains_that_share_an_id_have_the_values_of_both() -> None:
     train = named("TR0003", domain="train")
     for time in ("10:00", "12:00"):

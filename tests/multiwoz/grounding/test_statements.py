@@ -157,6 +157,24 @@ def test_limits_of_times_are_no_claims() -> None:
     assert claimed("It leaves at 19:00.", "19:00", slot="leaveat")
     assert not claimed("It leaves after 19:00.", "19:00", slot="leaveat")
     assert not claimed("The trains before 19:00 are full.", "19:00", slot="arriveby")
+    assert not claimed("Trains leave between 09:00 and 19:00.", "19:00", slot="leaveat")
+    assert not claimed("Trains leave from 09:00 to 19:00.", "19:00", slot="arriveby")
+    assert not claimed("It is closest to your 19:00 arrival.", "19:00", slot="arriveby")
+
+
+def test_a_train_that_is_named_is_said_to_be_there_by_a_time() -> None:
+    assert claimed("Lantern gets you in by 19:00.", "19:00", slot="arriveby")
+    assert claimed("Lantern runs from 18:00 to 19:00.", "19:00", slot="arriveby")
+    assert not claimed("Lantern is full. You asked to be there by 19:00.", "19:00", slot="arriveby")
+    assert not claimed("Lantern leaves after 19:00.", "19:00", slot="leaveat")
+
+
+def test_a_range_of_days_is_no_claim() -> None:
+    assert claimed("It leaves on Monday to go to Ely.", "Monday", slot="day")
+    for said in ("Monday to Friday", "Mon\N{EN DASH}Fri"):
+        response = f"Lantern: call {said}."
+        assert not claimed(response, "Monday" if "Monday" in said else "Mon", slot="day")
+        assert not claimed(response, "Fri", slot="day")
 
 
 def test_what_there_is_not_is_said_of_a_venue() -> None:

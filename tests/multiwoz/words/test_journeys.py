@@ -96,6 +96,16 @@ def filled(template: str) -> tuple[str, list[tuple[str, str]]]:
         "| | TR1234 | TR5678 |\n|---|---|---|\n| Leaves | {L} | {M} |\n| Arrives | {A} | {B} |",
         "| Train | TR1234 |\n|---|---|\n| From | {D} |\n| To | {T} |\n| Departure | {L} |\n"
         "| Arrival | {A} |",
+        "TR1234: {D} {L} → {T} {A}",
+        "TR1234 runs every Monday, {L} to {A}.",
+        "TR1234 is the {L} service to {T}, {A} arrival, £10.10 per person.",
+        "TR1234 brings you to {T} at {A}.",
+        "TR1234 will get you to {T} by {A}.",
+        "Get tickets for the train at {L}.",
+        "It starts its journey in {D} at {L}.",
+        "You would be there by {A}, having left {D} at {L}.",
+        "It is a train out of {D}, bound for {T}.",
+        "TR1234 makes the trip between {D} and {T}.",
         "Trains leave hourly from {L} to {M}.",
         "There are trains at {L} and {M}.",
     ],
@@ -103,3 +113,38 @@ def filled(template: str) -> tuple[str, list[tuple[str, str]]]:
 def test_the_end_of_the_journey(template: str) -> None:
     response, expected = filled(template)
     assert [(mention.slot, mention.text) for mention in read(response)] == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("TR5678: Quarrow End 10:01 → Cambridge 18:15", "Quarrow End-Cambridge, 10:01-18:15"),
+        *("From: Quarrow End\nTo: Cambridge", "Origin: Quarrow End; destination: Cambridge"),
+        *("between Quarrow End and Cambridge", "Quarrow End\N{EN DASH}Cambridge, £10.10"),
+        *("It travels to Cambridge from Quarrow End.", "| Quarrow End | Cambridge |"),
+        *("Depart: 10:01 from Quarrow End\nArrive: 18:15 at Cambridge", "Quarrow End → Cambridge"),
+    ],
+)
+def test_the_town_itself_is_a_station_where_one_travels(said: str) -> None:
+    response = f"| From | To |\n|--|--|\n{said}" if said[0] == "|" else said
+    stations = {m.slot: m.value for m in read(response) if m.slot in ("departure", "destination")}
+    assert stations == {"departure": "quarrow end", "destination": "cambridge"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Enjoy Cambridge!", "Cambridge - what a town", "your trip to Cambridge", "in Cambridge"],
+)
+def test_else_the_town_is_no_station(said: str) -> None:
+    assert read(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "sure"),
+    [
+        *(("TR1234 at 09:01", False), ("TR1234 leaves at 09:01", True)),
+        *(("It arrives at 17:15 if you take TR1234 at 09:01", False), ("due at 17:15", True)),
+    ],
+)
+def test_a_time_that_no_word_tells_of_is_unsure(said: str, sure: bool) -> None:
+    assert read(said)[-1].sure is sure
