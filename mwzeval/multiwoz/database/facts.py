@@ -12,7 +12,7 @@ from typing import Any
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database.venues import UNKNOWN, Row, id_column
 from mwzeval.multiwoz.normalization.normalize import normalize_name, normalize_slot
-from mwzeval.multiwoz.words.value_spellings import AMOUNTS, amount, clock, is_total
+from mwzeval.multiwoz.words.value_spellings import AMOUNTS, PENCE, amount, clock, is_total
 
 SAID_AS = {"arrive": "arriveby", "leave": "leaveat"}
 """Columns whose placeholder has another name."""
@@ -74,6 +74,19 @@ class VenueFacts:
             return any(value in self._all.get((domain, time), ()) for time in TIMES)
         values = self._all.get((domain, slot), ())
         return value in values or (slot == PER_TICKET and _is_price(value, values))
+
+    def is_price(self, trains: Iterable[str], total: Value | None, tickets: Sequence[int]) -> bool:
+        """Tell whether any of so many tickets of one of these trains have a price together.
+
+        No number stands for any.
+        """
+        return not tickets or any(
+            isinstance(ticket, float)
+            and isinstance(total, float)
+            and any(abs(number * ticket - total) <= PENCE for number in tickets)
+            for train in trains
+            for ticket in self._values.get(("train", train), {}).get(PER_TICKET, ())
+        )
 
     def covers(self, domain: str, slot: str) -> bool:
         """Tell whether the database has any value in a slot of a domain."""

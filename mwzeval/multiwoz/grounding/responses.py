@@ -198,11 +198,12 @@ class Grounding:
                 offers[key] = self._on_offer(domain, about, now, before.get(domain), state)
             offered = offers[key]
             agrees = self._agrees(mention, domain, value, offered)
+            if agrees and domain == "train" and slot == "price":
+                agrees = self.facts.is_price(offered, value, text.statements.tickets(mention))
             if agrees is False and slot in TIMES and not mention.sure:
                 end = replace(mention, slot=OTHER_END[slot])
                 if self._agrees(end, domain, value, offered):
-                    yield Judged(turn, end, value is not None, True, offered)
-                    continue
+                    mention, agrees = end, True
             if agrees is False and not about:
                 other = self._of_other_domain(mention, value, here)
                 if other is not None:
@@ -356,7 +357,8 @@ class _Text:
         }
 
     @cached_property
-    def _statements(self) -> Statements:
+    def statements(self) -> Statements:
+        """The sentences and lines of the response."""
         return Statements(self._response)
 
     def is_claim(self, value: Mention) -> bool:
@@ -364,12 +366,12 @@ class _Text:
         if value.slot not in CHOICES and value.slot not in TIMES:
             return True
         names = self._names[str(value.domain)]
-        return self._statements.is_claim(value, names, choice=value.slot in CHOICES)
+        return self.statements.is_claim(value, names, choice=value.slot in CHOICES)
 
     def spoken_of(self, value: Mention) -> tuple[str, ...]:
         """Return the venues that a value is said of, none where that is open."""
         names = self._names[str(value.domain)]
-        of = self._statements.spoken_of(value, names) if names else ()
+        of = self.statements.spoken_of(value, names) if names else ()
         return tuple(dict.fromkeys(venue for name in of for venue in name.venues or (INVENTED,)))
 
 

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from mwzeval.multiwoz.words.markup import BREAK, cell_at, shown
+from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 from mwzeval.multiwoz.words.text import Mention
 
 _SENTENCE = re.compile(rf"[.!?](?=\s+[^a-z\s])|{BREAK}|;")
@@ -110,6 +111,23 @@ MOST = 16
 """So many names before a value, and behind it, are looked at."""
 LONGEST = 300
 """Characters after which a sentence is taken to end, so that none takes long to look through."""
+_PEOPLE = rf"(?P<number>[1-8]|{'|'.join(list(NUMBER_WORDS)[1:9])}|both)"
+_EACH = re.compile(
+    r"\s*(?:each|apiece|a head|pp|p/p|(?:per|an?|/) ?(?:person|ticket|head|passenger|seat))\b",
+    re.IGNORECASE,
+)
+_TRAVELLERS = re.compile(
+    rf"\b{_PEOPLE} (?:(?:train )?tickets?|people|persons?|passengers?|adults?|seats?"
+    r"|travell?ers?|of (?:you|them))\b",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(r"\b(?:total|altogether|all in|sum|comes? to|in all)\b", re.IGNORECASE)
+_FOR_ALL = re.compile(
+    r"\s*(?:\(?(?:in total|total|altogether|all in|all together),? )?for (?:all |the |your )*"
+    rf"{_PEOPLE}(?: of (?:you|them))?"
+    r"(?= (?:people|tickets?|persons?|passengers?|adults?|seats?|travell?ers?)| ?[.,;!?)]|$)",
+    re.IGNORECASE,
+)
 
 Names = tuple[Mention, ...]
 
@@ -221,6 +239,23 @@ class Statements:
         return value.slot == "type" and bool(
             _BESIDE.search(text[named:start]) or _PART.match(text, after)
         )
+
+    def tickets(self, price: Mention) -> tuple[int, ...]:
+        """Return of how many tickets a price may be said to be, none where that is open."""
+        start, end = self._shown.shown_at(price.start, price.end)
+        text = self._shown.text
+        if _EACH.match(text, end):
+            return (1,)
+        behind = _FOR_ALL.match(text, end)
+        number = bisect_right(self._sentences, start)
+        begin = self._sentences[number - 1] if number else 0
+        said = behind or next(_TRAVELLERS.finditer(text, begin, start), None)
+        if said is None:
+            return ()
+        word = said["number"].lower()
+        travellers = 2 if word == "both" else int(NUMBER_WORDS.get(word, word))
+        is_total = behind or _TOTAL.search(text, begin, start)
+        return (travellers,) if is_total else (1, travellers)
 
     def _said(self, mention: Mention) -> _Said:
         start, end = self._shown.shown_at(mention.start, mention.end)

@@ -277,6 +277,23 @@ def test_a_time_that_no_word_tells_of_may_be_of_either_end() -> None:
     assert last((NO_STATE, [*train, neither]))[1] is False
 
 
+@pytest.mark.parametrize(
+    ("response", "agrees"),
+    [
+        *(("TR0001 is 8.80 pounds for two.", True), ("TR0001 is 8.80 pounds for three.", False)),
+        *(("TR0001 is 8.80 pounds each.", False), ("TR0001 is 8.80 pounds.", True)),
+    ],
+)
+def test_a_price_is_that_of_as_many_tickets_as_are_said(response: str, agrees: bool) -> None:
+    price = replace(mention("price", "8.80 pounds", "train"), start=10, end=21)
+    train = named("TR0001", domain="train")
+    goal: dict[str, DomainGoal] = {}
+    (*_, judged) = (
+        grounding_of(TOWN).judge(goal, [frozenset()], [{}], [response], [[*train, price]]).judged
+    )
+    assert judged.agrees is agrees
+
+
 def test_trains_that_share_an_id_have_the_values_of_both() -> None:
     train = named("TR0003", domain="train")
     for time in ("10:00", "12:00"):

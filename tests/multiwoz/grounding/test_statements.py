@@ -233,3 +233,18 @@ def test_a_value_at_the_end_of_a_long_list_is_of_its_own_item() -> None:
     ]
     statements = Statements(response)
     assert [statements.spoken_of(value, names) for value in values] == [(name,) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("said", "tickets"),
+    [
+        *(("It is £9 each.", (1,)), ("£9 per ticket", (1,)), ("2 tickets at £9 pp", (1,))),
+        *(("£9 for two.", (2,)), ("£9 in total for 2 people", (2,)), ("£9 for both of you", (2,))),
+        *(("2 tickets come to £9", (2,)), ("3 seats for £9", (1, 3)), ("It is £9.", ())),
+        *(("£9 for two nights", ()), ("2 seats. It is £9.", ()), ("£9 for 2 stars", ())),
+    ],
+)
+def test_of_how_many_tickets_a_price_is(said: str, tickets: tuple[int, ...]) -> None:
+    at = said.index("£9")
+    price = Mention(at, at + 2, "£9", "price", "train")
+    assert Statements(said).tickets(price) == tickets
