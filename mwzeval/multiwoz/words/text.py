@@ -139,10 +139,11 @@ class Tokens:
         self._tokens: list[str] = _TOKEN.findall(low)
         self.words = list(map(_words.__getitem__, self._tokens))
         self.kinds = list(map(_kinds.__getitem__, self._tokens))
+        self._starts: list[int] = []
 
-    @cached_property
-    def _starts(self) -> list[int]:
-        starts = []
+    def _places(self) -> list[int]:
+        """Return where tokens begin; found when first needed, as most texts have no values."""
+        starts = self._starts = []
         position, find = 0, self._low.find
         for token in self._tokens:
             # Nothing but blanks and `_` is between tokens, and neither begins one.
@@ -163,11 +164,11 @@ class Tokens:
 
     def start(self, index: int) -> int:
         """Return the place in the text where a token begins."""
-        return self._starts[index]
+        return (self._starts or self._places())[index]
 
     def end(self, index: int) -> int:
         """Return the place in the text where a token ends."""
-        return self._starts[index] + len(self._tokens[index])
+        return (self._starts or self._places())[index] + len(self._tokens[index])
 
 
 def lowered(text: str) -> str:

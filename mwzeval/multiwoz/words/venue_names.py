@@ -84,7 +84,11 @@ def with_unknown_names(
     What was read inside such a name is part of the name, and left out. `active` are the domains
     that the turn is about, which tell what is named where nothing else does.
     """
-    names = list(_Names(response, mentions, active, gazetteer).unknown())
+    text = shown(response[:LONGEST])
+    has_layout = text.places is not None or '"' in text.text
+    if not (has_layout or cues.CAPITALS.search(text.text) or cues.ALONE.search(text.text)):
+        return tuple(mentions)
+    names = list(_Names(response, text, mentions, active, gazetteer).unknown())
     if not names:
         return tuple(mentions)
     kept = [
@@ -101,14 +105,15 @@ class _Names:
     def __init__(
         self,
         response: str,
+        text: Shown,
         mentions: Sequence[Mention],
         active: Sequence[str],
         gazetteer: Gazetteer,
     ) -> None:
         self._gazetteer = gazetteer
         self._response = response
-        self._shown = shown(response[:LONGEST])
-        self._text = self._shown.text
+        self._shown = text
+        self._text = text.text
         self._mentions = [
             (*self._shown.shown_at(mention.start, mention.end), mention)
             for mention in mentions
