@@ -207,7 +207,11 @@ def _time(words: list[str], first: int, active: Sequence[str], read: str | None)
     return read or ("booktime" if "restaurant" in active else "leaveat")
 
 
-PRICED_NIGHTS = frozenset({"night", "nightly", "room", "rooms"})
+PRICED_NIGHTS = frozenset({"night", "nightly", "room", "rooms", "overnight"})
+ROOM_KINDS = frozenset(words_of("single singles double doubles twin family sgl dbl"))
+PRICED_STAYS = frozenset(words_of("nights total totals altogether deposit stay"))
+"""Words beside the price of a whole stay, which no table has."""
+PRICE_SIGNS = frozenset({"£", "gbp", "-", ":", "("})
 PRICED_ENTRY = frozenset({"entrance", "admission", "entry", "enter"})
 PRICED_RIDES = frozenset({"train", "fare", "journey", "ride"})
 
@@ -216,9 +220,18 @@ def _price(
     words: list[str], first: int, after: int, active: Sequence[str], named: str | None
 ) -> str:
     """Return whether a price is that of a room, of a visit or of a ticket, by the words beside."""
-    before = clause(words[max(0, first - 6) : first][::-1], CLAUSE_ENDS)
-    for word in (*before, *clause(words[after : after + 4], CLAUSE_ENDS)):
-        if word in PRICED_NIGHTS:
+    earlier = words[max(0, first - 8) : first][::-1]
+    while earlier and earlier[0] in PRICE_SIGNS:
+        earlier = earlier[1:]
+    later = words[after : after + 5]
+    if later[:1] == ["("]:
+        later = later[1:]
+    beside = (*clause(earlier, CLAUSE_ENDS), *clause(later, CLAUSE_ENDS))
+    if not PRICED_STAYS.isdisjoint(beside):
+        return "price"
+    of_room = named == "hotel" or (named is None and "hotel" in active)
+    for word in beside:
+        if word in PRICED_NIGHTS or (word in ROOM_KINDS and of_room):
             return "roomprice"
         if word in PRICED_ENTRY:
             return "entrancefee"

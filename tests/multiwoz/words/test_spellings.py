@@ -334,6 +334,30 @@ def test_cuisines_that_nobody_has_are_told_by_their_form(
     assert found == ([cuisine] if cuisine else [])
 
 
+@pytest.mark.parametrize(
+    ("response", "is_room"),
+    [
+        ("Single: £50", True),
+        ("Double – £70.00", True),
+        ("It charges £50 for a single and £70 for a double.", True),
+        ("A family room costs 70 pounds.", True),
+        ("Prices: £50 (single), £70 (double)", True),
+        ("dbl £70", True),
+        ("Rates start at £50 per night.", True),
+        ("The total of your double room is £210.", False),
+        ("It is £210 for 3 nights.", False),
+        ("The fare is £50.", False),
+    ],
+)
+def test_prices_of_rooms_are_told_by_the_words_beside(response: str, is_room: bool) -> None:
+    prices = [m.domain for m in said(response, "hotel") if m.slot == "price"]
+    assert set(prices) == ({"hotel"} if is_room else {None})
+
+
+def test_a_family_ticket_is_no_room() -> None:
+    assert [m.domain for m in said("A family ticket is £4.", "attraction")] == ["attraction"]
+
+
 def test_what_suits_a_diet_is_no_cuisine() -> None:
     (dishes,) = said("It has vegetarian dishes.", "restaurant")
     (cuisine,) = said("It has vegetarian cuisine.", "restaurant")
