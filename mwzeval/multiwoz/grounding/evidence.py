@@ -16,6 +16,7 @@ from typing import NamedTuple
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.bookings import BOOKED_BY
+from mwzeval.multiwoz.grounding.counts import CHOICE, SENTENCE, counts_in, domains_of
 from mwzeval.multiwoz.grounding.responses import FEW, NAMED_BY, Judged
 from mwzeval.multiwoz.grounding.tool_results import (
     Log,
@@ -27,11 +28,11 @@ from mwzeval.multiwoz.grounding.tool_results import (
 )
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slots
 from mwzeval.multiwoz.predictions.reading import ToolCall
-from mwzeval.multiwoz.words.markup import BREAK, Shown, shown
-from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
+from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.text import Mention
 
-REFERENCE, BOOKING, CHOICE = OF_LOG = "reference", "booking", "choice"
+REFERENCE, BOOKING = "reference", "booking"
+OF_LOG = (REFERENCE, BOOKING, CHOICE)
 """Slots of claims that nothing but a log can judge."""
 
 BOOKABLE = (*BOOKED_BY, "taxi")
@@ -43,7 +44,6 @@ ANCHORS = {
 }
 """Words that tell of which domain a booking is."""
 
-_SENTENCE = re.compile(rf"[^{BREAK}]+?(?:[.!?]+(?=\s|$|[{BREAK}])|(?=[{BREAK}])|$)")
 _ADVERBS = r"(?:(?:just|now|also|already|successfully|both|all|gone ahead and|went ahead and)\s+)*"
 _BOOKED = re.compile(
     rf"\b(?:(?:i|we)(?:\s*['’]ve|\s+have)?\s+{_ADVERBS}(?:booked|reserved)\b"
@@ -71,23 +71,6 @@ FARTHEST_NAME = 60
 _CODE = re.compile(
     r"\b(?:reference|confirmation|booking)\s+(?:(?:number|code|id|no\.?)\s*)?(?:is|:)\s*[\"'#]?"
     r"(?P<code>(?=[A-Z-]*[0-9])[A-Z0-9][A-Z0-9-]{3,}[A-Z0-9])\b"
-)
-_NOUNS = {
-    "restaurant": "restaurants?|eateries",
-    "hotel": "hotels?|guest ?houses?",
-    "attraction": (
-        "attractions?|museums?|colleges?|parks?|theatres?|theaters?|nightclubs?|cinemas?|churches"
-    ),
-    "train": "trains?|departures?",
-}
-_ANY_NOUN = "options?|choices?|results?|match(?:es)?|places?|venues?|possibilities|listings?"
-_FOUND = re.compile(
-    r"(?:\bi(?:\s*['’]ve|\s+have)?\s+found|\bthere\s+(?:are|is)|\breturned"
-    r"|(?P<have>\b(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:got|have)))"
-    r"\s+(?:you\s+)?(?:a\s+total\s+of\s+|exactly\s+)?"
-    r"(?P<number>[0-9]{1,3}|[a-z]+)\s+(?:(?!and\b|or\b|of\b|more\b|other\b)[\w£-]+\s+){0,4}?"
-    rf"(?P<noun>{'|'.join((*_NOUNS.values(), _ANY_NOUN))})\b",
-    re.I,
 )
 
 
@@ -170,7 +153,8 @@ class _Turn:
     def claims(self, judged: Sequence[Judged]) -> Iterator[LogClaim]:
         """Yield the claims of this turn."""
         for one in judged:
-            yield from self._value(one)
+            if one.mention.slot != CHOICE:
+                yield from self._value(one)
         if _CUES.search(self._said.words):
             yield from self._references()
             yield from self._bookings()
@@ -246,7 +230,7 @@ class _Turn:
                 until = len(self._text)
                 if number + 1 < len(mentions):
                     until = self._shown.shown_at(mentions[number + 1].start, 0)[0]
-                rest = _SENTENCE.match(self._text, end, until)
+                rest = SENTENCE.match(self._text, end, until)
                 domains = self._domains(end, rest.end() if rest else end)
                 after_it = bool(domains)
             yield next(iter(domains)) if len(domains) == 1 else None
@@ -267,7 +251,7 @@ class _Turn:
         return domains | {domain for domain, words in ANCHORS.items() if words.search(text)}
 
     def _bookings(self) -> Iterator[LogClaim]:
-        for sentence in _SENTENCE.finditer(self._text):
+        for sentence in SENTENCE.finditer(self._text):
             start, end = sentence.span()
             matches = list(_BOOKED.finditer(self._text, start, end))
             if not matches or sentence[0].rstrip().endswith("?"):
@@ -309,34 +293,22 @@ class _Turn:
         return any(one.domain == name.domain and _is_called(one, name) for one in made)
 
     def _counts(self) -> Iterator[LogClaim]:
-        for sentence in _SENTENCE.finditer(self._text):
-            matches = list(_FOUND.finditer(self._text, sentence.start(), sentence.end()))
-            if len(matches) != 1:
-                continue
-            match = matches[0]
-            number = NUMBER_WORDS.get(match["number"].lower(), match["number"])
-            if not number.isdigit():
-                continue
-            counts = self._counted(match["noun"])
+        for count in counts_in(self._text):
+            counts = self._counted(count.noun)
             if counts:
-                start, end = match.span("number")
-                right = int(number) in counts
-                if not right and match["have"] and int(number) == len(self._named):
+                right = count.number in counts
+                if not right and count.of_own and count.number == len(self._named):
                     continue  # those that are named here, of more
                 told = () if right else tuple(map(str, sorted(counts)))
-                yield LogClaim(self._number, self._mention(start, end, CHOICE), right, told)
+                mention = self._mention(count.start, count.end, CHOICE)
+                yield LogClaim(self._number, mention, right, told)
 
     def _counted(self, noun: str) -> set[int]:
         """Return how many there are of what was asked for last, by log and by database."""
         log, now = self._log, {call.function for call in self._said.calls}
-        domains = [
-            domain
-            for domain, nouns in _NOUNS.items()
-            if re.fullmatch(nouns, noun, re.I) and domain in log.found
-        ]
-        if not domains and re.fullmatch(_ANY_NOUN, noun, re.I):
-            domains = [domain for domain in log.found if f"find_{domain}" in now]
-            domains = domains or list(log.found)[-1:]
+        domains = domains_of(noun, log.found)
+        if len(domains) > 1:
+            domains = [domain for domain in domains if f"find_{domain}" in now] or domains[-1:]
         counts = set()
         for domain in domains:
             if domain not in NAMED_BY:

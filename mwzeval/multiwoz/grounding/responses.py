@@ -15,6 +15,7 @@ from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer
 from mwzeval.metrics.grounding import JudgedValue
 from mwzeval.multiwoz.database.facts import OPENING, OTHER_END, TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.grounding.counts import CHOICE, held_against_database
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.scoring.offers import WITHOUT_OFFER
@@ -28,21 +29,10 @@ SAID_AS = {"PHONE": "phone", "ADDRESS": "address", "POST": "postcode", "TRAINID"
 """Requested slots that are values of a venue, and the slot of a mention that gives each."""
 
 CHECKED = {
-    **dict.fromkeys(
-        ("restaurant",), ("name", "address", "phone", "postcode", "area", "food", "pricerange")
-    ),
+    "restaurant": ("name", "address", "phone", "postcode", "area", "food", "pricerange"),
     "hotel": (
-        "name",
-        "address",
-        "phone",
-        "postcode",
-        "area",
-        "pricerange",
-        "stars",
-        "type",
-        "price",
-        "internet",
-        "parking",
+        *("name", "address", "phone", "postcode", "area", "pricerange", "stars", "type"),
+        *("price", "internet", "parking"),
     ),
     "attraction": (
         *("name", "address", "phone", "postcode", "area", "pricerange", "type"),
@@ -70,7 +60,7 @@ CHOSEN_BY = frozenset({"area", "food", "pricerange", "stars", "type", "departure
 CHOICES = CHOSEN_BY | {"day", "entrancefee"}
 """Slots whose values are often asked for, denied, or said of others."""
 
-SLOTS = tuple(dict.fromkeys(slot for slots in CHECKED.values() for slot in slots))
+SLOTS = (*dict.fromkeys(slot for slots in CHECKED.values() for slot in slots), CHOICE)
 INVENTED = "?"
 """Stands among the venues named for one that the database does not have."""
 
@@ -210,6 +200,8 @@ class Grounding:
                     yield Judged(turn, *other)
                     continue
             yield Judged(turn, mention, value is not None, agrees, offered)
+        for count, agrees in held_against_database(response, said, state, self._database):
+            yield Judged(turn, count, True, agrees, ())
 
     def _value(self, mention: Mention, domain: str) -> Value | None:
         """Return the value that the database has of what is said, None when it has none."""

@@ -20,7 +20,7 @@ from mwzeval.multiwoz.grounding.responses import SLOTS, Grounded
 from mwzeval.scores.score import WHOLE
 
 MENTIONS = MentionRates(SLOTS)
-LOG = LogRates((*SLOTS, *OF_LOG))
+LOG = LogRates(dict.fromkeys((*SLOTS, *OF_LOG)))
 GOALS = GoalSuccess(ALL_DOMAINS, "grounded_", "Grounded ")
 BOOKINGS = OutcomeRates("booking_goals", {"booking": "Booking"}, BOOKED_BY)
 BY_CALLS = "booking_by_calls"

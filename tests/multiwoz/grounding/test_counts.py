@@ -1,0 +1,73 @@
+"""How many venues there are is read where it is said, and held against what the state finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from mwzeval.multiwoz.database.venues import Database
+from mwzeval.multiwoz.grounding.counts import counts_in, held_against_database
+from tests.multiwoz.towns import TOWN, mention
+from tests.multiwoz.worlds import Tables
+
+CHEAP, DEAR = 7, 9
+HOTELS = [
+    {**TOWN["hotel"][0], "id": str(number), "name": f"hotel {number}", "pricerange": price_range}
+    for number, price_range in enumerate(["cheap"] * CHEAP + ["expensive"] * DEAR)
+]
+TABLES: Tables = {**TOWN, "hotel": HOTELS}
+
+
+def database() -> Database:
+    return Database(TABLES, "2021")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("I found 12 restaurants.", [12]),
+        ("There are twelve hotels in the north.", [12]),
+        ("We have 3 cheap places. There is one hotel.", [3, 1]),
+        ("I have 7 guesthouses, and there are 2 hotels.", []),
+        ("There are some hotels.", []),
+        ("It has 4 stars.", []),
+        ("12 hotels await you.", []),
+        ("There are six free museums.", []),
+    ],
+)
+def test_counts_are_read(text: str, numbers: list[int]) -> None:
+    assert [count.number for count in counts_in(text)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("response", "agrees"),
+    [
+        (f"There are {CHEAP} hotels.", [True]),
+        (f"I found {CHEAP} options.", [True]),
+        (f"There are {CHEAP + DEAR} hotels in all.", [True]),
+        ("There are 8 hotels.", [False]),
+        ("I have 6 hotels.", [False]),
+        ("There are **120** hotels.", [False]),
+        ("I have 3 hotels for you.", []),
+        ("There are 8 guesthouses and one hotel.", []),
+        ("There are 8 restaurants.", []),
+        ("There are 8 trains.", []),
+        ("Are there 8 hotels?", []),
+    ],
+)
+def test_counts_are_those_of_the_state_or_of_a_part_of_it(
+    response: str, agrees: list[bool]
+) -> None:
+    state = {"hotel": {"pricerange": "cheap"}}
+    found = list(held_against_database(response, (), state, database()))
+    assert [agreed for _, agreed in found] == agrees
+    assert all(response[count.start : count.end].isalnum() for count, _ in found)
+
+
+def test_what_is_said_narrows_what_is_counted() -> None:
+    response = f"There are {DEAR} expensive hotels."
+    said = [mention("pricerange", "expensive", "hotel", TABLES)]
+    state = {"hotel": {"pricerange": "cheap"}}
+    ((_, agrees),) = held_against_database(response, said, state, database())
+    assert agrees
+    ((_, alone),) = held_against_database(response, (), state, database())
+    assert not alone
