@@ -29,14 +29,15 @@ _NOUNS = {
 }
 _ANY_NOUN = "options?|choices?|results?|match(?:es)?|places?|venues?|possibilities|listings?"
 _FOUND = re.compile(
-    r"(?:\bi(?:\s*['’]ve|\s+have)?\s+found|\bthere\s+(?:are|is)|\breturned"
+    r"(?:\b(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:found|counted)|\bthere(?:\s+are|\s+is|['’]re)"
+    r"|\b(?:i|we)(?:\s+can)?\s+(?:see|count|find)|\b(?:return(?:ed|s)|c[ao]me\s+(?:up|back)\s+with)"
     r"|(?P<have>\b(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:got|have)))"
     r"\s+(?:you\s+)?(?:a\s+total\s+of\s+|exactly\s+)?"
     r"(?P<number>[0-9]{1,3}|[a-z]+)\s+(?:(?!and\b|or\b|of\b|more\b|other\b|free\b)[\w£-]+\s+){0,4}?"
     rf"(?P<noun>{'|'.join((*_NOUNS.values(), _ANY_NOUN))})\b",
     re.I,
 )
-_CUES = re.compile(r"found|there (?:are|is)|have|'ve|’ve|returned", re.I)
+_CUES = re.compile(r"found|find|there|have|['’]ve|return|count|see|with|got", re.I)
 _ANOTHER = re.compile(r"(?:\band\b|\bplus\b|,|\bor\b)\s(?:an?|one|the|[0-9]+|[a-z]+)\s", re.I)
 SELECTION = 5
 """So many of more may be a selection."""
