@@ -19,7 +19,12 @@ from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.addresses import follows_landmark_words
 from mwzeval.multiwoz.words.gazetteer import NOWHERE, Found, Gazetteer
-from mwzeval.multiwoz.words.journeys import Journeys, is_about_taxi, way_to_name
+from mwzeval.multiwoz.words.journeys import (
+    Journeys,
+    is_about_taxi,
+    unknown_stations,
+    way_to_name,
+)
 from mwzeval.multiwoz.words.markup import Shown, shown
 from mwzeval.multiwoz.words.name_cues import TAILS
 from mwzeval.multiwoz.words.recognition import Candidate, Recognizer
@@ -311,10 +316,27 @@ class Delexicalizer:
         candidates = self._recognizer.candidates(text.text, low, tokens)
         if not candidates:
             return Delexicalized(response, ())
+        if any(candidate.slot == "trainid" for candidate in candidates):
+            candidates = self._with_stations(text.text, tokens, candidates)
         mentions = read(text, tokens, candidates, context)
         if text.text is not response:
             mentions = [_in_response(mention, text, response) for mention in mentions]
         return _replaced(response, mentions)
+
+    def _with_stations(
+        self, text: str, tokens: Tokens, candidates: list[Candidate]
+    ) -> list[Candidate]:
+        """Return the candidates and the stations that the database does not have."""
+        places = [(one.start, one.end) for one in candidates if one.slot == "place"]
+        stations = [
+            Candidate(tokens.start(first), tokens.end(after - 1), first, after, (("station", ""),))
+            for first, after in unknown_stations(text, tokens, self.gazetteer.words, places)
+        ]
+        if not stations:
+            return candidates
+        taken = {token for one in candidates for token in range(one.first, one.after)}
+        free = [one for one in stations if taken.isdisjoint(range(one.first, one.after))]
+        return sorted([*candidates, *free])
 
 
 def _in_response(mention: Mention, text: Shown, response: str) -> Mention:

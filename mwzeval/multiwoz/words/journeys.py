@@ -7,11 +7,13 @@ tells, a time is taken for one of departure, and that is not sure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Container, Iterator, Sequence
 
 from mwzeval.multiwoz.words.gazetteer import Gazetteer
 from mwzeval.multiwoz.words.markup import Shown
-from mwzeval.multiwoz.words.surface_tables import words_of
+from mwzeval.multiwoz.words.surface_tables import LABEL_WORDS, words_of
 from mwzeval.multiwoz.words.text import Tokens, fold
 
 VISITS = frozenset({"visit", "stay", "trip", "welcome", "time", "travels", "holiday"})
@@ -131,6 +133,47 @@ def _is_beside(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> 
     if first and words[first - 1] == "-":
         return any(begins(index, first - 1) for index in range(max(0, first - 4), first - 1))
     return words[after : after + 1] == ["-"] and after + 1 < len(words) and begins(after + 1, None)
+
+
+_STATION = r"(?P<name>[A-Z][a-z]+(?:[ -](?:[A-Z][a-z]+|on|upon|le)){0,3})(?!['’]|\s?[0-9])"
+_AFTER_WORDS = re.compile(
+    r"\b(?i:leav(?:es|ing)(?: from)?|depart(?:s|ing)?(?: from)?|left|out of|reach(?:es|ing)?"
+    r"|bound for|pulls into|arriv(?:es|ing)(?: in| at| into)?|arrival in|due (?:in|at|into)"
+    r"|departure from|gets? (?:you )?(?:to|into)|head(?:s|ing) (?:to|for)|[0-9] from"
+    r"|(?:runs|goes|travels|sets off) (?:from|to)|between|(?:stops|calls) (?:in|at)"
+    rf"|(?:from|to|origin|destination|departure|arrival|route) ?[:|]) {_STATION}"
+    rf"|\b(?:in|to|from) {_STATION.replace('name', 'timed')}(?= (?:at|by) [0-9])"
+)
+_AFTER_STATION = re.compile(rf"(?: to| for|,? arriving (?:in|at)| ?(?:→|->|-|–)) ?{_STATION}")
+_BEFORE_STATION = re.compile(rf"{_STATION} ?(?:to|→|->|-|–) ?$")
+FARTHEST_STATION = 50
+"""Characters before a station in which another one may be named."""
+NO_STATIONS = frozenset({*LABEL_WORDS, "platform", "gate", "terminal", "track", "work", "great"})
+
+
+def unknown_stations(
+    text: str, tokens: Tokens, known: Container[str], places: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield the tokens, from one to another, of stations that the database does not have.
+
+    They are in capitals, behind words of a journey or linked with a station of the database, which
+    are at `places` of the text; one of their words at least is not in `known`.
+    """
+    found = list(_AFTER_WORDS.finditer(text))
+    for start, end in places:
+        behind = _AFTER_STATION.match(text, end)
+        before = _BEFORE_STATION.search(text, max(0, start - FARTHEST_STATION), start)
+        found += [match for match in (behind, before) if match]
+    done = 0
+    for start, end in sorted({match.span(match.lastgroup or 0) for match in found}):
+        first, after = (
+            bisect_left(range(len(tokens.words)), place, key=tokens.start) for place in (start, end)
+        )
+        words = tokens.words[first:after]
+        is_new = NO_STATIONS.isdisjoint(words) and any(word not in known for word in words)
+        if first >= done and is_new:
+            yield first, after
+            done = after
 
 
 class Journeys:

@@ -76,7 +76,9 @@ BY_FORM = frozenset(
 )
 """Slots whose values are said of much else: claims only where the dialogue is about the domain."""
 
-CLAIMS_ONLY = frozenset({"nofee", "nostars", "internet", "parking", "thetype", "oddfood"})
+CLAIMS_ONLY = frozenset(
+    {"station", "nofee", "nostars", "internet", "parking", "thetype", "oddfood"}
+)
 """What is held against the database, but stays as it is in delexicalised responses."""
 NO_FEE = (
     *("no entrance fee", "no admission fee", "no entry fee", "no fee", "no entrance charge"),

@@ -182,7 +182,7 @@ def choose_slot(
 
     `active` are the domains of the turn, `named` that of the venue named last in the response.
     """
-    if slot == "place":
+    if slot in ("place", "station"):
         return journeys.way(first, after)
     if slot == "time":
         return _time(words, first, active, journeys.time(first, after))

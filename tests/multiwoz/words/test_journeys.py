@@ -148,3 +148,22 @@ def test_else_the_town_is_no_station(said: str) -> None:
 )
 def test_a_time_that_no_word_tells_of_is_unsure(said: str, sure: bool) -> None:
     assert read(said)[-1].sure is sure
+
+
+@pytest.mark.parametrize(
+    ("said", "slot"),
+    [
+        *(("TR1234 leaves Millbrook at 09:01", "departure"), ("from Hexham", None)),
+        *(("TR1234 goes from Pellingford to Nether Wallop.", "destination"),),
+        *(("TR1234: Millbrook → Cambridge", "departure"), ("TR1234 to Confirm", None)),
+        *(("TR1234\nFrom: Millbrook", "departure"), ("TR1234\nTo: Millbrook", "destination")),
+        *(("TR1234 arrives in Millbrook at 17:15", "destination"),),
+        *(("TR1234 leaves from Platform 4", None), ("TR1234 leaves Monday", None)),
+        *(("TR1234 leaves Pellingford. To Book it, say yes.", None),),
+        *(("TR1234 leaves Pellingford with Greater Anglia.", None), ("leaves Millbrook", None)),
+    ],
+)
+def test_stations_that_are_nowhere(said: str, slot: str | None) -> None:
+    unknown = [m for m in read(said) if m.value is None]
+    assert [m.slot for m in unknown] == ([slot] if slot else [])
+    assert not any(m.written for m in unknown)
