@@ -116,17 +116,26 @@ class Shown:
 
     def heading(self, position: int) -> str:
         """Return the head of the column that a place of the text is in; "" where there is none."""
-        if not any(is_row for _, _, is_row in self.lines):
+        if not self._heads:
             return ""
         blocks = self.blocks
-        head = number = self.block_at(position)
-        while head and blocks[head - 1].cells:
-            head -= 1
-        if head == number or not blocks[number].cells:
+        number = self.block_at(position)
+        head = self._heads.get(number, number)
+        if head == number:
             return ""
         column = cell_at(blocks[number].cells, position)
         cells = blocks[head].cells
         return self.text[slice(*cells[column])] if column < len(cells) else ""
+
+    @cached_property
+    def _heads(self) -> dict[int, int]:
+        """The number of each row of a table, and that of the first row."""
+        heads: dict[int, int] = {}
+        if any(is_row for _, _, is_row in self.lines):
+            for number, block in enumerate(self.blocks):
+                if block.cells:
+                    heads[number] = heads.get(number - 1, number)
+        return heads
 
     def _blocks(self) -> Iterator[Block]:
         above: list[tuple[int, int]] = []  # depth, number
