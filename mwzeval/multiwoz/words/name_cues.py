@@ -86,6 +86,11 @@ KIND = re.compile(rf"\b(?:{'|'.join(DOMAIN_OF)})\b", re.IGNORECASE)
 SINGLE = re.compile(r"[\w&'.+-]+(?: 's\b)?")
 POSSESSIVE = re.compile(r" ?'s$")
 FOLLOWED = re.compile(r"\"?\s*:")
+OF_FOOD = re.compile(
+    r"\s(?:food|dish(?:es)?|cuisines?|cooking|meals?|fare|menus?|drinks?|specialit(?:y|ies))\b",
+    re.IGNORECASE,
+)
+"""What is behind words that tell of food, not of venues: `Signature dishes`."""
 STREET = re.compile(rf"(?: ?'s)? (?:{'|'.join(sorted(STREET_ENDINGS))})\b", re.IGNORECASE)
 
 TAILS = {

@@ -231,7 +231,7 @@ class _Names:
         before = text[max(0, name.start - BEFORE) : name.start]
         behind = text[name.end : name.end + BEHIND]
         words = len(text[name.own : name.end].split())
-        if cues.STREET.match(behind):
+        if cues.STREET.match(behind) or (not name.strong and cues.OF_FOOD.match(behind)):
             return False
         if cues.CUE.search(before):
             return True

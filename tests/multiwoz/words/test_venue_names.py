@@ -113,6 +113,7 @@ def test_names_are_where_the_layout_says_so(response: str, name: str) -> None:
         "It is in **North Street** or **12 Weir Street**.",
         "| Name | Area |\n|---|---|\n| Blue Lantern | North |",
         "There 's Magdalene College .",
+        "Blue Lantern serves Delicious food and Signature dishes.",
         "Compare Blue Lantern with Riverside Brasserie.",
         "The Postcode is CB3 OJG, on Stoney's Way.",
         "You asked for Blue Lantren and the Riverside Brassery.",
