@@ -272,7 +272,9 @@ class Statements:
         earlier = [n for n in named if n.block == value.block and n.start < value.start]
         if earlier:
             last = [name for name in earlier if name.sentence == earlier[-1].sentence]
-            return () if self._is_asked_between(last[-1], value) else last
+            return (
+                self._named_next(value, named) if self._is_asked_between(last[-1], value) else last
+            )
         behind = next((name for name in named if name.start > value.start), None)
         if behind and self._is_called(value.end, behind.start):
             return [behind]
@@ -289,9 +291,20 @@ class Statements:
         blocks = self._shown.blocks
         before = [name for name in named if name.start < value.start]
         last = [name for name in before if name.block == before[-1].block]
-        if not last or blocks[last[0].block].depth > blocks[value.block].depth:
+        if not last:
             return ()
-        return () if self._is_asked_between(last[-1], value) else last
+        ends = blocks[last[0].block].depth > blocks[value.block].depth
+        if ends or self._is_asked_between(last[-1], value):
+            return self._named_next(value, named)
+        return last
+
+    def _named_next(self, value: _Said, named: Sequence[_Said]) -> Sequence[_Said]:
+        """Return what the line goes on to name: `Which one? It is dear. The phone of X is …`."""
+        behind = [n for n in named if n.block == value.block and n.start > value.start]
+        names = [name for name in behind if name.sentence == behind[0].sentence]
+        if not names or "?" in self._shown.text[value.end : names[0].start]:
+            return ()
+        return names
 
     def _is_asked_between(self, name: _Said, value: _Said) -> bool:
         """Tell whether another question than that about a name stands between it and a value."""

@@ -69,13 +69,17 @@ class Sources:
     lexicalized: bool = False
 
     @classmethod
-    def of(cls, dialogues: Iterable[Sequence[Turn]]) -> Sources:
-        """Use what is predicted only where no turn of the input lacks it."""
+    def of(cls, dialogues: Iterable[Sequence[Turn]], *, is_told: bool = False) -> Sources:
+        """Use what is predicted only where no turn of the input lacks it.
+
+        Where it `is_told` what responses are, they are not looked at.
+        """
         turns = [turn for dialogue in dialogues for turn in dialogue]
         return cls(
             predicted_states=all(turn.state is not None for turn in turns),
             predicted_domains=all(turn.active_domains is not None for turn in turns),
-            lexicalized=Wording.of(turn.response or "" for turn in turns).lexicalized,
+            lexicalized=not is_told
+            and Wording.of(turn.response or "" for turn in turns).lexicalized,
         )
 
     @classmethod
@@ -173,8 +177,9 @@ class Scorer:
         Its few turns may lack what tells words from placeholders by its form, so names of the
         database tell it as well: a placeholder among words makes no other dialogue of it.
         """
-        sources = Sources.of([turns])
-        if self.responses != AUTO or sources.lexicalized:
+        is_told = self.responses != AUTO
+        sources = Sources.of([turns], is_told=is_told)
+        if is_told or sources.lexicalized:
             return sources
         in_words = sum(
             any(mention.slot in TELLING for mention in found.mentions)

@@ -17,6 +17,8 @@ from mwzeval.multiwoz.words.surface_tables import LABEL_WORDS, words_of
 from mwzeval.multiwoz.words.text import Tokens, fold
 
 VISITS = frozenset({"visit", "stay", "trip", "welcome", "time", "travels", "holiday"})
+ENJOYED = frozenset({"enjoy", "enjoying", "love", "explore", "exploring", "visiting"})
+"""Words before a town that is visited, not travelled to."""
 PLACE_BEFORE = frozenset(
     words_of(
         """
@@ -100,9 +102,11 @@ def way_to_name(words: list[str], first: int) -> str | None:
 def is_station(gazetteer: Gazetteer, tokens: Tokens, first: int, after: int) -> bool:
     """Tell whether a place is one to travel from or to; only the town itself may not be."""
     words = tokens.words
+    before = words[first - 1] if first else ""
+    if before in ENJOYED:
+        return False
     if words[first] != "cambridge" or after > first + 1:
         return True
-    before = words[first - 1] if first else ""
     following = words[after] if after < len(words) else ""
     if before == "to" and words[first - 2] in VISITS and following != "from":
         return False

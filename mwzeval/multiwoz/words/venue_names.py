@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from rapidfuzz import process
@@ -169,10 +169,7 @@ class _Names:
     def _is_known_word(self, text: str) -> bool:
         """Tell whether a word is one of small talk or of the database, perhaps misspelt."""
         word = cues.POSSESSIVE.sub("", text.lower()).removeprefix("the ")
-        if not _is_telling(word) or word in self._gazetteer.words:
-            return True
-        known = (*NO_NAMES, *DOMAIN_OF, *self._gazetteer.words)
-        return process.extractOne(word, known, scorer=ratio, score_cutoff=MISSPELT) is not None
+        return not _is_telling(word) or _is_nearly_known(self._gazetteer, word)
 
     @cached_property
     def _is_titled(self) -> bool:
@@ -183,7 +180,9 @@ class _Names:
 
     def _prose(self, match: re.Match[str]) -> Iterator[_Phrase]:
         """Yield a stretch of capitals; where a venue is named in it, what is around `and`."""
-        start = match.start()
+        start, end = match.span()
+        if any(first <= start and end <= last and m.value for first, last, m in self._mentions):
+            return
         if any(m.slot in ("name", LANDMARK) for m in self._mentions_in(start, match.end())):
             for joined in cues.AND.finditer(self._text, start, match.end()):
                 if self._mentions_in(joined.start(), joined.start() + 1):
@@ -379,6 +378,13 @@ class _Names:
 
 def _is_telling(word: str) -> bool:
     return word not in DOMAIN_OF and word not in NEUTRAL and word not in NO_NAMES
+
+
+@lru_cache(maxsize=2**12)
+def _is_nearly_known(gazetteer: Gazetteer, word: str) -> bool:
+    """Tell whether a word is nearly one of small talk or of the database."""
+    words = (*NO_NAMES, *DOMAIN_OF, *gazetteer.words)
+    return process.extractOne(word, words, scorer=ratio, score_cutoff=MISSPELT) is not None
 
 
 def _is_part_of(words: Sequence[str], called: Collection[str]) -> bool:

@@ -83,6 +83,7 @@ def test_claims_of_the_sample_add_up_to_its_report(tmp_path: Path) -> None:
     predictions[ID] = TRUE[1]
     predictions[ID][0]["response"] += (
         " \U0001f642 Call 01632999999, <b>Bella Vista</b>\u00a0is cheap."
+        " Hotel Aurelia is a guesthouse."
     )
     (tmp_path / "said.json").write_text(json.dumps(predictions), encoding="utf-8")
     report, file = tmp_path / "report.json", tmp_path / "claims.jsonl"

@@ -133,7 +133,13 @@ def test_the_town_itself_is_a_station_where_one_travels(said: str) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["Enjoy Cambridge!", "Cambridge - what a town", "your trip to Cambridge", "in Cambridge"],
+    [
+        "Enjoy Cambridge!",
+        "Enjoy Quarrow End!",
+        "Cambridge - what a town",
+        "your trip to Cambridge",
+        "in Cambridge",
+    ],
 )
 def test_else_the_town_is_no_station(said: str) -> None:
     assert read(said) == []
