@@ -62,7 +62,7 @@ class Count(NamedTuple):
 
 def counts_in(text: str) -> Iterator[Count]:
     """Yield the counts of a text, at most one a sentence."""
-    if not _CUES.search(text):
+    if not _CUES.search(text) or not _FOUND.search(text):
         return
     for sentence in SENTENCE.finditer(text):
         matches = list(_FOUND.finditer(text, sentence.start(), sentence.end()))
