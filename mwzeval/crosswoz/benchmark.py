@@ -53,8 +53,7 @@ class CrossWoz(Benchmark):
     lacks: Mapping[str, str] = {
         "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
         "beside ours",
-        "claims": "claims are read in English and held against the database of MultiWOZ: nothing "
-        "reads them in CrossWOZ",
+        "claims": "claims are read in English words only: nothing reads them in CrossWOZ",
         "ceiling": "gold and a copy of the turn before stand beside the main scores of every track "
         "of CrossWOZ already, and simulated dialogues have no gold",
     }

@@ -136,8 +136,10 @@ def test_the_ceiling_is_of_the_dialogues_and_turns_that_were_predicted(
 def test_grounded_scores_have_the_human_responses_as_their_ceiling(
     elsewhere: Path, gold: GoldFold, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = str(ROOT / "predictions" / "sample-lexicalized.json")
-    arguments = ["evaluate", "-sg", "-i", words, "--ceiling"]
+    words = elsewhere / "cheap.json"
+    said = (ROOT / "predictions" / "sample-lexicalized.json").read_text(encoding="utf-8")
+    words.write_text(said.replace("moderate", "cheap"), encoding="utf-8")
+    arguments = ["evaluate", "-sg", "-i", str(words), "--ceiling"]
     assert main(arguments) == 0
     tables = capsys.readouterr().out.split("\n\n")
     human = gold_predictions(gold, in_words=True)

@@ -42,7 +42,7 @@ def test_parts_add_up(evaluator: Evaluator, dialogues: dict[str, list[Turn]], pl
 
 
 @settings(max_examples=60)
-@given(st.lists(inputs.filter(bool), min_size=1, max_size=4))
+@given(st.lists(inputs.filter(bool), min_size=1, max_size=3))
 def test_the_choice_of_the_whole_is_among_those_that_remain(
     evaluator: Evaluator, parts: list[dict[str, list[Turn]]]
 ) -> None:
