@@ -29,6 +29,7 @@ from mwzeval.multiwoz.grounding.tool_results import (
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slots
 from mwzeval.multiwoz.predictions.reading import ToolCall
 from mwzeval.multiwoz.words.markup import Shown, shown
+from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
 from mwzeval.multiwoz.words.text import Mention
 
 REFERENCE, BOOKING = "reference", "booking"
@@ -60,8 +61,9 @@ _NOT_DONE = re.compile(
     re.I,
 )
 _BEFORE_VENUE = re.compile(
-    r"(?:\W|\b(?:you|in|into|at|a|an|the|your|table|rooms?|stay|tickets?|seats?|for|on|train)\b"
-    r"|\d)*",
+    r"(?:\W|\b(?:you|in|into|at|a|an|the|your|table|rooms?|stay|tickets?|seats?|for|on|train"
+    r"|people|persons?|guests?|adults?|nights?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    rf"|{'|'.join(NUMBER_WORDS)})\b|\d)*",
     re.I,
 )
 _CUES = re.compile(r"book|reserv|confirm|referenc|found|there|have|'ve|’ve|got|return", re.I)
@@ -163,7 +165,7 @@ class _Turn:
     def _value(self, judged: Judged) -> Iterator[LogClaim]:
         mention, log = judged.mention, self._log
         slot = mention.slot
-        domain, called = self._spoken_of(judged)
+        domain, called, offered = self._spoken_of(judged)
         if domain is None:
             return
         known = judged.known and judged.agrees is not False
@@ -172,7 +174,7 @@ class _Turn:
                 yield LogClaim(self._number, mention, True, (), known)
             return
         listed = [log.values(domain, name, slot) for name in called]
-        if judged.agrees is not None and log.is_of_database(domain, slot, judged.offered, listed):
+        if judged.agrees is not None and log.is_of_database(domain, slot, offered, listed):
             # The tools have the database's values, so that there is no other to hold it against.
             yield LogClaim(self._number, mention, judged.agrees, _once(listed), known)
         elif any(is_same(mention, value) for values in listed for value in values):
@@ -180,16 +182,17 @@ class _Turn:
         elif listed and len(listed) <= FEW and all(listed):
             yield LogClaim(self._number, mention, False, _once(listed), known)
 
-    def _spoken_of(self, judged: Judged) -> tuple[str | None, list[str]]:
-        """Return the domain that a value is of, and what its venues are called.
+    def _spoken_of(self, judged: Judged) -> tuple[str | None, list[str], tuple[str, ...]]:
+        """Return the domain that a value is of, what its venues are called, and which they are.
 
-        Where the database could not tell, it is that of what is named here, or was last.
+        Where the database could not tell, or what is on offer only stands for a venue that it does
+        not have, it is that of what is named here, or was last.
         """
-        domain = judged.mention.domain
-        called = [self._log.facts.name(str(domain), venue) for venue in judged.offered]
-        if called or domain not in (*NAMED_BY, None):
-            return (domain, called) if called else (None, [])
-        return self._log.spoken_of(domain)
+        domain, log = judged.mention.domain, self._log
+        called = [log.facts.name(str(domain), venue) for venue in judged.offered]
+        if domain not in (*NAMED_BY, None) or (called and not log.names_only_unknown(domain)):
+            return domain if called else None, called, judged.offered
+        return *log.spoken_of(domain), ()
 
     def _references(self) -> Iterator[LogClaim]:
         mentions = [mention for mention in self._said.mentions if mention.slot == REFERENCE]

@@ -225,6 +225,11 @@ class Log:
             self._named = names
             self._spoken_of.clear()
 
+    def names_only_unknown(self, domain: str | None) -> bool:
+        """Tell whether what was named last of a domain is nothing that the database has."""
+        named = [name for name in self._named if name.domain == domain]
+        return bool(named) and not any(name.venues for name in named)
+
     def spoken_of(self, domain: str | None) -> tuple[str | None, list[str]]:
         """Return what the venues named last are called, and the domain if they are all of one.
 

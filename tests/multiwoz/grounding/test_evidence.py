@@ -84,6 +84,15 @@ def test_a_venue_that_only_the_tool_has_is_one_by_the_log() -> None:
     (name, phone) = claims(turn("I recommend Villa Nova Inn. Its phone is 01632111222.", own))
     assert (name.mention.slot, name.agrees, name.known) == ("name", True, False)
     assert (phone.mention.slot, phone.agrees, phone.known) == ("phone", True, False)
+    # So it is where the state finds venues of the database that stand for it.
+    said = turn("I recommend Villa Nova Inn.", own, hotel={"area": "south"})
+    later = turn("The phone of it is 01632111222.", hotel={"area": "south"})
+    wrong = turn(f"The phone of it is {AURELIA['phone']}.", hotel={"area": "south"})
+    assert [(c.mention.slot, c.agrees, c.known) for c in claims(said, later)] == [
+        *(("name", True, False), ("phone", True, False))
+    ]
+    (*_, phone) = claims(said, wrong)
+    assert (phone.agrees, phone.known, phone.returned) == (False, True, ("01632111222",))
 
 
 def test_nothing_is_said_of_what_no_tool_returned() -> None:
@@ -115,6 +124,9 @@ BOOKED = "I've booked Hotel Aurelia for you. The reference number is AB12CD34."
          ["booking", "reference"]),
         (BOOKED, [call("book_hotel", '{"status": "ok", "refer', name="hotel aurelia")], []),
         (BOOKED, [call("book_hotel", "Booked: ab12cd34", name="hotel aurelia")], []),
+        ("I've booked a room for two people for 3 nights at the Brass Otter.", [BOOK],
+         ["booking"]),
+        ("I've booked a room for 2 people on Friday at Hotel Aurelia.", [BOOK], []),
         ("Your table has been booked.", [BOOK], ["booking"]),
         ("Your table has been booked.", [BOOK, TABLE], []),
         ("The booking was successful!", [BOOK], []),
