@@ -128,6 +128,8 @@ def _right(judged: Judged | None, logged: LogClaim | None, facts: VenueFacts) ->
     disagrees = logged is not None and not logged.agrees
     if judged is None or judged.agrees is None or (judged.agrees and disagrees):
         return logged.returned[:FEW] if logged and disagrees else ()
+    if judged.counted:
+        return tuple(map(str, judged.counted))
     domain, slot = str(judged.mention.domain), judged.mention.slot
     values = dict.fromkeys(
         value.removesuffix(".0")

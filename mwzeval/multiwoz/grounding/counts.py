@@ -86,11 +86,12 @@ def domains_of(noun: str, among: Iterable[str]) -> list[str]:
 
 def held_against_database(
     response: str, said: Sequence[Mention], state: State, database: Database
-) -> Iterator[tuple[Mention, bool]]:
-    """Yield the counts of a response, and whether the database finds so many.
+) -> Iterator[tuple[Mention, bool, tuple[int, ...]]]:
+    """Yield the counts of a response, whether the database finds so many, and how many it finds.
 
     It is asked for the turn's state, also with the values that the response says, and for parts of
-    both, as people count before they have told everything. `said` are the response's mentions.
+    both, as people count before they have told everything; how many it finds is told for the state
+    and for both. `said` are the response's mentions.
     """
     if not state or not _CUES.search(response):
         return
@@ -102,13 +103,19 @@ def held_against_database(
         (domain,) = domains
         of_domain = [mention for mention in said if mention.domain == domain]
         values = {m.slot: m.value for m in of_domain if m.value and m.slot in COUNTED_BY}
+        whole = tuple(
+            dict.fromkeys(
+                len(database.find(domain, asked))
+                for asked in (state[domain], {**state[domain], **values})
+            )
+        )
         known = _numbers(domain, state[domain], values, count.number, database)
         agrees = count.number in known
         if not agrees and count.number <= min(SELECTION, max(known)):
             continue
         first, last = text.place(count.start, count.end)
         number = Mention(first, last, response[first:last], CHOICE, domain)
-        yield number, agrees
+        yield number, agrees, whole
 
 
 COUNTED_BY = frozenset({"area", "food", "pricerange", "stars", "type", "day"})

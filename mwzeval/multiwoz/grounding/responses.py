@@ -69,13 +69,17 @@ FEW = 8
 
 
 class Judged(NamedTuple):
-    """A mention with what it was held against; `offered` are the venues on offer at that place."""
+    """A mention with what it was held against; `offered` are the venues on offer at that place.
+
+    `counted` are how many venues there are, where that is what is said.
+    """
 
     turn: int
     mention: Mention
     known: bool
     agrees: bool | None
     offered: tuple[str, ...]
+    counted: tuple[int, ...] = ()
 
     @property
     def value(self) -> JudgedValue:
@@ -200,8 +204,8 @@ class Grounding:
                     yield Judged(turn, *other)
                     continue
             yield Judged(turn, mention, value is not None, agrees, offered)
-        for count, agrees in held_against_database(response, said, state, self._database):
-            yield Judged(turn, count, True, agrees, ())
+        for count, agrees, counted in held_against_database(response, said, state, self._database):
+            yield Judged(turn, count, True, agrees, (), counted)
 
     def _value(self, mention: Mention, domain: str) -> Value | None:
         """Return the value that the database has of what is said, None when it has none."""

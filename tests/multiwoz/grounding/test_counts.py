@@ -62,15 +62,17 @@ def test_counts_are_those_of_the_state_or_of_a_part_of_it(
 ) -> None:
     state = {"hotel": {"pricerange": "cheap"}}
     found = list(held_against_database(response, (), state, database()))
-    assert [agreed for _, agreed in found] == agrees
-    assert all(response[count.start : count.end].isalnum() for count, _ in found)
+    assert [agreed for _, agreed, _ in found] == agrees
+    assert all(response[count.start : count.end].isalnum() for count, *_ in found)
+    assert all(counted == (CHEAP,) for *_, counted in found)
 
 
 def test_what_is_said_narrows_what_is_counted() -> None:
     response = f"There are {DEAR} expensive hotels."
     said = [mention("pricerange", "expensive", "hotel", TABLES)]
     state = {"hotel": {"pricerange": "cheap"}}
-    ((_, agrees),) = held_against_database(response, said, state, database())
+    ((_, agrees, counts),) = held_against_database(response, said, state, database())
     assert agrees
-    ((_, alone),) = held_against_database(response, (), state, database())
+    assert counts == (CHEAP, DEAR)
+    ((_, alone, _),) = held_against_database(response, (), state, database())
     assert not alone
