@@ -23,6 +23,8 @@ OTHER_END = {"leaveat": "arriveby", "arriveby": "leaveat"}
 NO_VALUES = frozenset({UNKNOWN, "", "None"})
 PER_TICKET = "price"
 OPENING = "openhours"
+NUMERIC = AMOUNTS | TIMES | {OPENING}
+"""Slots whose values are compared as numbers or times of day, whatever their spelling."""
 
 Value = str | float
 
@@ -75,8 +77,10 @@ class VenueFacts:
         values = self._all.get((domain, slot), ())
         return value in values or (slot == PER_TICKET and _is_price(value, values))
 
-    def is_price(self, trains: Iterable[str], total: Value | None, tickets: Sequence[int]) -> bool:
-        """Tell whether any of so many tickets of one of these trains have a price together.
+    def is_price(
+        self, domain: str, venues: Iterable[str], total: Value | None, tickets: Sequence[int]
+    ) -> bool:
+        """Tell whether any of so many tickets (or nights) of one of these have a price together.
 
         No number stands for any.
         """
@@ -84,8 +88,8 @@ class VenueFacts:
             isinstance(ticket, float)
             and isinstance(total, float)
             and any(abs(number * ticket - total) <= PENCE for number in tickets)
-            for train in trains
-            for ticket in self._values.get(("train", train), {}).get(PER_TICKET, ())
+            for venue in venues
+            for ticket in self._values.get((domain, venue), {}).get(PER_TICKET, ())
         )
 
     def covers(self, domain: str, slot: str) -> bool:
@@ -123,9 +127,7 @@ def comparable(slot: str, text: str) -> Value | None:
     """Return a value such that it equals others that mean the same; None when it says nothing."""
     if slot in AMOUNTS:
         return amount(text)
-    if slot in TIMES or slot == OPENING:
-        return clock(text)
-    return text.lower()
+    return clock(text) if slot in NUMERIC else text.lower()
 
 
 def _is_price(total: Value, tickets: Sequence[Value] | set[Value] | tuple[()]) -> bool:

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from mwzeval.metrics.goal_success import DialogueOutcome, DomainGoal, NeedsOffer, Progress
 from mwzeval.metrics.grounding import JudgedValue
-from mwzeval.multiwoz.database.facts import OPENING, OTHER_END, TIMES, Value, VenueFacts, comparable
+from mwzeval.multiwoz.database.facts import NUMERIC, OTHER_END, TIMES, Value, VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.counts import CHOICE, held_against_database
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.scoring.offers import WITHOUT_OFFER
 from mwzeval.multiwoz.words.text import Mention
-from mwzeval.multiwoz.words.value_spellings import AMOUNTS
 
 NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
 """The slot with which a response names a venue of the domain."""
@@ -192,8 +191,9 @@ class Grounding:
                 offers[key] = self._on_offer(domain, about, now, before.get(domain), state)
             offered = offers[key]
             agrees = self._agrees(mention, domain, value, offered)
-            if agrees and domain == "train" and slot == "price":
-                agrees = self.facts.is_price(offered, value, text.statements.tickets(mention))
+            if agrees and slot == "price":
+                tickets = text.statements.tickets(mention)
+                agrees = self.facts.is_price(domain, offered, value, tickets)
             if agrees is False and slot in TIMES and not mention.sure:
                 end = replace(mention, slot=OTHER_END[slot])
                 if self._agrees(end, domain, value, offered):
@@ -210,7 +210,7 @@ class Grounding:
     def _value(self, mention: Mention, domain: str) -> Value | None:
         """Return the value that the database has of what is said, None when it has none."""
         slot = mention.slot
-        if slot in AMOUNTS or slot in TIMES or slot == OPENING:
+        if slot in NUMERIC:
             said = comparable(slot, mention.value or mention.text)
             known = said is not None and self.facts.exists(domain, slot, said)
             return said if known else None
@@ -265,7 +265,7 @@ class Grounding:
             return None
         if value is None:
             return False
-        if len(offered) > FEW and slot not in AMOUNTS and slot not in TIMES:
+        if len(offered) > FEW and slot not in NUMERIC:
             return not set(mention.venues).isdisjoint(offered)
         return any(facts.has(domain, venue, slot, value) for venue in offered) or any(
             venue in mention.venues for venue in offered

@@ -113,7 +113,8 @@ LONGEST = 300
 """Characters after which a sentence is taken to end, so that none takes long to look through."""
 _PEOPLE = rf"(?P<number>[1-8]|{'|'.join(list(NUMBER_WORDS)[1:9])}|both)"
 _EACH = re.compile(
-    r"\s*(?:each|apiece|a head|pp|p/p|(?:per|an?|/) ?(?:person|ticket|head|passenger|seat))\b",
+    r"\s*(?:each|apiece|a head|pp|p/p|nightly"
+    r"|(?:per|an?|/) ?(?:person|ticket|head|passenger|seat|night|room))\b",
     re.IGNORECASE,
 )
 _TRAVELLERS = re.compile(
@@ -241,11 +242,16 @@ class Statements:
         )
 
     def tickets(self, price: Mention) -> tuple[int, ...]:
-        """Return of how many tickets a price may be said to be, none where that is open."""
+        """Return of how many tickets a price may be said to be, none where that is open.
+
+        Of rooms only that it is that of one night is told.
+        """
         start, end = self._shown.shown_at(price.start, price.end)
         text = self._shown.text
         if _EACH.match(text, end):
             return (1,)
+        if price.domain != "train":
+            return ()
         behind = _FOR_ALL.match(text, end)
         number = bisect_right(self._sentences, start)
         begin = self._sentences[number - 1] if number else 0

@@ -214,6 +214,16 @@ def test_of_many_venues_on_offer_one_must_have_the_value() -> None:
         assert len(found.offered) == 20
 
 
+def test_of_many_venues_on_offer_one_must_open_then() -> None:
+    hours = {"openhours": "it opens from 9 a.m. to 5:00 p.m. daily"}
+    tables = {**TOWN, "attraction": [{**ATTRACTION, **hours, "id": str(i)} for i in range(20)]}
+    state: State = {"attraction": {}}
+    for time, agrees in (("9 am", True), ("5 pm", True), ("6 pm", False)):
+        said = [mention("openhours", time, "attraction", tables)]
+        (found,) = grounding_of(tables).judge({}, [frozenset()], [state], [""], [said]).judged
+        assert (found.agrees, len(found.offered)) == (agrees, 20)
+
+
 def test_an_invented_venue_stands_for_those_that_the_state_finds() -> None:
     dragon = named("green dragon")
     phone, other = [mention("phone", "01223000001")], [mention("phone", "01223000003")]

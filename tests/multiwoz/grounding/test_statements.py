@@ -251,3 +251,8 @@ def test_of_how_many_tickets_a_price_is(said: str, tickets: tuple[int, ...]) -> 
     at = said.index("£9")
     price = Mention(at, at + 2, "£9", "price", "train")
     assert Statements(said).tickets(price) == tickets
+
+
+def test_of_rooms_only_the_price_of_one_night_is_told() -> None:
+    for said, nights in (("£9 per night", (1,)), ("£9 a night", (1,)), ("£9 for two", ())):
+        assert Statements(said).tickets(Mention(0, 2, "£9", "price", "hotel")) == nights
