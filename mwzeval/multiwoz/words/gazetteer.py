@@ -196,6 +196,12 @@ class Gazetteer:
             node[None] = tuple(meanings)
         self.begins = frozenset(self._root)
         self.words = frozenset(word for words in self._meanings for word in words)
+        self.places = frozenset(
+            words
+            for words, meanings in self._meanings.items()
+            if any(slot == "place" for slot, _ in meanings)
+        )
+        """The words of each place that trains connect."""
         self.name_words = frozenset(
             word
             for words, meanings in self._meanings.items()

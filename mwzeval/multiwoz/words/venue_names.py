@@ -222,7 +222,10 @@ class _Names:
         ending = cues.POSSESSIVE.search(self._text, words[-1].start(), end)
         if ending and not phrase.strong:
             end = ending.start()
-        return phrase._replace(end=end, own=words[first].start())
+        # An article begins a name, whatever the sentence says before it: "If the Purple Frog …".
+        behind_article = first and words[first - 1][0].lower() == "the"
+        start = words[first - 1].start() if behind_article else phrase.start
+        return phrase._replace(start=start, end=end, own=words[first].start())
 
     def _is_named(self, name: _Phrase) -> bool:
         """Tell whether the words beside it, or the layout, say that it is a name."""
@@ -285,6 +288,8 @@ class _Names:
 
     def _is_unknown(self, name: _Phrase) -> bool:
         """Tell whether no venue is called so, and nothing else either."""
+        if tuple(fold(self._text[name.own : name.end])) in self._gazetteer.places:
+            return False
         inside = [
             (start, end, mention)
             for start, end, mention in self._mentions

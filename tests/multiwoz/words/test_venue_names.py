@@ -35,6 +35,7 @@ def delexicalizer() -> Delexicalizer:
         ]
         for domain, names in VENUES.items()
     }
+    rows["train"] = [{"trainID": "TR0001", "departure": "ely", "destination": "brackwater spa"}]
     return Delexicalizer(rows)
 
 
@@ -69,6 +70,7 @@ def alone(response: str) -> tuple[Mention, ...]:
         ("Both Purple Frog and Blue Lantern fit.", "Purple Frog"),
         ("Purple Frog it is!", "Purple Frog"),
         ("Try Thyme & Tide!", "Thyme & Tide"),
+        ("If the Purple Frog is full, I look on.", "Purple Frog"),
     ],
 )
 def test_names_that_are_plain_are_found(response: str, name: str) -> None:
@@ -117,6 +119,8 @@ def test_names_are_where_the_layout_says_so(response: str, name: str) -> None:
         "Compare Blue Lantern with Riverside Brasserie.",
         "The Postcode is CB3 OJG, on Stoney's Way.",
         "You asked for Blue Lantren and the Riverside Brassery.",
+        "If the Lantern is full, I can look for another one.",
+        "Enjoy Brackwater Spa!",
     ],
 )
 def test_labels_and_names_of_the_database_are_not_invented(response: str) -> None:
