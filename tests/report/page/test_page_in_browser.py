@@ -250,6 +250,9 @@ def test_two_systems_stand_side_by_side(opened: Opener) -> None:
     assert boxes[0]["y"] == boxes[1]["y"]
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
     assert turn.locator(".fact.differs").count() > 0
+    head = turn.locator(".fact .head:has(.scope)").first
+    parts = head.locator("span").all_inner_texts()
+    assert head.inner_text() == " ".join(parts), "the line may break between them, not in a word"
 
 
 def test_a_lost_outcome_is_marked_at_its_turn(opened: Opener) -> None:

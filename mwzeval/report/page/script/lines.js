@@ -73,7 +73,7 @@ export function line(kind, head, cells, columns, carried) {
 
 export function head(scope, label) {
   return element("div", { class: "head" },
-    scope === null ? null : textElement("span", { class: "scope" }, scope),
+    ...(scope === null ? [] : [textElement("span", { class: "scope" }, scope), " "]),
     textElement("span", { class: "label" }, label));
 }
 
