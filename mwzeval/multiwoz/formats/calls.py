@@ -145,7 +145,8 @@ def _tool(written: _Written, place: Place, tools: Tools) -> Tool | None:
         return None
     known = tools.by_name
     if name not in known:
-        close = did_you_mean(name, known) or f" (known: {', '.join(known)})"
+        own = "a table of your own functions goes with --tools"
+        close = did_you_mean(name, known) or f" (known: {', '.join(known)}; {own})"
         message = f'unknown function "{shorten(name)}"{close}'
         place.error("unknown-function", message, written.name_path)
     return known.get(name)

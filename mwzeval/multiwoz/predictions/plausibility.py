@@ -173,7 +173,9 @@ def check_responses(
 
     `lexicalized` is whether they are taken to be in words, `responses` how they are said to be.
     """
-    becomes = "is dropped unless it has a value in words" if lexicalized else "is dropped"
+    becomes = "is dropped"
+    if lexicalized:  # a link of Markdown, for one
+        becomes = "is left out of BLEU and richness, unless it holds a value of the database"
     for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
         close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
         findings.warning(

@@ -196,7 +196,7 @@ BAD: list[tuple[str, list[Any], str, int | None, str | None, str]] = [
      f"{FUNCTION}.name",
      'unknown function "get_weather" (known: find_restaurant, find_hotel, find_attraction, '
      "find_train, find_taxi, find_hospital, find_police, book_restaurant, book_hotel, book_train, "
-     "book_taxi)"),
+     "book_taxi; a table of your own functions goes with --tools)"),
     ("cut arguments", [USER, raw_call(arguments='{"area": '), ANSWER], "arguments-not-json", 1,
      f"{FUNCTION}.arguments", "not valid JSON: line 1, column 10: Expecting value"),
     ("Python arguments", [USER, raw_call(arguments="{'area': 'north'}"), ANSWER],

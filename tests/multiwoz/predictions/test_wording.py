@@ -92,7 +92,7 @@ def test_venues_in_brackets_are_read_and_the_warning_says_so() -> None:
     assert found["success"] == expected["success"]
     messages = [warning["message"] for warning in found["meta"]["warnings"]]
     assert messages
-    assert all("dropped unless it has a value in words" in message for message in messages)
+    assert all("unless it holds a value of the database" in message for message in messages)
 
 
 @pytest.mark.parametrize("turn", [0, -1])
