@@ -152,7 +152,8 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
         worst = [mine.unit for mine, _ in pairs if mine.unit in lost][: arguments.worst]
         found = [each for unit in worst for each in found if each.unit == unit]
     if arguments.format == "text":
-        return against_text((first, second), len(units), counts, found, words.units)
+        common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
+        return against_text((first, second), common, counts, found)
     return to_json(
         {
             "systems": [first, second],

@@ -170,7 +170,8 @@ class MultiWoz(Benchmark):
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add metrics, how predictions are read, and what they are held against."""
         if verb in ("evaluate", "compare", "report", "plot"):
-            metrics = parser.add_argument_group("metrics", "default: all that the input allows")
+            default = "all that the input allows" + (" but -g" if verb == "compare" else "")
+            metrics = parser.add_argument_group("metrics", f"default: {default}")
             for short, name, what in METRICS:
                 metrics.add_argument(short, f"--{name}", action="store_true", help=what)
             add_dst_rules(metrics)

@@ -82,19 +82,18 @@ def histogram_text(explanations: Sequence[Explanation]) -> str:
 
 def against_text(
     names: tuple[str, str],
-    common: int,
+    common: str,
     counts: Sequence[OutcomeCounts],
     found: Sequence[LostToOther],
-    units: str,
 ) -> str:
     """Return how two systems' outcomes stand, and what the first lost and the second did instead.
 
-    `units` is what several units are called, of which `common` are in both. What is lost because
-    another outcome is, that is told before, is one line.
+    `common` says how many units are in both: `62 dialogues`. What is lost because another outcome
+    is, that is told before, is one line.
     """
     first, second = map(printable, names)
     rows = [
-        [f"{common} {units} in common", *(printable(of.outcome) for of in counts)],
+        [f"{common} in common", *(printable(of.outcome) for of in counts)],
         [f"{first} lost, {second} won", *(str(of.lost) for of in counts)],
         [f"{second} lost, {first} won", *(str(of.won) for of in counts)],
         ["both lost", *(str(of.both_lost) for of in counts)],

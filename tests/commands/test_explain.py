@@ -182,6 +182,7 @@ def test_selections_hold_for_what_was_lost_to_another(capsys: pytest.CaptureFixt
     alone = as_json(capsys, WEAK, first["unit"], "--against", GOOD)
     assert alone["dialogues"] == 1
     assert alone["lost"] == [each for each in everything["lost"] if each["unit"] == first["unit"]]
+    assert "1 dialogue in common" in explained(capsys, WEAK, first["unit"], "--against", GOOD)
     assert main(["explain", WEAK, "nobody", "--against", GOOD]) == 2
     assert 'no dialogue "nobody"' in capsys.readouterr().err
 
