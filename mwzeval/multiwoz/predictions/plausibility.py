@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
@@ -173,15 +174,24 @@ def check_responses(
 
     `lexicalized` is whether they are taken to be in words, `responses` how they are said to be.
     """
-    becomes = "is dropped"
-    if lexicalized:  # a link of Markdown, for one
-        becomes = "is left out of BLEU and richness, unless it holds a value of the database"
+    bracketed: Counter[str] = Counter()
     for number, (name, count) in enumerate(sorted(census.unknown_placeholders.items())):
         close = did_you_mean(name, PLACEHOLDERS) if number < SHOWN_PROBLEMS else ""
+        if lexicalized and not close:  # links of Markdown, for one, of which there are many
+            bracketed[name] = count
+            continue
         findings.warning(
             "unknown-placeholder",
-            f'unknown placeholder "[{shorten(name)}]" {becomes}{close}',
+            f'unknown placeholder "[{shorten(name)}]" is dropped{close}',
             count=count,
+        )
+    if bracketed:
+        (most, _), *_ = bracketed.most_common(1)
+        findings.warning(
+            "unknown-placeholder",
+            f'text in brackets, such as "[{shorten(most)}]", is left out of BLEU and richness, '
+            "unless it holds a value of the database",
+            count=bracketed.total(),
         )
     check_answers(census.answers, findings)
     wording = census.wording
