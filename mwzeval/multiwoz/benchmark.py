@@ -99,7 +99,8 @@ def add_dst_rules(parser: argparse._ActionsContainer) -> None:
         action="append",
         default=[],
         metavar="RULE,…",
-        help=f"state tracking as published elsewhere: {', '.join(PRESETS)}, or one with changed "
+        help="state tracking as published elsewhere, with flexible goal accuracy (FGA): "
+        f"{', '.join(PRESETS)}, or one with changed "
         f"choices, such as exact+dontcare=absent ({choices}; see docs/dst.md); "
         f"{FUZZY95} is --dst",
     )
