@@ -47,7 +47,7 @@ NEUTRAL = frozenset({"the", "cambridge", "city", "centre", "in", "at", "of", "an
 """Words that make no other venue of a name."""
 
 STREET_ENDINGS = STREETS | {"way", "close", "row", "square"}
-WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w))*(?: 's\b)?"
+WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w)){0,60}(?: 's\b)?"
 FOREIGN = r"(?:(?:de|la|le|del|di|da|du|des|el|van|von|n'?)\s+)"
 LINKS = rf"(?:(?:and|of|at|the|&|on|by|in|to)\s+|{FOREIGN})"
 NAME = rf"{WORD}(?:\s+{LINKS}{{0,2}}(?:{WORD}|[0-9]{{1,3}}\b))*"

@@ -113,6 +113,12 @@ def test_text_without_markup_stays_as_it_is(response: str) -> None:
     assert text.place(0, 1) == (0, 1)
 
 
+def test_blanks_are_passed_over_once() -> None:
+    # Searched from each of them anew, they would take minutes.
+    for response in (f"a\n{' ' * 90_000}b", f"a\n|{' ' * 90_000}b", f"a{' ' * 90_000}*b*"):
+        assert shown(response).text.replace(" ", "") in ("a¶b", "a¶|b", "ab")
+
+
 @pytest.mark.parametrize(
     "piece", ["**a", "[a](", "_a_ ", "<b", "&amp", "| a ", "\n- ", "\n| a |", "`", "***", "\\"]
 )

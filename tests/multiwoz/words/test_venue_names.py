@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from mwzeval.multiwoz.words.name_cues import CAPITALS
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.multiwoz.words.value_spellings import amount, is_total
 from mwzeval.multiwoz.words.venue_names import LONGEST, with_unknown_names
@@ -178,6 +179,11 @@ def test_places_are_those_of_the_text(response: str) -> None:
         assert response[mention.start : mention.end] == mention.text
         assert mention.value is None
         assert mention.venues == ()
+
+
+def test_words_in_capitals_are_passed_over_once() -> None:
+    # Searched from each letter anew to its end, it would take a quarter of an hour.
+    assert CAPITALS.search("A" * 90_000) is None
 
 
 @pytest.mark.parametrize("piece", ["Aa ", "Aa and ", "Aa and of the ", "How about the ", "A"])
