@@ -41,6 +41,8 @@ _FAILURE = re.compile(
     re.IGNORECASE,
 )
 _CODE_SIGNS = re.compile(r"[^0-9A-Z]+")
+_ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[bfnrt])")
+"""Signs within JSON of which the letters are no part of a word."""
 
 Record = Mapping[str, str]
 """Slot → value of something that a tool returned."""
@@ -76,7 +78,7 @@ def returned_by(call: ToolCall) -> Returned | None:
     is_whole, values = True, [call.result]
     if isinstance(call.result, str):
         is_whole, values = _parsed(call.result)
-    text = call.result if isinstance(call.result, str) else json.dumps(call.result, default=str)
+    text = call.result if isinstance(call.result, str) else " ".join(_said(call.result))
     return Returned(
         call=call,
         domain=function.domain,
@@ -84,9 +86,22 @@ def returned_by(call: ToolCall) -> Returned | None:
         records=tuple(_records(values, call.slots)),
         count=_count(values[0], call.slots) if is_whole and values else None,
         has_failed=any(map(_has_failed, values)),
-        codes=f" {_code(text)} ",
+        codes=f" {_code(_ESCAPED.sub(' ', text))} ",
         is_whole=is_whole,
     )
+
+
+def _said(value: Any) -> Iterator[str]:
+    """Yield all keys and values of a result, however deep they are."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [part for item in value.items() for part in item][::-1]
+        elif isinstance(value, list | tuple):
+            waiting += value[::-1]
+        else:
+            yield str(value)
 
 
 def _code(text: str) -> str:

@@ -127,6 +127,8 @@ BOOKED = "I've booked Hotel Aurelia for you. The reference number is AB12CD34."
         ("I've booked a room for two people for 3 nights at the Brass Otter.", [BOOK],
          ["booking"]),
         ("I've booked a room for 2 people on Friday at Hotel Aurelia.", [BOOK], []),
+        (BOOKED, [call("book_hotel", '{"said": "Done.\\nAB12CD34"}', name="hotel aurelia")], []),
+        (BOOKED, [call("book_hotel", {"said": ["Done.\nAB12CD34"]}, name="hotel aurelia")], []),
         ("Your table has been booked.", [BOOK], ["booking"]),
         ("Your table has been booked.", [BOOK, TABLE], []),
         ("The booking was successful!", [BOOK], []),
@@ -231,10 +233,18 @@ def test_scores_of_the_log_stand_beside_the_others() -> None:
     assert not {"log", "log_consistency", "log_only"} & plain.keys()
 
 
+def nested(depth: int) -> Any:
+    result: Any = "a"
+    for _ in range(depth):
+        result = [result]
+    return result
+
+
 @pytest.mark.parametrize(
     "result",
     ['[{"name": "a"}, {"name": ', "{" * 50_000, "[" * 50_000, "[1, 2", "None", "\ud800", "NaN",
-     {"a": {"b": [{"c": None}]}}, [], 5, True, '{"a": 1e999}', {"name": ["a"]}],
+     {"a": {"b": [{"c": None}]}}, [], 5, True, '{"a": 1e999}', {"name": ["a"]}, {(1, 2): 3},
+     nested(50_000)],
 )  # fmt: skip
 def test_any_result_can_be_read(result: Any) -> None:
     returned = returned_by(ToolCall("find_hotel", {}, result))
