@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from math import isfinite
+from sys import float_info
 from typing import Any, TypeVar
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
@@ -50,10 +50,10 @@ class RewardWeights:
     def __post_init__(self) -> None:
         for each in fields(self):
             weight = getattr(self, each.name)
-            if not isinstance(weight, int | float) or not isfinite(weight):
-                raise UsageError(
-                    f"the weight of {each.name} must be a finite number, not {weight!r}"
-                )
+            # Whole numbers may be too large to be multiplied with.
+            if not isinstance(weight, int | float) or not abs(weight) <= float_info.max:
+                said = shorten(repr(weight))
+                raise UsageError(f"the weight of {each.name} must be a finite number, not {said}")
 
     @property
     def grounded(self) -> bool:

@@ -278,6 +278,7 @@ def test_claims_are_written_or_there_are_none(name: str, run: Run) -> None:
         assert all({"dialogue", "turn", "start", "end", "verdict"} <= line.keys() for line in lines)
         assert parsed(beside.out, "text") == run(f"{verb} WORDED").out
         assert run(f"{verb} INVALID --claims no.jsonl").code == 2
+        assert run(f"{verb} WORDED --claims=").code == 2
         assert not Path("no.jsonl").exists()
 
 

@@ -81,7 +81,7 @@ def test_weights_say_what_counts(
     assert found.per_turn == pytest.approx(per_turn)
 
 
-@pytest.mark.parametrize("weight", [math.nan, math.inf, "1", None])
+@pytest.mark.parametrize("weight", [math.nan, math.inf, 10**400, "1", None])
 def test_a_weight_is_a_finite_number(weight: object) -> None:
     with pytest.raises(UsageError, match="weight of success"):
         RewardWeights(success=weight)  # type: ignore[arg-type]

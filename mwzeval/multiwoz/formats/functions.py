@@ -242,8 +242,8 @@ def read_tools(given: str | Path | Mapping[str, Any] | Tools | None) -> Tools:
             findings.error("repeated-key", repeated(raw))
         own = {name: _own_tool(name, about, findings) for name, about in raw.items()}
     findings.check()
-    text = json.dumps(raw, sort_keys=True, ensure_ascii=False)
-    return Tools({**OURS, **own}, sha256(text.encode()).hexdigest()[:8])
+    text = json.dumps(raw, sort_keys=True, ensure_ascii=False).encode(errors="backslashreplace")
+    return Tools({**OURS, **own}, sha256(text).hexdigest()[:8])
 
 
 def _own_tool(name: str, raw: Any, findings: Findings) -> Tool:

@@ -118,6 +118,10 @@ def test_a_table_that_is_wrong_is_refused_with_the_place(
     assert problem.message.startswith(message)
 
 
+def test_a_name_that_has_no_utf_8_is_one() -> None:
+    assert read_tools({"\ud800": {"function": "find_hotel"}}).checksum
+
+
 def test_what_tools_return_stays_with_the_turn() -> None:
     found = '[{"name": "the lodge", "telephone": "01223000001"}]'
     use = {"type": "tool_use", "id": "u1", "name": "reserve", "input": {"nights": 3}}
