@@ -71,7 +71,8 @@ _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
     """Return a response in lower case with canonical placeholders, and the names nobody knows.
 
-    An unknown placeholder becomes nothing at all.
+    An unknown placeholder becomes nothing at all. So does the text of a Markdown link, which is no
+    placeholder and not among the names.
     """
     unknown: list[str] = []
 
@@ -79,7 +80,8 @@ def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
         name = match.group(1)
         if name in PLACEHOLDERS:
             return PLACEHOLDERS[name]
-        unknown.append(name)
+        if not match.string.startswith("(", match.end()):
+            unknown.append(name)
         return ""
 
     return _PLACEHOLDER.sub(canonical, response.lower()), tuple(unknown)

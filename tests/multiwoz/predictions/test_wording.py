@@ -75,6 +75,12 @@ def test_a_bracket_in_one_response_changes_nothing(turn: int, bracket: str) -> N
     }  # fmt: skip
 
 
+def test_links_are_not_told_as_placeholders_that_nobody_knows() -> None:
+    predictions = sample_predictions("lexicalized")
+    predictions["smp0021"][0]["response"] += f"{LINK} Call [01632 960123](tel:01632960123)."
+    assert not scored(predictions, responses="lexicalized")["meta"]["warnings"]
+
+
 def test_venues_in_brackets_are_read_and_the_warning_says_so() -> None:
     """Before, a name in brackets was dropped as a placeholder that nobody knows."""
     predictions = sample_predictions("lexicalized")
