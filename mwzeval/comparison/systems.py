@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from itertools import combinations
+from statistics import mean
 from typing import TypeVar
 
 import numpy as np
@@ -277,7 +278,8 @@ def _compared(
             test.difference, test.interval, test.p_value, p_value, test.counts
         )
     of_runs = {system: tuple(run[key] for run in values[system]) for system in rows}
-    scores = {system: float(np.mean(of_run)) for system, of_run in of_runs.items()}
+    # Exact: runs that score the same score that, and nothing a bit beside it.
+    scores = {system: float(mean(of_run)) for system, of_run in of_runs.items()}
     lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
     places: dict[str, Place] = {}
     pairs: dict[tuple[str, str], float] = {}

@@ -189,3 +189,17 @@ def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) 
     runs = {"a": successes.score(whole).scored_table, "b": successes.score(stateless).scored_table}
     with pytest.raises(UsageError, match="state is predicted in a and gold in b"):
         across(runs)
+
+
+def test_runs_that_score_the_same_are_as_good_as_one_of_them(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "predictions" / "sample-lexicalized.json").read_text()
+    for name in "abcd":
+        (elsewhere / f"{name}.json").write_text(text)
+    compared = ["compare", "same=a.json,b.json,c.json", "d.json", "--table", "none", "-j", "1"]
+    assert main([*compared, "--samples", "20", "-f", "latex"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    rows = dict(line.split(" & ", 1) for line in told if " & " in line)
+    assert rows["same"] == rows["d"]
+    assert rows["same"].count("textbf") > 5
