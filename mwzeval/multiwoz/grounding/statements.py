@@ -186,7 +186,7 @@ class Statements:
                 return any(
                     begin <= self._shown.shown_at(name.start, name.end)[0] < start for name in names
                 )
-            return not _LIMIT.search(before)
+            return not (_LIMIT.search(before) or _DENIED.search(before))
         if value.slot == "day" and (
             _DAYS_FROM.search(before) or _DAYS_UNTIL.match(text, start + len(value.text))
         ):

@@ -159,6 +159,8 @@ def test_a_range_of_prices_is_no_price() -> None:
 def test_limits_of_times_are_no_claims() -> None:
     assert claimed("It leaves at 19:00.", "19:00", slot="leaveat")
     assert not claimed("It leaves after 19:00.", "19:00", slot="leaveat")
+    assert not claimed("There is no train at 19:00.", "19:00", slot="leaveat")
+    assert claimed("No, it leaves at 19:00.", "19:00", slot="leaveat")
     assert not claimed("The trains before 19:00 are full.", "19:00", slot="arriveby")
     assert not claimed("Trains leave between 09:00 and 19:00.", "19:00", slot="leaveat")
     assert not claimed("Trains leave from 09:00 to 19:00.", "19:00", slot="arriveby")
