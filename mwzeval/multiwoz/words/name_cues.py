@@ -93,6 +93,24 @@ OF_FOOD = re.compile(
 """What is behind words that tell of food, not of venues: `Signature dishes`."""
 STREET = re.compile(rf"(?: ?'s)? (?:{'|'.join(sorted(STREET_ENDINGS))})\b", re.IGNORECASE)
 
+VALUES = {
+    "food": "restaurant",
+    "stars": "hotel",
+    "entrancefee": "attraction",
+    "area": None,
+    "pricerange": None,
+    "type": None,
+    "phone": None,
+    "postcode": None,
+    "address": None,
+}
+"""Slots whose values, in the line of a name, say that a venue is named; and of which domain."""
+NEVER_IN_NAMES = frozenset(
+    {"trainid", "phone", "postcode", "reference", "price", "leaveat", "arriveby", "booktime"}
+)
+LABELS_BEHIND = frozenset({"ref", "reference", "phone", "address", "postcode", "number", "booking"})
+"""Words in capitals that begin what is said of a name before them."""
+
 TAILS = {
     **dict.fromkeys(
         ("restaurant", "brasserie", "bistro", "cafe", "pizzeria", "takeaway"), "restaurant"

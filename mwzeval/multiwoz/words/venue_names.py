@@ -30,23 +30,6 @@ BEFORE, BEHIND = 40, 60
 LONGEST = 2**12
 """Of longer responses only the beginning is read: nobody says so much in a turn."""
 
-VALUES = {
-    "food": "restaurant",
-    "stars": "hotel",
-    "entrancefee": "attraction",
-    "area": None,
-    "pricerange": None,
-    "type": None,
-    "phone": None,
-    "postcode": None,
-    "address": None,
-}
-"""Slots whose values, in the line of a name, say that a venue is named; and of which domain."""
-NEVER_IN_NAMES = frozenset(
-    {"trainid", "phone", "postcode", "reference", "price", "leaveat", "arriveby", "booktime"}
-)
-LABELS_BEHIND = frozenset({"ref", "reference", "phone", "address", "postcode", "number", "booking"})
-"""Words in capitals that begin what is said of a name before them."""
 SHORT_NAME = 2
 """Words of a name of which one is its own."""
 SHORTEST = 4
@@ -208,7 +191,7 @@ class _Names:
         first = 0
         while first < len(words) and cues.POSSESSIVE.sub("", words[first][0].lower()) in NO_NAMES:
             first += 1
-        while words and words[-1][0].lower() in LABELS_BEHIND:
+        while words and words[-1][0].lower() in cues.LABELS_BEHIND:
             words.pop()
         own = [word[0] for word in words[first:]]
         telling = [word for word in own if _is_telling(word.lower())]
@@ -268,7 +251,7 @@ class _Names:
         blocks = self._shown.blocks
         number = self._shown.block_at(name.start)
         block = blocks[number]
-        if not any(m.slot in VALUES for m in self._mentions_in(name.end, block.end)):
+        if not any(m.slot in cues.VALUES for m in self._mentions_in(name.end, block.end)):
             return False
         above = block.parent
         while above is not None:
@@ -297,7 +280,9 @@ class _Names:
         ]
         venues: set[str] = set()
         for _, _, mention in inside:
-            if mention.slot in NEVER_IN_NAMES or (mention.slot == "name" and not mention.value):
+            if mention.slot in cues.NEVER_IN_NAMES or (
+                mention.slot == "name" and not mention.value
+            ):
                 return False
             if mention.value and mention.slot in ("name", "departure", "destination"):
                 if name.strong and self._is_short_of_another(name, mention):
@@ -376,7 +361,7 @@ class _Names:
         for mention in self._mentions_in(name.end, block.end):
             if mention.slot == "name":
                 break
-            if domain := VALUES.get(mention.slot):
+            if domain := cues.VALUES.get(mention.slot):
                 return domain
         return None
 
