@@ -42,14 +42,15 @@ def add_claims(parser: argparse.ArgumentParser, words: Words) -> None:
     """Add `--claims`, where what responses say and what it was held against goes."""
     parser.add_argument(
         "--claims",
-        type=_named,
+        type=named_file,
         metavar="FILE.jsonl",
         help=f"write what the responses of each {words.unit} claim: where it stands, what it is "
         "about, whether it is so, what would be right (- is standard output, instead of all else)",
     )
 
 
-def _named(file: str) -> str:
+def named_file(file: str) -> str:
+    """Return what an option names. Raises `ArgumentTypeError` for nothing."""
     if not file:
         raise argparse.ArgumentTypeError("name a file, or - for standard output")
     return file

@@ -16,6 +16,7 @@ import pytest
 
 from mwzeval.benchmark import benchmark_named, known_benchmarks, own_verbs
 from mwzeval.cli import READ, VERBS, VERBS_OF_NONE, WRITTEN, main
+from mwzeval.commands.outcome import named_file
 
 NOT_READ = frozenset(
     {
@@ -73,7 +74,7 @@ def free_texts(parser: argparse.ArgumentParser) -> Iterator[str]:
         if isinstance(action, argparse._SubParsersAction):
             for inner in action.choices.values():
                 yield from free_texts(inner)
-        elif action.nargs != 0 and action.choices is None and action.type is None:
+        elif action.nargs != 0 and action.choices is None and action.type in (None, named_file):
             yield action.dest
 
 
