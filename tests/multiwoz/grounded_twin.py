@@ -38,13 +38,19 @@ class Twin:
     def __init__(self, tables: dict[str, list[dict[str, Any]]], turns: Sequence[Turn]) -> None:
         self.tables = tables
         self.turns = [
-            (state, [self.read(mention, state) for mention in said]) for state, said in turns
+            (state, [self.read(number, said, state) for number in range(len(said))])
+            for state, said in turns
         ]
 
-    def read(self, mention: Mention, state: Mapping[str, Any]) -> Mention:
-        """A number that no venue has is the taxi's, where there is one."""
-        is_taxis = mention.slot == "phone" and mention.value is None and "taxi" in state
-        return replace(mention, domain="taxi") if is_taxis else mention
+    def read(self, number: int, said: Sequence[Mention], state: Mapping[str, Any]) -> Mention:
+        """A number that no venue has is the taxi's, but behind a name where none is spoken of."""
+        mention = said[number]
+        if mention.slot != "phone" or mention.value is not None or "taxi" not in state:
+            return mention
+        is_named = any(before.slot == "name" for before in said[:number])
+        if is_named and all(other.domain != "taxi" for other in said):
+            return mention
+        return replace(mention, domain="taxi")
 
     def found(self, domain: str, state: Mapping[str, str]) -> list[str]:
         return specification.venues(self.tables, domain, dict(state), "2021")

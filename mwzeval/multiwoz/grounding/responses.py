@@ -6,6 +6,7 @@ in `docs/metrics.md`; what follows from them for rates is in `mwzeval.metrics.gr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -130,8 +131,8 @@ class Grounding:
         item a turn.
         """
         mentions = [
-            tuple(_as_taxi(mention) for mention in said) if "taxi" in state else said
-            for state, said in zip(states, mentions, strict=True)
+            tuple(_with_taxi(said, response)) if "taxi" in state else said
+            for state, said, response in zip(states, mentions, responses, strict=True)
         ]
         judged: list[Judged] = []
         named: dict[str, Named] = {}
@@ -322,11 +323,20 @@ class Grounding:
         return given
 
 
-def _as_taxi(mention: Mention) -> Mention:
-    """Return a number that no venue has as the taxi's, which is what it can be in such a turn."""
-    if mention.slot != "phone" or mention.value is not None:
-        return mention
-    return replace(mention, domain="taxi")
+def _with_taxi(said: Sequence[Mention], response: str) -> Iterator[Mention]:
+    """Yield mentions, a number that no venue has as the taxi's.
+
+    Behind the name of a venue it is that venue's, unless the response speaks of a taxi.
+    """
+    speaks_of_taxi = _TAXI.search(response) or any(mention.domain == "taxi" for mention in said)
+    is_of_venue = False
+    for mention in said:
+        is_of_venue = is_of_venue or (mention.slot == "name" and not speaks_of_taxi)
+        is_unknown = mention.slot == "phone" and mention.value is None
+        yield replace(mention, domain="taxi") if is_unknown and not is_of_venue else mention
+
+
+_TAXI = re.compile(r"\b(?:taxi|cab|car|driver|vehicle|ride)s?\b", re.IGNORECASE)
 
 
 def _named_in(said: Sequence[Mention]) -> dict[str, tuple[str, ...]]:

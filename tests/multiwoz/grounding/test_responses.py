@@ -115,6 +115,11 @@ def test_a_number_that_no_venue_has_is_the_taxis_where_there_is_one(domain: str 
     found = judged((taxi, number), goal=wanted)
     assert not found.judged
     assert found.outcome.success
+    # Behind a venue's name it is an invented one, unless a taxi is spoken of.
+    own = mention("phone", "01223000009")
+    assert last((taxi, [*named("blue lantern"), own])) == (False, False)
+    car = Mention(0, 0, "white honda", "type", "taxi", "white honda")
+    assert counted((taxi, [*named("blue lantern"), car, own])) == 1
     of_venue = judged((taxi, [mention("phone", "01223000001")]), goal=wanted)
     assert len(of_venue.judged) == 1
     assert not of_venue.outcome.success
