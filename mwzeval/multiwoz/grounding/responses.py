@@ -6,7 +6,6 @@ in `docs/metrics.md`; what follows from them for rates is in `mwzeval.metrics.gr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from mwzeval.multiwoz.grounding.counts import CHOICE, held_against_database
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.normalization.normalize import State, normalize_slot, normalize_value
 from mwzeval.multiwoz.scoring.offers import WITHOUT_OFFER
+from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import Mention
 
 NAMED_BY = {"restaurant": "name", "hotel": "name", "attraction": "name", "train": "trainid"}
@@ -131,7 +131,7 @@ class Grounding:
         item a turn.
         """
         mentions = [
-            tuple(_with_taxi(said, response)) if "taxi" in state else said
+            tuple(with_numbers_of_taxis(said, response)) if "taxi" in state else said
             for state, said, response in zip(states, mentions, responses, strict=True)
         ]
         judged: list[Judged] = []
@@ -321,22 +321,6 @@ class Grounding:
             if right:
                 given.add(slot)
         return given
-
-
-def _with_taxi(said: Sequence[Mention], response: str) -> Iterator[Mention]:
-    """Yield mentions, a number that no venue has as the taxi's.
-
-    Behind the name of a venue it is that venue's, unless the response speaks of a taxi.
-    """
-    speaks_of_taxi = _TAXI.search(response) or any(mention.domain == "taxi" for mention in said)
-    is_of_venue = False
-    for mention in said:
-        is_of_venue = is_of_venue or (mention.slot == "name" and not speaks_of_taxi)
-        is_unknown = mention.slot == "phone" and mention.value is None
-        yield replace(mention, domain="taxi") if is_unknown and not is_of_venue else mention
-
-
-_TAXI = re.compile(r"\b(?:taxi|cab|car|driver|vehicle|ride)s?\b", re.IGNORECASE)
 
 
 def _named_in(said: Sequence[Mention]) -> dict[str, tuple[str, ...]]:

@@ -6,10 +6,12 @@ A price, a time, how long a train takes, stars, how many people, how many choice
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from mwzeval.multiwoz.words.surface_tables import words_of
-from mwzeval.multiwoz.words.text import NUMERIC, WORD, Tokens
+from mwzeval.multiwoz.words.text import NUMERIC, WORD, Mention, Tokens
 from mwzeval.multiwoz.words.value_spellings import STAR_SIGNS, duration_at, minutes_of
 
 MONEY = frozenset(
@@ -315,3 +317,19 @@ UNCHOSEN = frozenset(
     """
     )
 )
+
+
+def with_numbers_of_taxis(said: Sequence[Mention], response: str) -> Iterator[Mention]:
+    """Yield mentions, a number that no venue has as the taxi's.
+
+    Behind the name of a venue it is that venue's, unless the response speaks of a taxi.
+    """
+    speaks_of_taxi = _TAXI.search(response) or any(mention.domain == "taxi" for mention in said)
+    is_of_venue = False
+    for mention in said:
+        is_of_venue = is_of_venue or (mention.slot == "name" and not speaks_of_taxi)
+        is_unknown = mention.slot == "phone" and mention.value is None
+        yield replace(mention, domain="taxi") if is_unknown and not is_of_venue else mention
+
+
+_TAXI = re.compile(r"\b(?:taxi|cab|car|driver|vehicle|ride)s?\b", re.IGNORECASE)
