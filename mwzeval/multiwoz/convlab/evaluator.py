@@ -1,0 +1,268 @@
+"""What came of a dialogue, as the public evaluator of ConvLab-2 judges it, quirks and all.
+
+It knows the goal and the acts of both sides. What the system told counts by its form, a booking by
+the first record that was referred to, and success also by what the user believes to know. Source:
+Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations), and its published evaluator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mwzeval.multiwoz.convlab.act_database import ANYTHING, REFERENCE, ActDatabase, Record
+from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.scores import Outcome
+from mwzeval.multiwoz.goals.goals import OPEN, ORDERING, Goal
+
+DOMAINS = ("attraction", "restaurant", "train", "hotel", "taxi", "hospital", "police")
+TAXI_BOOKED = "booked"
+"""What stands for the reference of a taxi, which has none."""
+
+_CONTACT = {"addr": "address", "phone": "phone", "post": "postcode"}
+_VENUE = _CONTACT | {"area": "area", "name": "name"}
+TOLD: Mapping[str, Mapping[str, str]] = {
+    "attraction": _VENUE | {"fee": "entrance fee", "type": "type"},
+    "restaurant": _VENUE | {"food": "food", "price": "pricerange"},
+    "hotel": _VENUE
+    | {"price": "pricerange"}
+    | {slot: slot for slot in ("internet", "parking", "stars", "type")},
+    "train": {
+        "arrive": "arriveBy",
+        "day": "day",
+        "depart": "departure",
+        "dest": "destination",
+        "id": "trainID",
+        "leave": "leaveAt",
+        "ticket": "price",
+        "time": "duration",
+    },
+    "taxi": {"car": "car type", "phone": "phone"},
+    "hospital": _CONTACT | {"department": "department"},
+    "police": _CONTACT,
+}
+"""Domain → slot of an act, in lower case → slot of a goal. Others do not count."""
+TELLING = frozenset({"inform", "recommend", "offerbook", "offerbooked"})
+
+SUPERFLUOUS: Mapping[str, frozenset[str]] = {
+    "attraction": frozenset({"phone", "area", "type"}),
+    "restaurant": frozenset({"phone", "area", "food"}),
+    "train": frozenset(),
+    "hotel": frozenset({"phone", "internet", "parking", "area", "type", "stars"}),
+    "taxi": frozenset({"phone"}),
+    "hospital": frozenset({"phone"}),
+    "police": frozenset({"phone"}),
+}
+"""What is told too much when nobody asked for it. The published lists name the slots as acts do and
+are compared with those of goals: so what is called otherwise there, as addresses are, never is."""
+
+BOOKING = frozenset(
+    {
+        ("booking", "book", "ref"),
+        ("train", "inform", "ref"),
+        ("train", "offerbooked", "ref"),
+        ("taxi", "inform", "car"),
+    }
+)
+"""Domain, intent and slot of the acts that tell of a booking; `booking`: of what was spoken of."""
+BOOKABLE = frozenset({"hotel", "restaurant", "train"})
+UNSCORED_IN_BOOKINGS = frozenset({"departure", "destination"})
+_ROW = re.compile(r"[0-9]{8}")
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern)
+    return lambda value: compiled.match(value) is not None
+
+
+def _one_of(*values: str) -> Callable[[str], bool]:
+    return lambda value: value.lower() in values
+
+
+_TIME = _matches(r"(?:[01]\d|2[0-4]):\d\d$")
+PLAUSIBLE: Mapping[str, Callable[[str], bool]] = {
+    "area": _one_of("centre", "east", "south", "west", "north"),
+    "arriveBy": _TIME,
+    "day": _one_of("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    "duration": lambda value: "minute" in value,
+    "internet": lambda value: value in ("yes", "no", "none"),
+    "leaveAt": _TIME,
+    "parking": lambda value: value in ("yes", "no", "none"),
+    "phone": _matches(r"\d{11}$"),
+    "postcode": _matches(r"(?:cb\d{1,3}[a-z]{2,3}|pe296fl)$"),
+    "price": lambda value: "pound" in value,
+    "pricerange": lambda value: value in ("cheap", "expensive", "moderate", "free"),
+    "stars": _matches(r"\d$"),
+    "trainID": _matches(r"(?i:tr)\d{4}$"),
+}
+"""Slot → whether a text has the form of its values; of other slots, any text has."""
+ANY_FORM = frozenset({("restaurant", "phone"), ("attraction", "pricerange")})
+
+
+class _Meaning(NamedTuple):
+    """What an act is to the evaluator, whatever its value."""
+
+    domain: str
+    """The domain that is spoken of from here on; empty where that does not change."""
+    told: str
+    """The slot whose value is told; empty for none."""
+    books: str
+    """The domain whose booking is told, `booking` for the one spoken of; empty for none."""
+
+
+@lru_cache(maxsize=2**12)
+def _meaning(intent: str, domain: str, slot: str) -> _Meaning:
+    intent, domain, slot = intent.lower(), domain.lower(), slot.lower()
+    told = TOLD.get(domain, {}).get(slot, "") if intent in TELLING else ""
+    books = domain if (domain, intent, slot) in BOOKING else ""
+    return _Meaning(domain if domain in DOMAINS else "", told, books)
+
+
+@lru_cache(maxsize=2**14)
+def _is_plausible(domain: str, slot: str, value: str) -> bool:
+    test = PLAUSIBLE.get(slot)
+    return test is None or (domain, slot) in ANY_FORM or test(value)
+
+
+class PublicEvaluator:
+    """Judges one dialogue; give it the acts of every turn, first the system's, then the user's.
+
+    `goal` is the user's own copy: what it holds at the end, answers included, is judged.
+    """
+
+    def __init__(self, goal: Goal, database: ActDatabase) -> None:
+        self.goal = goal
+        self.current_domain = ""
+        self.steps = 0
+        self._database = database
+        self._booked: dict[str, Record | None] = {}
+        self._told: dict[str, set[str]] = {domain: set() for domain in DOMAINS}
+        self._implausible = 0
+
+    def system(self, acts: Iterable[Act]) -> None:
+        """Take note of a turn of the system, once the user has heard it."""
+        for intent, domain, slot, value in acts:
+            meaning = _meaning(intent, domain, slot)
+            if meaning.domain:
+                self.current_domain = meaning.domain
+            if meaning.books == "taxi":
+                self._booked.setdefault("taxi", None)
+            elif meaning.books:
+                self._book(self.current_domain, value)
+            if meaning.told and value.strip() not in ANYTHING:
+                if _is_plausible(meaning.domain, meaning.told, value):
+                    self._told[meaning.domain].add(meaning.told)
+                else:
+                    self._implausible += 1
+
+    def user(self, acts: Iterable[Act]) -> None:
+        """Take note of a turn of the user."""
+        self.steps += 2
+        for intent, domain, slot, _ in acts:
+            self.current_domain = _meaning(intent, domain, slot).domain or self.current_domain
+
+    def _book(self, domain: str, reference: str) -> None:
+        """Note the first booking of a domain, if the reference is the number of a record."""
+        if domain not in BOOKABLE or domain in self._booked or not _ROW.fullmatch(reference):
+            return
+        records = self._database.query(domain, ())
+        if int(reference) < len(records):
+            self._booked[domain] = records[int(reference)]
+
+    def outcome(self) -> Outcome:
+        """Return what has come of the dialogue so far."""
+        goal = self.goal
+        scores = (self._book_score(domain) for domain in DOMAINS if domain in goal)
+        book = tuple(score for score in scores if score is not None)
+        found, superfluous, missing = map(sum, zip(*map(self._inform, DOMAINS), strict=True))
+        matches = sum(map(self._is_met, goal[ORDERING]))
+        mismatches = len(goal[ORDERING]) - matches
+        return Outcome(
+            complete=is_complete(goal),
+            success=not mismatches and _succeeds(book, found, missing),
+            book=book,
+            inform=(found, self._implausible + superfluous, missing),
+            final_goal=(matches, mismatches),
+            domain_success={domain: self._domain_success(domain) for domain in goal[ORDERING]},
+            booked={
+                domain: row[REFERENCE] if row else TAXI_BOOKED
+                for domain, row in self._booked.items()
+            },
+            steps=self.steps,
+        )
+
+    def reward(self) -> int:
+        """Return 40 for success, 5 for success in the domain spoken of, and -1 otherwise."""
+        if self.outcome().success:
+            return 40
+        current = self.current_domain
+        return 5 if current in self.goal and self._domain_success(current) else -1
+
+    def _domain_success(self, domain: str) -> bool:
+        score = self._book_score(domain)
+        found, _, missing = self._inform(domain)
+        return _succeeds(() if score is None else (score,), found, missing)
+
+    def _book_score(self, domain: str) -> float | None:
+        """Return how much of what was wished the booked record has; None where it is not scored."""
+        part = self.goal[domain]
+        info = part.get("info")
+        if not (info and part.get("book")):
+            return None
+        if domain not in self._booked:
+            return 0.0
+        row = self._booked[domain]
+        if row is None:
+            return 1.0
+        met = [_has(row, slot, v) for slot, v in info.items() if slot not in UNSCORED_IN_BOOKINGS]
+        return sum(met) / len(met) if met else None
+
+    def _inform(self, domain: str) -> tuple[int, int, int]:
+        """Return what was told and asked for, told too much, and not told; see `Outcome`."""
+        # What is told of a domain that is not in the goal may be too much as well.
+        part, told = self.goal.get(domain, {}), self._told[domain]
+        requested = part.get("reqt", {})
+        found = sum(slot in told for slot in requested)
+        superfluous = (told & SUPERFLUOUS[domain]) - requested.keys() - part.get("info", {}).keys()
+        return found, len(superfluous), len(requested) - found
+
+    def _is_met(self, domain: str) -> bool:
+        """Return whether the database has what the user wished, learnt and booked."""
+        part = self.goal[domain]
+        rows = self._database.query(
+            domain, part.get("info", {}).items(), part.get("reqt", {}).items()
+        )
+        booked = self._booked.get(domain)
+        if rows and booked and part.get("book"):
+            return any(row[REFERENCE] == booked[REFERENCE] for row in rows)
+        return bool(rows)
+
+
+def is_complete(goal: Goal) -> bool:
+    """Return whether the user has got an answer to everything and was told of every booking."""
+    return not any(
+        part.get("booked") in OPEN or not OPEN.isdisjoint(part.get("reqt", {}).values())
+        for part in map(goal.__getitem__, goal[ORDERING])
+    )
+
+
+def _succeeds(book: tuple[float, ...], found: int, missing: int) -> bool:
+    """Return whether all bookings are right and everything was told; False if there is neither."""
+    return all(score == 1 for score in book) and not missing and bool(book or found)
+
+
+def _has(row: Record, slot: str, wanted: str) -> bool:
+    own: Any = row.get(slot)
+    if slot not in ("leaveAt", "arriveBy"):
+        return isinstance(own, str) and own.strip() == wanted.strip()
+    try:
+        return _clock(wanted) <= _clock(own) if slot == "leaveAt" else _clock(wanted) >= _clock(own)
+    except (AttributeError, IndexError, ValueError):
+        return True  # A time that cannot be read is no reason against the record.
+
+
+def _clock(time: str) -> int:
+    parts = time.split(":")
+    return int(parts[0]) * 100 + int(parts[1])

@@ -1,0 +1,278 @@
+"""The agenda user says to the letter what the public one said, and always comes to an end."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
+from mwzeval.multiwoz.convlab.draws import SeededUserDraws
+from mwzeval.multiwoz.convlab.said_values import SaidValues
+from mwzeval.multiwoz.goals.goals import Goal
+from tests.multiwoz.convlab.records import RecordedUserDraws, Trace, acts, golden
+from tests.places import read_json, shared
+
+MOST_CALLS = 21
+
+
+@cache
+def public_values() -> SaidValues:
+    return SaidValues(read_json(shared("data", "live", "convlab2", "value_set.json")))
+
+
+def agenda_of(user: AgendaUser) -> list[list[str]]:
+    return [[f"{act.domain}-{act.intent}", act.slot, act.value] for act in user.agenda]
+
+
+def goal_of(user: AgendaUser) -> Goal:
+    return {domain: parts for domain, parts in user.goal.items() if domain != "domain_ordering"}
+
+
+def replay(trace: Trace) -> None:
+    """Check a recorded dialogue, turn by turn."""
+    draws = RecordedUserDraws()
+    draws.load(trace["agenda_draws"])
+    user = AgendaUser(trace["goal"], public_values(), draws)
+    draws.check_used_up()
+    assert agenda_of(user) == trace["agenda"]
+    for number, turn in enumerate(trace["turns"]):
+        where = (trace["id"], number)
+        draws.load(turn["user_draws"])
+        said = user.predict(acts(turn["system"]))
+        draws.check_used_up()
+        assert (where, said) == (where, acts(turn["user"]))
+        assert (where, agenda_of(user)) == (where, turn["agenda"])
+        assert (where, user.current_domain) == (where, turn["current_domain"])
+        assert (where, goal_of(user)) == (where, turn["goal_state"])
+        assert (where, user.complete, user.over) == (where, turn["complete"], turn["over"])
+    assert goal_of(user) == trace["goal_end"]
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("traces_user.jsonl", 84), ("traces_pair.jsonl", 35), ("traces_pair_corpus.jsonl", 21)],
+)
+def test_recorded_dialogues_are_replayed(name: str, count: int) -> None:
+    recorded = list(golden(name.removesuffix(".jsonl")))
+    assert len(recorded) == count
+    for trace in recorded:
+        replay(trace)
+
+
+# Rules that no recorded dialogue holds
+
+INN: Goal = {
+    "domain_ordering": ["hotel"],
+    "hotel": {
+        "info": {"area": "north"},
+        "book": {"day": "monday", "people": "2", "stay": "3"},
+        "fail_book": {"day": "sunday", "people": "2", "stay": "3"},
+    },
+}
+TOWN = SaidValues({"hotel": {"area": ["north", "south"], "stars": ["3", "4"]}})
+
+
+def begin(goal: Goal, trial: int = 0) -> AgendaUser:
+    user = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", trial))
+    user.predict([])
+    return user
+
+
+def test_a_refused_booking_is_tried_again_with_what_is_wanted_next() -> None:
+    user = begin(INN)
+    asked = user.predict([Act("Inform", "Hotel", "Choice", "3")])
+    assert asked == [Act("Inform", "Hotel", "Choice", "any")]
+    named = user.predict([Act("Recommend", "Hotel", "Name", "x")])
+    assert {(act.slot, act.value) for act in named} == {
+        ("Day", "sunday"),
+        ("People", "2"),
+        ("Stay", "3"),
+    }
+    again = user.predict([Act("NoBook", "Booking", "none", "none")])
+    assert ("Day", "monday") in {(act.slot, act.value) for act in again}
+    assert "fail_book" not in user.goal["hotel"]
+    assert user.goal["hotel"]["fail_book_fail"] == INN["hotel"]["fail_book"]
+    assert user.predict([Act("NoBook", "Booking", "Day", "monday")])[0].intent == "bye"
+    assert (user.over, user.complete) == (True, False)
+
+
+def test_what_a_booking_says_otherwise_is_put_right() -> None:
+    user = begin(INN)
+    said = user.predict([Act("Book", "Booking", "Day", "tuesday")])
+    assert Act("Inform", "Hotel", "Day", "sunday") in said
+    assert user.goal["hotel"]["booked"] == "?"
+    assert user.predict([Act("Book", "Booking", "Ref", "anything")])[0].intent == "bye"
+    assert user.goal["hotel"]["booked"] == "yes"
+
+
+def test_a_refusal_is_heard_before_everything_else() -> None:
+    user = begin(INN)
+    said = user.predict(
+        [Act("Book", "Booking", "Day", "sunday"), Act("NoBook", "Booking", "none", "none")]
+    )
+    assert said[0] == Act("Inform", "Hotel", "Day", "monday")
+    assert user.goal["hotel"]["booked"] == "?"
+
+
+def test_the_name_is_asked_before_everything_else() -> None:
+    hotel = {"info": {"area": "north"}, "reqt": ["phone", "name", "postcode"]}
+    user = begin({"domain_ordering": ["hotel"], "hotel": hotel})
+    assert user.predict([]) == [Act("Request", "Hotel", "Name", "?")]
+    asked = user.predict([Act("Inform", "Hotel", "Name", "x")])
+    assert [act.slot for act in asked] == ["Post", "Phone"]
+
+
+def test_what_is_tried_first_has_the_very_time() -> None:
+    train = {"info": {"arriveBy": "11:00"}, "fail_info": {"arriveBy": "10:00"}, "reqt": ["price"]}
+    user = begin({"domain_ordering": ["train"], "train": train})
+    earlier = [Act("OfferBook", "Train", "Arrive", "09:00")]
+    assert user.predict(earlier) == [Act("Inform", "Train", "Arrive", "10:00")]
+    user.predict([Act("NoOffer", "Train", "none", "none")])
+    assert user.predict(earlier) == [Act("Request", "Train", "Ticket", "?")]
+
+
+def test_an_empty_fail_info_silences_a_domain() -> None:
+    goal: Goal = {**INN, "hotel": {**INN["hotel"], "fail_info": {}}}
+    user = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", 0))
+    assert user.predict([]) == [Act("Inform", "Hotel", "none", "none")]
+
+
+@pytest.mark.parametrize(
+    ("before", "destination", "departure"),
+    [
+        ([], "dontcare", "dontcare"),
+        (["train"], "dontcare", "dontcare"),
+        (["hotel"], "the hotel", "dontcare"),
+        (["restaurant", "hotel"], "the hotel", "bedouin"),
+        (["hotel", "train", "restaurant"], "bedouin", "the hotel"),
+    ],
+)
+def test_a_taxi_goes_between_the_places_that_were_spoken_of(
+    before: list[str], destination: str, departure: str
+) -> None:
+    goal: Goal = {
+        "domain_ordering": [*before, "taxi"],
+        "hotel": {"info": {"area": "north"}},
+        "restaurant": {"info": {"name": "bedouin"}},
+        "train": {"info": {"day": "monday"}},
+        "taxi": {"info": {"arriveBy": "10:00"}, "reqt": ["phone"]},
+    }
+    user = begin(goal)
+    for slot, place in (("Dest", destination), ("Depart", departure)):
+        said = user.predict([Act("Request", "Taxi", slot, "?")])
+        assert said[0] == Act("Inform", "Taxi", slot, place)
+
+
+@pytest.mark.parametrize(
+    ("slot", "said", "violated"),
+    [
+        ("Arrive", "10:01", True),
+        ("Arrive", "10:00", False),
+        ("Arrive", "9:59", False),
+        ("Arrive", "at ten", False),
+        ("Leave", "08:59", True),
+        ("Leave", "09:00", False),
+        ("Leave", "9:01:00", False),
+        ("Day", "Monday", True),
+        ("Day", "monday", False),
+    ],
+)
+def test_a_train_that_is_against_the_goal_is_refused(slot: str, said: str, violated: bool) -> None:
+    goal: Goal = {
+        "domain_ordering": ["train"],
+        "train": {
+            "info": {"arriveBy": "10:00", "leaveAt": "09:00", "day": "monday"},
+            "reqt": ["price"],
+        },
+    }
+    user = begin(goal)
+    answer = user.predict([Act("OfferBook", "Train", slot, said)])
+    # A day waits for a while: it counts as a slot of bookings, and the user asks first.
+    waiting = {USER_SLOTS["train"].get(act.slot) for act in user.agenda}
+    assert (slot in waiting | {act.slot for act in answer}) == violated
+
+
+# Whatever a system says
+
+SAID = st.sampled_from(
+    [
+        *("", " ", "?", "0", "zero", "1", "5", "dontcare", "none", "no", "yes", "north", "monday"),
+        *(
+            "10:00",
+            "9:99",
+            "99:99:99",
+            "the same",
+            "4 stars",
+            "１２:３０",
+            "\u0130",
+            "-",
+            "general",
+        ),
+    ]
+)
+PARTS = st.fixed_dictionaries(
+    {"info": st.dictionaries(st.sampled_from(["area", "name", "day"]), SAID, max_size=3)},
+    optional={
+        "fail_info": st.dictionaries(st.sampled_from(["area", "name", "stars"]), SAID),
+        "reqt": st.lists(st.sampled_from(["phone", "postcode", "name"]), unique=True),
+        "book": st.dictionaries(st.sampled_from(["people", "day", "time", "stay"]), SAID),
+        "fail_book": st.dictionaries(st.sampled_from(["people", "day"]), SAID),
+    },
+)
+
+
+@st.composite
+def goals(draw: st.DrawFn) -> Goal:
+    domains = draw(st.lists(st.sampled_from(sorted(USER_SLOTS)), unique=True, min_size=1))
+    return {"domain_ordering": domains, **{domain: draw(PARTS) for domain in domains}}
+
+
+INTENTS = "Inform Request NoOffer Recommend Select OfferBook OfferBooked Book NoBook bye X-NoBook"
+KNOWN = st.builds(
+    Act,
+    st.sampled_from(INTENTS.split()),
+    st.sampled_from([*(name.capitalize() for name in SYSTEM_SLOTS), "general", "booking", "Bus"]),
+    st.sampled_from(
+        sorted({slot.capitalize() for slots in SYSTEM_SLOTS.values() for slot in slots} | {"Open"})
+    ),
+    SAID,
+)
+WORD = st.text(max_size=5)
+SYSTEM_ACTS = st.lists(KNOWN | st.builds(Act, WORD, WORD, WORD, WORD), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(goals(), st.lists(SYSTEM_ACTS, min_size=MOST_CALLS, max_size=MOST_CALLS), st.integers(0, 9))
+def test_the_user_says_goodbye_in_time_whatever_it_is_told(
+    goal: Goal, system: list[list[Act]], trial: int
+) -> None:
+    untouched = repr(goal)
+    user = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", trial))
+    twin = AgendaUser(goal, TOWN, SeededUserDraws(0, "goal", trial))
+    for call, acts_said in enumerate([[], *system[1:]], start=1):
+        said = user.predict(acts_said)
+        assert said == twin.predict(acts_said)
+        assert said
+        assert all(map(known_of_user, said))
+        farewell = Act("bye", "general", "none", "none") in said
+        assert farewell == user.over
+        if user.over:
+            break
+        assert not user.complete
+        assert call < MOST_CALLS
+    assert user.over
+    assert repr(goal) == untouched
+    with pytest.raises(ValueError, match="goodbye"):
+        user.predict([])
+
+
+def known_of_user(act: Act) -> bool:
+    if act.domain == "general":
+        return act == ("bye", "general", "none", "none")
+    words: set[Any] = {*USER_SLOTS[act.domain.lower()].values(), "none", "Choice", "NotBook"}
+    return act.intent in ("Inform", "Request") and act.slot in words

@@ -1,0 +1,281 @@
+"""The rule policy answers as the published one did, given the same draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.draws import SeededSystemDraws
+from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
+from mwzeval.multiwoz.convlab.rule_tracker import SEMI_SLOTS, RuleTracker
+from tests.multiwoz.convlab.records import (
+    RecordedSystemDraws,
+    belief,
+    golden,
+    real_database,
+    spellings,
+)
+
+SMALL = ActDatabase(
+    {
+        "restaurant": [
+            {"name": "alpha", "food": "thai", "area": "north", "pricerange": "cheap"},
+            {"name": "beta", "food": "thai", "area": "south", "phone": "01223"},
+        ],
+        "attraction": [
+            {"name": "gamma", "area": "north", "pricerange": "free"},
+            {"name": "delta", "area": "north", "pricerange": "cheap"},
+        ],
+        "hospital": [{"department": "neurology"}, {"department": "paediatrics"}],
+        "train": [
+            {"departure": "ely", "destination": "cambridge", "day": "monday", "leaveAt": "09:00"},
+            {"departure": "ely", "destination": "cambridge", "day": "sunday", "leaveAt": "11:00"},
+        ],
+        "police": [{"name": "station", "phone": "999"}],
+    }
+)
+TO_CAMBRIDGE = {"departure": "ely", "destination": "cambridge"}
+GREETING = ["greet general none none"]
+
+
+def semi(**filled: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    return {
+        domain: {slot: filled.get(domain, {}).get(slot, "") for slot in slots}
+        for domain, slots in SEMI_SLOTS.items()
+    }
+
+
+def act(text: str) -> Act:
+    return Act(*text.split(" ", 3))
+
+
+def answers(
+    said: Sequence[str], state: Mapping[str, Mapping[str, str]], drawn: Sequence[Sequence[Any]]
+) -> list[str]:
+    draws = RecordedSystemDraws()
+    draws.load(drawn)
+    answer = RulePolicy(SMALL, draws).predict(state, [act(text) for text in said])
+    draws.check_used_up()
+    return [" ".join(one) for one in answer]
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"), [("traces_pair.jsonl", 217), ("traces_pair_corpus.jsonl", 141)]
+)
+def test_replays_the_system_side_of_recorded_dialogues(name: str, turns: int) -> None:
+    seen = 0
+    for dialogue in golden(name.removesuffix(".jsonl")):
+        draws = RecordedSystemDraws()
+        tracker = RuleTracker(spellings())
+        policy = RulePolicy(real_database(), draws)
+        for number, turn in enumerate(dialogue["turns"]):
+            place = dialogue["id"], number
+            acts = [Act(*raw) for raw in turn["user"]]
+            draws.load(turn["system_draws"])
+            tracker.update(acts)
+            assert belief(tracker) == turn["belief"], place
+            answer = policy.predict(tracker.semi, acts)
+            assert [list(one) for one in answer] == turn["answer"], place
+            draws.check_used_up()
+            seen += 1
+    assert seen == turns
+
+
+@pytest.mark.parametrize(
+    ("said", "drawn", "answer"),
+    [
+        # A goodbye is answered only beside something else.
+        (["bye general none none"], [["random", 0.1]], GREETING),
+        (["thank general none none"], [], GREETING),
+        (["greet general none none"], [], GREETING),
+        ([], [], GREETING),
+        (
+            ["bye general none none", "Request Police Phone ?"],
+            [["random", 0.1]],
+            ["bye general none none", "welcome general none none", "Inform Police Phone 999"],
+        ),
+        (
+            ["bye general none none", "Request Police Phone ?"],
+            [["random", 0.3]],
+            ["bye general none none", "Inform Police Phone 999"],
+        ),
+        # Nothing can be told of the police unasked; of the unknown nothing is said.
+        (["Inform Police none none"], [], GREETING),
+        (["Inform Bus Day monday"], [], GREETING),
+        (["Request Police Car ?"], [], ["Inform Police Car unknown"]),
+    ],
+)
+def test_answers_that_need_no_constraints(
+    said: list[str], drawn: list[list[Any]], answer: list[str]
+) -> None:
+    assert answers(said, semi(), drawn) == answer
+
+
+@pytest.mark.parametrize(
+    ("number", "asked"),
+    [(4, ["Request Taxi Leave ?"]), (5, ["Request Taxi Leave ?", "Request Taxi Arrive ?"])],
+)
+def test_asks_when_the_taxi_is_wanted(number: int, asked: list[str]) -> None:
+    assert answers(["Inform Taxi none none"], semi(), [["randint", number]]) == asked
+
+
+def test_sends_a_taxi_once_a_time_is_known() -> None:
+    drawn = [["randint", number] for number in (12, *range(20, 31))]
+    answer = answers(["Request Taxi Phone ?"], semi(taxi={"arriveBy": "12:00"}), drawn)
+    assert answer == ["Inform Taxi Car bmw", "Inform Taxi Phone 01234567890"]
+
+
+@pytest.mark.parametrize(
+    ("drawn", "times"),
+    [
+        (0.32, ["Request Train Leave ?"]),
+        (0.33, ["Request Train Arrive ?"]),
+        (0.66, ["Request Train Leave ?", "Request Train Arrive ?"]),
+    ],
+)
+def test_asks_for_what_a_train_needs(drawn: float, times: list[str]) -> None:
+    state = semi(train=TO_CAMBRIDGE)
+    answer = answers(["Inform Train none none"], state, [["random", drawn]])
+    assert answer == [*times, "Request Train Day ?"]
+
+
+@pytest.mark.parametrize(
+    ("said", "filled", "answer"),
+    [
+        # What is offered repeats the constraints, in this order.
+        (
+            "Inform Train Leave 08:30",
+            {"leaveAt": "08:30", "day": "monday"},
+            ["Leave 08:30", "Day monday", "Dest cambridge", "Depart ely"],
+        ),
+        # What is asked is answered of the first train, "none" where it says nothing.
+        ("Request Train Leave ?", {"leaveAt": "08:30"}, ["Leave 09:00"]),
+        ("Request Train Ticket ?", {"leaveAt": "08:30"}, ["Ticket none"]),
+        ("Request Train Ref ?", {"leaveAt": "10:30"}, ["Ref 00000001"]),
+        ("Request Train Leave ?", {"leaveAt": "12:00"}, ["Leave none"]),
+        # Where there is no train, what is missing is not asked for.
+        (
+            "Inform Train Leave 12:00",
+            {"leaveAt": "12:00"},
+            ["Leave 12:00", "Dest cambridge", "Depart ely"],
+        ),
+    ],
+)
+def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[str]) -> None:
+    acts = answers([said], semi(train={**TO_CAMBRIDGE, **filled}), [])
+    assert [act.split(" ", 2)[2] for act in acts] == answer
+    offered = "OfferBook" if "day" in filled else "NoOffer"
+    expected = "Inform" if said.startswith("Request") else offered
+    assert {act.split()[0] for act in acts} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "drawn", "answer"),
+    [
+        # No venue: the constraints that matter are said back.
+        (
+            ["Request Restaurant Phone ?"],
+            semi(restaurant={"food": "indian", "name": "dontcare", "area": "north"}),
+            [],
+            ["NoOffer Restaurant Food indian", "NoOffer Restaurant Area north"],
+        ),
+        # Asked: the first venue's, though another was recommended.
+        (
+            ["Request Restaurant Area ?", "Request Restaurant Phone ?"],
+            semi(restaurant={"food": "thai"}),
+            [],
+            ["Inform Restaurant Area north", "Inform Restaurant Phone unknown"],
+        ),
+        # One venue: some of what describes it.
+        (
+            ["Inform Restaurant Area south"],
+            semi(restaurant={"area": "south"}),
+            [["randint", 6], ["shuffle", ["pricerange", "name", "area", "food"]]],
+            [
+                "Inform Restaurant Price unknown",
+                "Inform Restaurant Name beta",
+                "Inform Restaurant Area south",
+            ],
+        ),
+        # Several: their number, and one with fields that have a word in acts.
+        (
+            ["Inform Attraction Area north"],
+            semi(attraction={"area": "north"}),
+            [
+                ["random", 0.5],
+                ["randint", 5],
+                ["randint", 2],
+                ["shuffle", ["pricerange", "Ref", "name", "area"]],
+            ],
+            [
+                "Inform Attraction Choice 2",
+                "Recommend Attraction Name delta",
+                "Recommend Attraction Ref 00000001",
+            ],
+        ),
+        (
+            ["Inform Hospital none none"],
+            semi(),
+            [["random", 0.5], ["randint", 5]],
+            ["Inform Hospital Choice 2"],
+        ),
+    ],
+)
+def test_answers_about_venues(
+    said: list[str],
+    state: dict[str, dict[str, str]],
+    drawn: list[list[Any]],
+    answer: list[str],
+) -> None:
+    assert answers(said, state, drawn) == answer
+
+
+@pytest.mark.parametrize(
+    "booking_act", ["Inform Restaurant Day monday", "Request Restaurant Day ?"]
+)
+def test_any_slot_of_a_booking_books_the_first_venue_and_silences_the_rest(
+    booking_act: str,
+) -> None:
+    state = semi(restaurant={"food": "thai"}, train={**TO_CAMBRIDGE, "leaveAt": "08:00"})
+    if booking_act.startswith("Inform"):
+        drawn: list[list[Any]] = [
+            ["random", 0.5],
+            ["randint", 1],
+            ["randint", 0],
+            ["shuffle", ["name", "food", "area", "phone", "Ref"]],
+        ]
+    else:
+        drawn = []
+    said = ["Request Police Phone ?", booking_act]
+    answer = answers(said, state, [*drawn, ["random", 0.1]])
+    assert answer == ["Book Booking Ref 00000000"]
+
+
+def test_what_follows_a_booking_in_the_same_turn_is_forgotten_too() -> None:
+    state = semi(train={**TO_CAMBRIDGE, "leaveAt": "10:00"})
+    said = ["Request Train People ?", "Request Police Phone ?"]
+    answer = answers(said, state, [["random", 0.1], ["random", 0.9]])
+    assert answer == ["Book Booking Ref 00000001"]
+
+
+def test_nothing_is_booked_where_nothing_was_found() -> None:
+    state = semi(restaurant={"food": "indian"})
+    answer = answers(["Inform Restaurant Day monday"], state, [])
+    assert answer == ["NoOffer Restaurant Food indian"]
+
+
+def test_a_seed_fixes_the_answers_of_a_trial() -> None:
+    state = semi(restaurant={"area": "south"})
+    said = [act("Inform Restaurant Area south")]
+
+    def dialogue(seed: int, goal: str, trial: int) -> list[list[Act]]:
+        policy = RulePolicy(SMALL, SeededSystemDraws(seed, goal, trial))
+        return [policy.predict(state, said) for _ in range(20)]
+
+    assert dialogue(1, "sng0073", 0) == dialogue(1, "sng0073", 0)
+    for other in ((2, "sng0073", 0), (1, "sng0074", 0), (1, "sng0073", 1)):
+        assert dialogue(1, "sng0073", 0) != dialogue(*other)

@@ -1,0 +1,86 @@
+"""The rule tracker writes down what the user informs of, in the spelling of its lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker, ValueSpellings
+from tests.multiwoz.convlab.records import belief
+
+LISTED: dict[str, dict[str, list[str]]] = {
+    "hotel": {
+        "name": ["the junction inn", "alpha-milton guest house", "john's house", "city centre"],
+        "internet": ["yes", "no"],
+        "area": ["east", "west"],
+    },
+    "train": {"leaveat": ["17:21", "17:15", "05:00"], "day": ["monday"]},
+    "taxi": {"leaveat": []},
+}
+SPELLINGS = ValueSpellings(LISTED)
+
+
+@pytest.mark.parametrize(
+    ("domain", "slot", "said", "written"),
+    [
+        # As listed, but for case and space.
+        ("hotel", "area", " East ", "east"),
+        ("hotel", "name", "JOHN'S  house", "john's house"),
+        # The first listed value that contains the value, or is contained.
+        ("train", "leaveAt", "17:1", "17:15"),
+        ("train", "leaveAt", "17", "17:21"),
+        ("hotel", "internet", "none", "no"),
+        ("hotel", "area", "not in the west", "west"),
+        ("hotel", "internet", "dontcare", "dontcare"),
+        ("hotel", "area", "same area as the restaurant", "same area as the restaurant"),
+        # Two edits in ten letters, three in fifteen; none in nine.
+        ("hotel", "name", "cyti centre", "city centre"),
+        ("hotel", "name", "cyti sentrf", "cyti sentrf"),
+        ("hotel", "name", "teh junctionn inm", "teh junctionn inm"),
+        ("hotel", "name", "tha junktion imn", "the junction inn"),
+        ("hotel", "name", "jon house", "jon house"),
+        # Spelled otherwise.
+        ("hotel", "name", "john 's house", "john's house"),
+        ("hotel", "name", "alpha - milton", "alpha-milton guest house"),
+        ("hotel", "name", "city center", "city centre"),
+        # A time in what is not listed.
+        ("taxi", "leaveAt", "after 7:5 please", "7:5"),
+        ("taxi", "leaveAt", "noon", "noon"),
+        ("taxi", "destination", "The  Junction", "the junction"),
+    ],
+)
+def test_finds_the_listed_spelling(domain: str, slot: str, said: str, written: str) -> None:
+    assert SPELLINGS.normalized(domain, slot, said) == written
+
+
+def test_the_belief_is_what_the_user_informed_of() -> None:
+    tracker = RuleTracker(SPELLINGS)
+    assert belief(tracker) == {}
+    tracker.update(
+        [
+            Act("Inform", "Hotel", "none", "none"),
+            Act("inform", "Hotel", "Area", "EAST"),
+            Act("Inform", "Hotel", "Stay", " 2 Nights"),
+            Act("Inform", "Hotel", "Choice", "any"),
+            Act("Inform", "Hotel", "Time", "17:15"),
+            Act("Inform", "Train", "Time", "51 minutes"),
+            Act("Inform", "Train", "Dest", "Ely"),
+            Act("Request", "Train", "Depart", "?"),
+            Act("Recommend", "Train", "Depart", "cambridge"),
+            Act("Inform", "Booking", "Day", "monday"),
+            Act("bye", "general", "none", "none"),
+            Act("Inform", "UNK", "Area", "east"),
+        ]
+    )
+    tracker.update([Act("Inform", "Restaurant", "Time", "18:00")])
+    tracker.update([Act("Inform", "Hotel", "Area", "west")])
+    assert belief(tracker) == {
+        "hotel": {"semi": {"area": "west"}, "book": {"stay": " 2 Nights"}},
+        "train": {"semi": {"destination": "ely"}},
+        "restaurant": {"book": {"time": "18:00"}},
+    }
+
+
+def test_dialogues_do_not_share_their_belief() -> None:
+    RuleTracker(SPELLINGS).update([Act("Inform", "Hotel", "Area", "east")])
+    assert belief(RuleTracker(SPELLINGS)) == {}

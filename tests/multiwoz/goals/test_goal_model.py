@@ -1,0 +1,164 @@
+"""Goals drawn from the model are what the public generator draws, within chance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from random import Random
+
+import pytest
+
+from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from mwzeval.multiwoz.goals.goal_model import DomainModel, GoalModel, with_one_time
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from tests.multiwoz.convlab.records import golden, real_database
+from tests.places import read_json, shared
+
+GOALS = 10_000
+
+
+@pytest.fixture(scope="module")
+def database() -> ActDatabase:
+    return real_database()
+
+
+@pytest.fixture(scope="module")
+def model(database: ActDatabase) -> GoalModel:
+    return GoalModel(read_json(shared("data", "live", "goal_model.json")), database)
+
+
+@pytest.fixture(scope="module")
+def goals(model: GoalModel) -> list[Goal]:
+    return [model.sample(Random(f"7/{number}")) for number in range(GOALS)]
+
+
+def counts_of(goals: Iterable[Goal]) -> Counter[str]:
+    """Return in how many goals something is, named as in the golden statistics."""
+    counts: Counter[str] = Counter()
+    for goal in goals:
+        domains = goal[ORDERING]
+        counts[f"order|{'|'.join(domains)}"] += 1
+        counts[f"domains|{len(domains)}"] += 1
+        for domain in domains:
+            for part, slots in goal[domain].items():
+                counts.update([f"{domain}|{part}", *(f"{domain}|{part}|{slot}" for slot in slots)])
+        counts.update(relations_of(goal))
+    return counts
+
+
+def relations_of(goal: Goal) -> Iterator[str]:
+    """Yield what domains of a goal have in common."""
+    areas = [
+        goal.get(domain, {}).get("info", {}).get("area") for domain in ("restaurant", "attraction")
+    ]
+    if all(areas):
+        yield "rest+attr area"
+        if areas[0] == areas[1]:
+            yield "same area"
+    books = [goal.get(domain, {}).get("book") for domain in ("restaurant", "hotel")]
+    if all(books):
+        yield "rest+hotel book"
+        yield from (
+            f"same {slot}" for slot in ("day", "people") if books[0][slot] == books[1][slot]
+        )
+    if "taxi" in goal and len(goal[ORDERING]) > 1:
+        ends = ("departure", "destination")
+        yield from (f"taxi no {end}" for end in ends if end not in goal["taxi"]["info"])
+
+
+def test_what_is_in_goals_is_as_frequent_as_in_golden_ones(goals: list[Goal]) -> None:
+    statistics = read_json(shared("golden", "live", "goal_statistics.json"))
+    assert statistics["n"] == GOALS
+    # The number of slots in all is the sum of the numbers of each.
+    expected = {name: n for name, n in statistics["counts"].items() if not name.endswith("#")}
+    counts = counts_of(goals)
+    assert counts.keys() == expected.keys()
+    deviations = {}
+    for name, number in expected.items():
+        share = (number + counts[name]) / (2 * GOALS)
+        spread = math.sqrt(2 * GOALS * share * (1 - share))
+        deviations[name] = (counts[name] - number) / spread if spread else 0.0
+    # One of 132 normal deviates exceeds 4 once in a hundred runs; all together they spread by 1.
+    assert {name: z for name, z in deviations.items() if abs(z) > 4} == {}
+    assert math.sqrt(sum(z * z for z in deviations.values()) / len(deviations)) < 1.25
+
+
+def shapes_of(goal: Goal) -> Iterator[tuple[str, ...]]:
+    for domain in goal[ORDERING]:
+        yield (domain, *goal[domain])
+        yield from ((domain, part, *slots) for part, slots in goal[domain].items())
+
+
+def test_golden_goals_are_of_shapes_that_are_drawn(goals: list[Goal]) -> None:
+    """Parts and slots, and their order, which is that in which a user would speak of them."""
+    drawn = {shape for goal in goals for shape in shapes_of(goal)}
+    assert {shape for goal in golden("goals_sampled") for shape in shapes_of(goal)} <= drawn
+
+
+def test_every_wish_can_be_met_and_no_first_wish_can(
+    goals: list[Goal], database: ActDatabase
+) -> None:
+    for goal in goals:
+        for domain in goal[ORDERING]:
+            part = goal[domain]
+            assert "reqt" in part or "book" in part
+            assert database.query(domain, part["info"].items())
+            if "fail_info" in part:
+                assert not database.query(domain, part["fail_info"].items())
+                assert part["fail_info"].keys() == part["info"].keys()
+                assert len(part["fail_info"].items() - part["info"].items()) == 1
+
+
+def test_domains_of_a_goal_fit_one_another(goals: list[Goal]) -> None:
+    week = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+    seen: Counter[str] = Counter()
+    for goal in goals:
+        taxi, hotel = goal.get("taxi"), goal.get("hotel", {}).get("book")
+        restaurant = goal.get("restaurant", {}).get("book")
+        if taxi and restaurant and goal[ORDERING][-2] == "restaurant":
+            assert taxi["info"] == {"arriveBy": restaurant["time"]}
+            seen["taxi"] += 1
+        if hotel and "train" in goal:
+            train = goal["train"]["info"]
+            arrives = week.index(hotel["day"])
+            towards = train["destination"] == "cambridge"
+            assert towards or train["departure"] == "cambridge"
+            day = arrives if towards else arrives + int(hotel["stay"])
+            assert train["day"] == week[day % 7]
+            seen["to" if towards else "from"] += 1
+    assert seen.keys() == {"taxi", "to", "from"}
+
+
+def test_a_goal_follows_from_the_generator_alone(model: GoalModel, goals: list[Goal]) -> None:
+    assert model.sample(Random("7/42")) == goals[42]
+
+
+TIMES = {"leaveAt": {"09:00": 1.0}, "arriveBy": {"12:00": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("info", "left"),
+    [
+        ({"leaveAt": "10:00"}, [{"leaveAt": "10:00"}]),
+        ({}, [{"arriveBy": "12:00"}, {"leaveAt": "09:00"}]),
+        ({"leaveAt": "1:0", "arriveBy": "2:0"}, [{"arriveBy": "2:0"}, {"leaveAt": "1:0"}]),
+    ],
+)
+def test_a_journey_has_one_time(info: dict[str, str], left: list[dict[str, str]]) -> None:
+    """Of two, the time of arrival goes as often as the time of departure is asked for."""
+    plain = {
+        "slot_probability": {"train": {"info": {"leaveAt": 0.8, "arriveBy": 0.2}}},
+        "slot_combinations": {"train": {"info": {"day": 1}}},
+        "value_distribution": {"train": {"info": TIMES}},
+        "book_probability": {"train": 0.0},
+    }
+    train, rng = DomainModel("train", plain), Random(3)
+    seen: Counter[str] = Counter()
+    for _ in range(500):
+        copy = dict(info)
+        with_one_time(copy, train, rng)
+        assert copy in left
+        seen.update(copy.keys())
+    if len(left) > 1:
+        assert 350 < seen["leaveAt"] < 450

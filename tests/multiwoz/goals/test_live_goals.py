@@ -1,0 +1,126 @@
+"""The goals of live dialogues are those of the corpus, in the public simulator's form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mwzeval.errors import DataError
+from mwzeval.files.downloads import DataRoot
+from mwzeval.multiwoz.choices import SAMPLE, Fold
+from mwzeval.multiwoz.corpus.annotations import read_fold
+from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.goals.goals import (
+    ORDERING,
+    begun,
+    corpus_goals,
+    goal_of,
+    satisfiable_failures,
+    without_failures,
+)
+from tests.multiwoz.convlab.records import golden, real_database
+from tests.places import shared
+
+RESTAURANT = {
+    "info": {"food": "thai", "area": "west"},
+    "fail_info": {"food": "thai", "area": "moon"},
+    "book": {"time": "17:30", "people": "8", "invalid": False, "pre_invalid": True},
+    "fail_book": {"time": "18:30"},
+}
+TRAIN = {"info": {"day": "monday"}, "reqt": ["price", "duration"], "fail_info": {}}
+ANNOTATED: dict[str, Any] = {
+    "restaurant": RESTAURANT,
+    "train": TRAIN,
+    "police": {},
+    "message": ["You need a <span>TRAIN</span>.", "Then a place to dine", "and a restaurant"],
+}
+
+
+@pytest.fixture(scope="module")
+def root() -> DataRoot:
+    return corpus_root("multiwoz-2.1", shared("data", "multiwoz"), offline=True)
+
+
+def test_goals_of_the_test_fold_are_the_golden_ones(root: DataRoot) -> None:
+    """Of the public conversion in everything: the order of dialogues, domains, parts and slots."""
+    expected = list(golden("corpus_goals"))
+    goals = corpus_goals("multiwoz-2.1", "test", root)
+    assert list(goals) == [each["dialogue"].lower() for each in expected]
+    for each, goal in zip(expected, goals.values(), strict=True):
+        assert json.dumps(goal) == json.dumps(each["goal"])
+    database = real_database()
+    dropped = [satisfiable_failures(goal, database) for goal in goals.values()]
+    assert dropped == [each["drop_fail_info"] for each in expected]
+    assert sum(map(len, dropped)) == 181
+
+
+@pytest.mark.parametrize(("corpus", "fold"), [("multiwoz-2.1", "dev"), (SAMPLE, "test")])
+def test_every_fold_has_goals(corpus: str, fold: Fold, root: DataRoot) -> None:
+    where = corpus_root(SAMPLE, None, offline=True) if corpus == SAMPLE else root
+    goals = corpus_goals(corpus, fold, where)
+    assert goals
+    for goal in goals.values():
+        assert goal.keys() - {ORDERING} == set(goal[ORDERING])
+        assert all("info" in goal[domain] for domain in goal[ORDERING])
+
+
+def test_bookings_that_are_refused_are_tried_whole(root: DataRoot) -> None:
+    annotated = read_fold([root.require("data/MultiWOZ_2.1/test.json.zip")], "test").values()
+    goals = [goal_of(dialogue["goal"], refused_bookings=True) for dialogue in annotated]
+    parts = [goal[domain] for goal in goals for domain in goal[ORDERING]]
+    refused = [part for part in parts if "fail_book" in part]
+    assert len(refused) == 80
+    assert all(part["fail_book"].keys() == part["book"].keys() for part in refused)
+
+
+def test_a_goal_is_read_in_the_order_of_its_sentences() -> None:
+    assert goal_of(ANNOTATED) == {
+        "domain_ordering": ["train", "restaurant"],
+        "train": {"info": {"day": "monday"}, "reqt": ["price", "duration"]},
+        "restaurant": {
+            "info": {"food": "thai", "area": "west"},
+            "fail_info": {"food": "thai", "area": "moon"},
+            "book": {"time": "17:30", "people": "8"},
+        },
+    }
+    refused = goal_of(ANNOTATED, refused_bookings=True)
+    assert refused["restaurant"]["fail_book"] == {"time": "18:30", "people": "8"}
+
+
+def test_a_goal_whose_sentences_leave_a_domain_out_is_refused() -> None:
+    with pytest.raises(ValueError, match="no sentence of the goal speaks of the train"):
+        goal_of({**ANNOTATED, "message": "Find a restaurant"})
+
+
+def test_a_failure_that_the_database_does_not_have_is_dropped_alone() -> None:
+    goal = goal_of(ANNOTATED)
+    without = without_failures(goal, ["restaurant"])
+    assert "fail_info" not in without["restaurant"]
+    assert without["train"] == goal["train"]
+    assert "fail_info" in goal["restaurant"]
+    assert list(without) == list(goal)
+
+
+def test_a_dialogue_begins_with_a_copy_in_which_nothing_is_answered() -> None:
+    goal = goal_of(ANNOTATED)
+    before = json.dumps(goal)
+    copy = begun(goal)
+    assert copy["train"]["reqt"] == {"price": "?", "duration": "?"}
+    assert copy["restaurant"]["booked"] == "?"
+    assert "booked" not in copy["train"]
+    copy["train"]["reqt"]["price"] = "10 pounds"
+    copy["restaurant"]["info"]["area"] = "east"
+    copy[ORDERING].pop()
+    assert json.dumps(goal) == before
+
+
+def test_files_of_another_format_are_named(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("root")
+    place = folder / "data" / "MultiWOZ_2.1" / "test.json"
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps({"SNG1.json": {"goal": {"train": TRAIN}, "log": []}}))
+    root = corpus_root("multiwoz-2.1", folder, offline=True)
+    with pytest.raises(DataError, match=r"test\.json: the goals are not in the expected format"):
+        corpus_goals("multiwoz-2.1", "test", root)
