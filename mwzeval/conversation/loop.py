@@ -1,0 +1,92 @@
+"""One dialogue: a user and an agent take turns until the user stops, a limit is met, or one fails.
+
+Turns may be anything: this loop does not look into them. What is kept of them is up to the side
+that takes part, so that nothing is lost when a later turn fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mwzeval.conversation.protocols import (
+    AGENT_ERROR,
+    FAILURES,
+    INFRASTRUCTURE,
+    LIMIT,
+    USER_ERROR,
+    USER_STOP,
+    ConversationError,
+    End,
+    Heard,
+    InfrastructureError,
+    Partner,
+    Said,
+    User,
+)
+
+USER_TURNS = 20
+"""Turns of the user, unless it is said otherwise. Source: 21 calls, ConvLab-2's agenda user."""
+
+
+class Ending(NamedTuple):
+    """How a dialogue has ended, after how many turns of the user, and what was wrong."""
+
+    end: End
+    user_turns: int
+    problem: str | None = None
+
+
+Note = Callable[[Ending], object]
+"""Is told before each call what the dialogue comes to if that call never returns."""
+
+
+def converse(
+    make_user: Callable[[], User[Said, Heard]],
+    make_partner: Callable[[], Partner[Said, Heard]],
+    *,
+    user_turns: int = USER_TURNS,
+    note: Note = lambda ending: None,
+) -> Ending:
+    """Hold a dialogue of a user with an agent; return how it has ended.
+
+    Nothing that a user or agent does is an error here: a dialogue in which one of them raises ends
+    with that and says so. The last message of a user is answered, too, because an agent may still
+    do something then; but whether that fails does not matter any more.
+    """
+    turns = 0
+    note(Ending(USER_ERROR, turns))
+    try:
+        user = make_user()
+    except FAILURES as error:
+        return _failed(USER_ERROR, turns, error)
+    note(Ending(AGENT_ERROR, turns))
+    try:
+        partner = make_partner()
+    except FAILURES as error:
+        return _failed(AGENT_ERROR, turns, error)
+    heard: Heard | None = None
+    while turns < user_turns:
+        note(Ending(USER_ERROR, turns))
+        try:
+            said = user.begin() if heard is None else user.answer(heard)
+            is_done = user.is_done
+        except FAILURES as error:
+            return _failed(USER_ERROR, turns, error)
+        turns += 1
+        note(Ending(USER_STOP if is_done else AGENT_ERROR, turns))
+        try:
+            heard = partner.answer(said)
+        except FAILURES as error:
+            return Ending(USER_STOP, turns) if is_done else _failed(AGENT_ERROR, turns, error)
+        if is_done:
+            return Ending(USER_STOP, turns)
+    return Ending(LIMIT, turns, f"{user_turns} turns of the user")
+
+
+def _failed(whose: End, turns: int, error: BaseException) -> Ending:
+    if isinstance(error, InfrastructureError):
+        whose = INFRASTRUCTURE
+    if isinstance(error, ConversationError):
+        return Ending(whose, turns, str(error))
+    return Ending(whose, turns, f"{type(error).__name__}: {error}".removesuffix(": "))

@@ -1,0 +1,108 @@
+"""An agent in words that may call tools, as the partner of a user: one dialogue long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mwzeval.conversation.messages import (
+    ASSISTANT_ROLE,
+    TOOL_ROLE,
+    AgentTurn,
+    Message,
+    ToolCall,
+    answer_messages,
+    calls_in,
+    tool_message,
+    user_message,
+)
+from mwzeval.conversation.protocols import AnswerError, Tools
+from mwzeval.errors import shorten
+
+Respond = Callable[[list[Message]], Any]
+"""Returns an agent's answer to the messages so far, its own and those of tools among them."""
+TOOL_ROUNDS = 8
+"""How often an agent may call tools before it answers the user."""
+TOOL_ERRORS = 10
+"""How many calls of a dialogue may end in an error."""
+ERROR = "error"
+"""The key of a result that says what is wrong with a call."""
+
+
+class ToolSession:
+    """Asks an agent until it has an answer for the user, and calls tools for it meanwhile.
+
+    `record` gets each message as soon as there is one, those of a turn that fails among them.
+    `answer` raises whatever the agent raises, and `AnswerError` for what is no answer, when it goes
+    on calling tools, and when it calls them wrongly too often.
+    """
+
+    def __init__(
+        self,
+        respond: Respond,
+        tools: Tools | None,
+        record: Callable[[Message], object],
+        *,
+        tool_rounds: int = TOOL_ROUNDS,
+        tool_errors: int = TOOL_ERRORS,
+    ) -> None:
+        self._respond = respond
+        self._tools = tools
+        self._record = record
+        self._tool_rounds = tool_rounds
+        self._tool_errors = tool_errors
+        self._messages: list[Message] = []
+        self._calls = 0
+        self.errors = 0
+        """How many calls have ended in an error."""
+
+    def answer(self, said: str, /) -> AgentTurn:
+        """Return what the agent does after a message of the user."""
+        self._add(user_message(said))
+        begin = len(self._messages)
+        for _ in range(self._tool_rounds + 1):
+            answer = answer_messages(self._respond(list(self._messages)), self._calls)
+            waiting: dict[str, ToolCall] = {}
+            for message in answer:
+                self._add(message)
+                calls = calls_in(message)
+                self._calls += len(calls)
+                waiting |= {call.id: call for call in calls}
+                if message["role"] == TOOL_ROLE:
+                    waiting.pop(message["tool_call_id"], None)
+            last = answer[-1]
+            if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
+                text: str = last["content"]
+                if not text.strip():
+                    raise AnswerError("the agent neither says anything nor calls a tool")
+                return AgentTurn(tuple(self._messages[begin:]), text)
+            for call in waiting.values():
+                self._execute(call)
+        raise AnswerError(f"the agent called tools more than {self._tool_rounds} times in one turn")
+
+    def _execute(self, call: ToolCall) -> None:
+        result = self._result(call)
+        self._add(tool_message(call, result))
+        if isinstance(result, Mapping) and ERROR in result:
+            self.errors += 1
+            if self.errors > self._tool_errors:
+                raise AnswerError(
+                    f"more than {self._tool_errors} calls were wrong, the last one: "
+                    f"{shorten(str(result[ERROR]))}"
+                )
+
+    def _result(self, call: ToolCall) -> Any:
+        if self._tools is None:
+            return {ERROR: "there are no tools in this conversation"}
+        try:
+            arguments = json.loads(call.arguments) if call.arguments.strip() else {}
+        except (ValueError, RecursionError) as error:
+            return {ERROR: f"the arguments are not JSON: {error}"}
+        if not isinstance(arguments, dict):
+            return {ERROR: f"the arguments are an object, not {shorten(repr(arguments))}"}
+        return self._tools.call(call.name, arguments)
+
+    def _add(self, message: Message) -> None:
+        self._messages.append(message)
+        self._record(message)
