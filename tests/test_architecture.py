@@ -26,6 +26,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("comparison",),
     ("report",),
     ("cluster",),
+    ("conversation",),
     ("benchmark", "moved"),
     BENCHMARKS,
     ("commands",),
