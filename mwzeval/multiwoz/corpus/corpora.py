@@ -36,7 +36,7 @@ from mwzeval.multiwoz.corpus.gold import (
     goal_from_json,
     goals_of,
 )
-from mwzeval.multiwoz.database.venues import DOMAINS, id_column
+from mwzeval.multiwoz.database.venues import DOMAINS, SERVICES, id_column
 from mwzeval.version import library_version
 
 ROLLOUT = re.compile(r"(?P<dialogue>.+)#(?P<number>0|[1-9][0-9]{0,5})", re.DOTALL)
@@ -209,6 +209,19 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
         {name: GoldDialogue.from_json(dialogue) for name, dialogue in plain.items()},
         {domain: _table(domain, path) for domain, path in databases.items()},
     )
+
+
+def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of all databases by domain, those of police and hospital where they are.
+
+    Raises `DataError` when a file is missing or damaged.
+    """
+    tables = {domain: _table(domain, root.require(f"db/{domain}_db.json")) for domain in DOMAINS}
+    for domain in SERVICES:
+        path = root.find(f"db/{domain}_db.json")
+        if path:
+            tables[domain] = _table(domain, path)
+    return tables
 
 
 @dataclass(frozen=True, slots=True)

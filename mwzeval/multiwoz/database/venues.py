@@ -82,6 +82,8 @@ class FuzzyIndex:
 Row = Mapping[str, Any]
 
 DOMAINS = ("restaurant", "attraction", "hotel", "train")
+SERVICES = ("police", "hospital")
+"""Domains with a database of which nobody chooses a venue by constraints."""
 FUZZY_THRESHOLD = 90
 UNKNOWN = "?"
 """A row value that satisfies any constraint."""

@@ -106,7 +106,7 @@ def booked_in_state(state: State, database: Database, facts: VenueFacts) -> dict
             if domain == "train" or not name or name in NO_CONSTRAINT:
                 booked[domain] = Booked(None, database.find(domain, slots), booking)
             else:
-                booked[domain] = Booked(name, _called(domain, name, database, facts), booking)
+                booked[domain] = Booked(name, venues_called(domain, name, database, facts), booking)
     return booked
 
 
@@ -136,7 +136,7 @@ def _accepted(domain: str, goal: Goal, rules: Rules) -> dict[str, tuple[str, ...
     }
 
 
-def _called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
+def venues_called(domain: str, name: str, database: Database, facts: VenueFacts) -> tuple[str, ...]:
     """Return the venues of a name: those called so, or else the nearest of those a query finds.
 
     Nearest are first those that have all words of the other name ("meze bar restaurant" is the
@@ -167,7 +167,7 @@ def _of_call(
     if venue is not None and domain == "train":
         venues = (venue.strip().upper(),)
     elif venue is not None:
-        venues = _called(domain, venue, database, facts)
+        venues = venues_called(domain, venue, database, facts)
     return Booked(venue, venues, _booking_slots(domain, raw_slots, database.rules))
 
 

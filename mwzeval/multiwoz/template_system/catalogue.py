@@ -11,7 +11,13 @@ from typing import Any
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import read_data
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.database.venues import UNKNOWN, Database, id_column, partial_ratio
+from mwzeval.multiwoz.database.venues import (
+    SERVICES,
+    UNKNOWN,
+    Database,
+    id_column,
+    partial_ratio,
+)
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_slots
 
 NEARLY = 85
@@ -62,9 +68,6 @@ def known_of(row: Mapping[str, Any]) -> dict[str, str]:
             slot = normalize_slot(column)
             known[long_names.get(slot, slot)] = value.strip()
     return known
-
-
-SERVICES = ("police", "hospital")
 
 
 def known_services(root: DataRoot) -> dict[str, Mapping[str, str]]:

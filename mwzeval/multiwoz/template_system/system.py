@@ -5,7 +5,6 @@ Values for the placeholders of a reply: the database's, and made-up ones where i
 
 from __future__ import annotations
 
-import hashlib
 import re
 import string
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.corpora import GoldFold
+from mwzeval.multiwoz.database.inventions import car, digest, phone_number, reference
 from mwzeval.multiwoz.template_system.catalogue import Catalogue
 from mwzeval.multiwoz.template_system.policy import Policy, Reply
 
@@ -21,9 +21,6 @@ Services = Mapping[str, Mapping[str, str]]
 
 _PLACEHOLDER = re.compile(r"\[([a-z]+)_([a-z]+)\]")
 _BEFORE_A_VOWEL = re.compile(r"\ba (?=[aeiou])")
-_CODE = string.ascii_uppercase + string.digits
-_COLOURS = ("black", "blue", "green", "grey", "red", "silver", "white")
-_MAKES = ("audi", "bmw", "ford", "honda", "skoda", "tesla", "toyota", "volvo")
 UNKNOWN = "unknown"
 """Said in place of a value that no file has."""
 
@@ -49,13 +46,11 @@ class FillIn:
     def _value(self, dialogue: str, domain: str, slot: str, reply: Reply) -> str:
         if slot == "choice":
             return str(reply.choices[domain])
-        digest = hashlib.sha256(f"{dialogue} {domain} {slot}".encode()).digest()
+        made_up = digest(f"{dialogue} {domain} {slot}")
         if slot == "reference":
-            return "".join(_CODE[byte % len(_CODE)] for byte in digest[:8])
-        if domain == "taxi" and slot == "phone":
-            return "07" + "".join(str(byte % 10) for byte in digest[:9])
+            return reference(made_up)
         if domain == "taxi":
-            return f"{_COLOURS[digest[0] % len(_COLOURS)]} {_MAKES[digest[1] % len(_MAKES)]}"
+            return phone_number(made_up) if slot == "phone" else car(made_up)
         known = self._services.get(domain)
         if known is None:
             known = self._catalogue.row(domain, reply.venues[domain])

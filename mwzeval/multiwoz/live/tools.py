@@ -1,0 +1,216 @@
+"""The functions of `mwzeval tools-schema`, executed on the database of a corpus.
+
+A result follows from the seed, the dialogue, the number of the call and its arguments alone, so
+that a recorded conversation can be executed again. Venues are looked up as the scores look them up:
+with fuzzy names, aliases and normalised times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mwzeval.multiwoz.choices import RULES, Rules
+from mwzeval.multiwoz.convlab.act_database import ADDED_FIELDS
+from mwzeval.multiwoz.database.facts import SAID_AS, VenueFacts
+from mwzeval.multiwoz.database.inventions import car, digest, phone_number, reference
+from mwzeval.multiwoz.database.venues import (
+    DOMAINS,
+    FUZZY_THRESHOLD,
+    Database,
+    FuzzyIndex,
+    Row,
+    id_column,
+)
+from mwzeval.multiwoz.formats.functions import RETURNED, Function, tools_schema
+from mwzeval.multiwoz.goals.goals import Goal
+from mwzeval.multiwoz.grounding.bookings import BOOKED_BY, BOOKING_SLOTS, venues_called
+from mwzeval.multiwoz.live.tool_arguments import CallError, checked, function_called
+from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
+
+MOST_RESULTS = 5
+"""So many of what was found are listed."""
+TRAIN_DETAILS = ("day", "departure", "destination", "leaveat", "arriveby", "price")
+"""What is told of a train that was booked; the price is that of one ticket."""
+
+Arguments = Mapping[str, str]
+Result = dict[str, Any]
+
+
+class DatabaseTools:
+    """The database, shared by all dialogues of a process; what it remembers only saves time.
+
+    `tables` are the contents of the corpus' files `<domain>_db.json`, by domain (those of
+    `read_tables`).
+    """
+
+    schema = tools_schema()
+
+    def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules = RULES[0]) -> None:
+        self.rules = rules
+        # Each row is known by its number: some trains share their id.
+        numbered = {
+            domain: [
+                {**row, id_column(domain): str(number)} for number, row in enumerate(tables[domain])
+            ]
+            for domain in DOMAINS
+        }
+        self._database = Database(numbered, rules)
+        named = {domain: rows for domain, rows in numbered.items() if domain != "train"}
+        self._facts = VenueFacts(named, rules)
+        self._rows = {
+            domain: [_public(domain, row) for row in rows] for domain, rows in tables.items()
+        }
+        self._trains: dict[str, list[str]] = {}
+        for number, row in enumerate(self._rows["train"]):
+            self._trains.setdefault(row["trainid"], []).append(str(number))
+        departments = [row["department"].lower() for row in self._rows.get("hospital", ())]
+        self._departments = departments
+        self._department_index = FuzzyIndex(departments)
+
+    def of_dialogue(self, seed: int, dialogue: str, goal: Goal | None = None) -> Tools:
+        """Return the tools of a dialogue; bookings that are `fail_book` of its goal are refused."""
+        return Tools(self, f"{seed} {dialogue}", goal or {})
+
+    def find(self, function: Function, wanted: Arguments) -> Result:
+        """Return how many there are, and the first of them with all that is known."""
+        domain = function.domain
+        if domain == "taxi":
+            return {"count": 1, "results": [dict(wanted)]}
+        numbers, rows = self._numbers(domain, wanted), self._rows.get(domain, ())
+        results = [_copy(rows[int(number)]) for number in numbers[:MOST_RESULTS]]
+        return {"count": len(numbers), "results": results}
+
+    def query(
+        self, domain: str, constraints: Iterable[tuple[str, str]], /
+    ) -> list[Mapping[str, Any]]:
+        """Return all that a find function would, as `goals.satisfiable_failures` asks for it."""
+        wanted = dict(constraints)
+        if domain == "taxi":
+            return [wanted]
+        rows = self._rows.get(domain, ())
+        return [rows[int(number)] for number in self._numbers(domain, wanted)]
+
+    def _numbers(self, domain: str, wanted: Arguments) -> Sequence[Any]:
+        """Return the numbers of the rows that satisfy all constraints, in table order."""
+        if domain in DOMAINS:
+            return self._venues(domain, wanted)
+        return self._services(domain, wanted)
+
+    def _venues(self, domain: str, wanted: Arguments) -> Sequence[str]:
+        called = self._facts.called(domain, wanted["name"]) if "name" in wanted else ()
+        if not called:
+            return self._database.find(domain, wanted)
+        others = {slot: value for slot, value in wanted.items() if slot != "name"}
+        left = set(self._database.find(domain, others))
+        return [number for number in called if number in left]
+
+    def _services(self, domain: str, wanted: Arguments) -> Sequence[int]:
+        # There is one police station, whatever it is called.
+        numbers = range(len(self._rows.get(domain, ())))
+        if "department" not in wanted:
+            return numbers
+        asked = wanted["department"].lower()
+        meant = {asked}
+        if asked not in self._departments:
+            meant = set(self._department_index.reaching(asked, FUZZY_THRESHOLD))
+        return [number for number in numbers if self._departments[number] in meant]
+
+    def venue(self, domain: str, called: str) -> Mapping[str, Any]:
+        """Return what is known of the venue that is booked. Raises `CallError` if there is none."""
+        if domain == "train":
+            numbers: Sequence[str] = self._trains.get(called.upper(), ())
+        else:
+            numbers = venues_called(domain, called, self._database, self._facts)
+        rows = self._rows[domain]
+        if not numbers:
+            what = "id" if domain == "train" else "name"
+            raise CallError(f'no {domain} has the {what} "{called}": look for one, and book that')
+        if domain != "train" and len(numbers) > 1:
+            names = ", ".join(f'"{rows[int(number)]["name"]}"' for number in numbers)
+            raise CallError(f'"{called}" may be any of {names}: give the whole name')
+        return rows[int(numbers[0])]
+
+
+class Tools:
+    """The functions as an agent calls them in one dialogue.
+
+    `calls` and `errors` count its calls, and those that were answered with an error.
+    """
+
+    schema = DatabaseTools.schema
+
+    def __init__(self, shared: DatabaseTools, seed: str, goal: Goal) -> None:
+        self._shared = shared
+        self._seed = seed
+        self._goal = goal
+        self.calls = 0
+        self.errors = 0
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
+        """Return the result of a call, a JSON object; an error is `{"error": …}`."""
+        self.calls += 1
+        try:
+            function = function_called(name)
+            wanted = checked(function, arguments, self._shared.rules)
+            if function.kind == "find":
+                return self._shared.find(function, wanted)
+            return self._book(function.domain, wanted)
+        except CallError as error:
+            self.errors += 1
+            return {"error": str(error)}
+
+    def _book(self, domain: str, wanted: Arguments) -> Result:
+        seed = f"{self._seed} {domain} {self.calls}"
+        if domain == "taxi":
+            made_up = digest(seed)
+            return {
+                "status": "booked",
+                "type": car(made_up),
+                "phone": phone_number(made_up),
+                **wanted,
+            }
+        row = self._shared.venue(domain, wanted[BOOKED_BY[domain]])
+        if self._is_refused(domain, wanted):
+            return {
+                "status": "failed",
+                "reason": f"{row[BOOKED_BY[domain]]} has nothing left for that: "
+                "ask the user for something else",
+            }
+        details = TRAIN_DETAILS if domain == "train" else ()
+        return {
+            "status": "booked",
+            "reference": reference(digest(seed)),
+            **wanted,
+            BOOKED_BY[domain]: row[BOOKED_BY[domain]],
+            **{slot: row[slot] for slot in details if slot in row},
+        }
+
+    def _is_refused(self, domain: str, wanted: Arguments) -> bool:
+        refused = {
+            slot: normalize_value(slot, value, self._shared.rules)
+            for slot, value in self._goal.get(domain, {}).get("fail_book", {}).items()
+            if slot in BOOKING_SLOTS[domain]
+        }
+        return bool(refused) and all(wanted[slot] == value for slot, value in refused.items())
+
+
+def _public(domain: str, row: Row) -> Result:
+    """Return what tools tell of a row, as the database writes it."""
+    public = {}
+    for column, value in {**row, **_added(domain, row)}.items():
+        slot = normalize_slot(column)
+        slot = SAID_AS.get(slot, slot)
+        if slot in RETURNED or slot == "department":
+            public[slot] = value
+    return public
+
+
+def _added(domain: str, row: Row) -> Mapping[str, str]:
+    added = ADDED_FIELDS.get(domain, {})
+    return {column: value for column, value in added.items() if column not in row}
+
+
+def _copy(row: Mapping[str, Any]) -> Result:
+    """Return a copy that shares nothing with the row: an agent may change what it gets."""
+    return {slot: dict(v) if isinstance(v, Mapping) else v for slot, v in row.items()}
