@@ -46,7 +46,7 @@ def converse(
     make_partner: Callable[[], Partner[Said, Heard]],
     *,
     user_turns: int = USER_TURNS,
-    note: Note = lambda ending: None,
+    note: Note | None = None,
 ) -> Ending:
     """Hold a dialogue of a user with an agent; return how it has ended.
 
@@ -54,27 +54,28 @@ def converse(
     with that and says so. The last message of a user is answered, too, because an agent may still
     do something then; but whether that fails does not matter any more.
     """
+    tell: Note = note or _tell_nobody
     turns = 0
-    note(Ending(USER_ERROR, turns))
+    tell(Ending(USER_ERROR, turns))
     try:
         user = make_user()
     except FAILURES as error:
         return _failed(USER_ERROR, turns, error)
-    note(Ending(AGENT_ERROR, turns))
+    tell(Ending(AGENT_ERROR, turns))
     try:
         partner = make_partner()
     except FAILURES as error:
         return _failed(AGENT_ERROR, turns, error)
     heard: Heard | None = None
     while turns < user_turns:
-        note(Ending(USER_ERROR, turns))
+        tell(Ending(USER_ERROR, turns))
         try:
             said = user.begin() if heard is None else user.answer(heard)
             is_done = user.is_done
         except FAILURES as error:
             return _failed(USER_ERROR, turns, error)
         turns += 1
-        note(Ending(USER_STOP if is_done else AGENT_ERROR, turns))
+        tell(Ending(USER_STOP if is_done else AGENT_ERROR, turns))
         try:
             heard = partner.answer(said)
         except FAILURES as error:
@@ -82,6 +83,10 @@ def converse(
         if is_done:
             return Ending(USER_STOP, turns)
     return Ending(LIMIT, turns, f"{user_turns} turns of the user")
+
+
+def _tell_nobody(ending: Ending) -> None:
+    pass
 
 
 def _failed(whose: End, turns: int, error: BaseException) -> Ending:

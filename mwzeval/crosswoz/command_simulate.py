@@ -16,9 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mwzeval.conversation.protocols import FAILURES
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.simulation.dialogue import FAILURES
 from mwzeval.crosswoz.simulation.protocols import MakeSystem, Nlu, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, MakeSlSystem, SlPolicy
@@ -209,8 +209,6 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
     from mwzeval.crosswoz.simulation.dialogue import Setting
-
-    pass
     from mwzeval.crosswoz.simulation.run import simulate
 
     root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)

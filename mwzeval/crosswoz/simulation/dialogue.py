@@ -6,10 +6,12 @@ finished when the user terminates within 15 turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mwzeval.conversation.loop import Ending, converse
+from mwzeval.conversation.protocols import End
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal
@@ -133,8 +135,6 @@ LEVELS: tuple[Level, ...] = ("act", "text")
 MOST_EXCHANGES = 15
 """After so many turns of the user a dialogue is given up."""
 Note = Callable[[SimulatedDialogue], object]
-FAILURES = (Exception, SystemExit)
-"""What may end a dialogue, and nothing else: a user or system is somebody's research."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +178,35 @@ class Setting:
         of them what the dialogue comes to if that call fails.
         """
         rng = SeededRng(f"{seed}/dialogue/{number}")
-        dialogue = _RunningDialogue(goal, number, note)
-        dialogue.calls(USER_FAILED)
-        try:
-            dialogue.user = self.make_user(goal, rng)
-        except FAILURES as error:
-            return dialogue.ended(USER_FAILED, error)
-        dialogue.calls(SYSTEM_FAILED)
-        try:
-            session = self._session(rng)
-        except FAILURES as error:
-            return dialogue.ended(SYSTEM_FAILED, error)
-        return dialogue.hold(dialogue.user, session, self.limit)
+        users: list[UserSimulator] = []
+        exchanges: list[SimulatedExchange] = []
+
+        def make_user() -> _CheckedUser:
+            users.append(self.make_user(goal, rng))
+            return _CheckedUser(users[0])
+
+        def ended(ending: Ending) -> SimulatedDialogue:
+            final = getattr(users[0], "state", None) if users else None
+            outcome = OUTCOME_OF[ending.end]
+            return SimulatedDialogue(
+                number=number,
+                goal=goal,
+                final_goal=goal if final is None else tuple(final),
+                exchanges=tuple(exchanges),
+                outcome=outcome,
+                user_turns=ending.user_turns,
+                silent=sum(not (one.system_acts or one.system_utterance) for one in exchanges),
+                problem=None if outcome == LIMIT else ending.problem,
+            )
+
+        return ended(
+            converse(
+                make_user,
+                lambda: _LoggedSession(self._session(rng), exchanges),
+                user_turns=self.limit,
+                note=None if note is None else lambda ending: note(ended(ending)),
+            )
+        )
 
     def _session(self, rng: Rng) -> ActSession | TextSession:
         if self.level == "act" and self.make_system is not None:
@@ -203,57 +220,42 @@ class Setting:
         return TextSession(pipeline, self.nlu, self.nlg, rng)
 
 
-class _RunningDialogue:
-    """A dialogue while it is held."""
+OUTCOME_OF: Mapping[End, Outcome] = {
+    "user_stop": FINISHED,
+    "limit": LIMIT,
+    "user_error": USER_FAILED,
+    "agent_error": SYSTEM_FAILED,
+    "infrastructure": SYSTEM_FAILED,
+}
 
-    def __init__(self, goal: Goal, number: int, note: Note | None) -> None:
-        self.user: UserSimulator | None = None
-        self._note = note
-        self._goal = goal
-        self._number = number
-        self._exchanges: list[SimulatedExchange] = []
-        self._user_turns = 0
-        self._silent = 0
 
-    def hold(
-        self, user: UserSimulator, session: ActSession | TextSession, limit: int
-    ) -> SimulatedDialogue:
-        heard: Acts = ()
-        while self._user_turns < limit:
-            self.calls(USER_FAILED)
-            try:
-                said = as_acts(user.answer(heard) if self._user_turns else user.begin(), "the user")
-                terminated = user.terminated
-            except FAILURES as error:
-                return self.ended(USER_FAILED, error)
-            self._user_turns += 1
-            # To a user who is about to leave it does not matter any more.
-            if_failed = FINISHED if terminated else SYSTEM_FAILED
-            self.calls(if_failed)
-            try:
-                heard, exchange = session.exchange(said)
-            except FAILURES as error:
-                return self.ended(if_failed, error)
-            self._exchanges.append(exchange)
-            self._silent += not (exchange.system_acts or exchange.system_utterance)
-            if terminated:
-                return self.ended(FINISHED)
-        return self.ended(LIMIT)
+class _CheckedUser:
+    """A user whose turns are checked to be acts."""
 
-    def calls(self, if_failed: Outcome) -> None:
-        """Tell what becomes of the dialogue if the call that begins now does not return."""
-        if self._note is not None:
-            self._note(self.ended(if_failed))
+    def __init__(self, user: UserSimulator) -> None:
+        self._user = user
 
-    def ended(self, outcome: Outcome, error: BaseException | None = None) -> SimulatedDialogue:
-        final = getattr(self.user, "state", None)
-        return SimulatedDialogue(
-            number=self._number,
-            goal=self._goal,
-            final_goal=self._goal if final is None else tuple(final),
-            exchanges=tuple(self._exchanges),
-            outcome=outcome,
-            user_turns=self._user_turns,
-            silent=self._silent,
-            problem=None if error is None else f"{type(error).__name__}: {error}",
-        )
+    def begin(self) -> Acts:
+        return as_acts(self._user.begin(), "the user")
+
+    def answer(self, heard: Acts, /) -> Acts:
+        return as_acts(self._user.answer(heard), "the user")
+
+    @property
+    def is_done(self) -> bool:
+        return self._user.terminated
+
+
+class _LoggedSession:
+    """A session whose exchanges are kept in `exchanges`."""
+
+    def __init__(
+        self, session: ActSession | TextSession, exchanges: list[SimulatedExchange]
+    ) -> None:
+        self._session = session
+        self._exchanges = exchanges
+
+    def answer(self, said: Acts, /) -> Acts:
+        heard, exchange = self._session.exchange(said)
+        self._exchanges.append(exchange)
+        return heard
