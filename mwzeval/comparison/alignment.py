@@ -11,7 +11,7 @@ from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 
-COUNTED = ("n", "turns")
+COUNTED = ("n", "turns", "trials")
 """Keys of a signature that say how much was scored; only common units are compared."""
 
 FREE = ("state", "domains", "bookings", "responses", "rapidfuzz")
@@ -70,7 +70,7 @@ def free_choices(scored: ScoredTable) -> dict[str, str]:
         choice: value
         for signature in _signatures(scored).values()
         for choice, value in signature.choices
-        if choice in (*FREE, "turns")
+        if choice in (*FREE, "turns", "trials")
     }
 
 

@@ -13,7 +13,7 @@ from mwzeval.statistics import AcrossRuns, WinsTiesLosses, across_runs
 MCNEMAR = "mcnemar"
 RANDOMIZATION = "approximate-randomization"
 
-WITHOUT_DIRECTION = ("richness.",)
+WITHOUT_DIRECTION = ("richness.", "flips^")
 """Scores that are not better when higher or lower, so that no system is worse for having less."""
 
 System: TypeAlias = ScoredTable | Mapping[str, ScoredTable]

@@ -106,7 +106,7 @@ def _additive(of_runs: list[Measure], tables: list[Table]) -> Across:
     measure = of_runs[0]
     values = [of_run.value(observed(table)) for of_run, table in zip(of_runs, tables, strict=True)]
     cases = measure.cases
-    n = len(tables[0].units) if cases is None else int(tables[0].column(cases).sum())
+    n = len(tables[0].units) if cases is None else round(tables[0].column(cases).sum())
     is_mean = measure.known is None and measure.block == 1
     return _across(measure, values, n, _components(of_runs, tables) if is_mean else None)
 

@@ -114,7 +114,13 @@ def compare(
     defined = [
         key for key in asked if all(np.isfinite(run[key]) for of in values.values() for run in of)
     ]
-    measures = tuple(m for m in first.measures if key_of(m) in defined)
+    # Where one system has means of outcomes (over trials), those of all are compared as such.
+    averaged = {key_of(m) for of in firsts.values() for m in of.measures if m.outcome is None}
+    measures = tuple(
+        replace(m, outcome=None) if key_of(m) in averaged else m
+        for m in first.measures
+        if key_of(m) in defined
+    )
     type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
     work = [Runs(name, of, measures, type_measures, how) for name, of in rows.items()]
     several = any(len(of) > 1 for of in rows.values())
@@ -296,7 +302,7 @@ def _compared(
     return ComparedMeasure(
         name=measure.name,
         label=measure.label,
-        n=len(table.units) if cases is None else int(table.column(cases).sum()),
+        n=len(table.units) if cases is None else round(table.column(cases).sum()),
         signature=common_signature(measure.signature, len(table.units)),
         test=against[0].test,
         systems=tuple(

@@ -28,6 +28,7 @@ from mwzeval.statistics import (
     ResampledSums,
     ScoreFunction,
     Sums,
+    Trials,
     bootstrap_interval,
     in_blocks,
     resampled_sums,
@@ -125,13 +126,15 @@ class ScoredTable:
     """Everything scored of one system on one input, and how to make scores of it.
 
     `count_types` returns the type counts of the units of `table`, in the same order; it is slow
-    enough to be called only for intervals and comparisons.
+    enough to be called only for intervals and comparisons. Where units were tried repeatedly, their
+    rows are means over `trials` (see `mwzeval.metrics.trials`).
     """
 
     table: Table
     measures: tuple[Measure, ...]
     type_measures: tuple[TypeMeasure, ...] = ()
     count_types: Callable[[], TypeCounts] = TypeCounts.none
+    trials: Trials | None = None
 
     def scores(self, resampling: Resampling | None = None) -> tuple[Score, ...]:
         """Return all scores, with intervals when it is said how to find them."""
@@ -142,7 +145,7 @@ class ScoredTable:
                 name=measure.name,
                 label=measure.label,
                 value=measure.value(sums),
-                n=self.table.count if measure.cases is None else int(sums[measure.cases][0]),
+                n=self.table.count if measure.cases is None else round(sums[measure.cases][0]),
                 signature=measure.signature,
                 places=measure.places,
                 scope=measure.scope,

@@ -9,6 +9,7 @@ Everything starts from units × additive columns, or from one number a unit:
 * two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
   and `paired_bootstrap` for the interval of any other difference, `wins_ties_losses` for a look;
 * many systems — `significant_pairs` (Holm), then `rank_clusters`;
+* several trials of each unit — `Trials`, `all_succeed` (pass^k), `some_differ`;
 * many runs of one system — `across_runs`, `variance_components`; of two, `ResampledRuns` and
   `hierarchical_bootstrap`.
 """
@@ -50,6 +51,7 @@ from mwzeval.statistics.runs import (
     hierarchical_bootstrap,
     variance_components,
 )
+from mwzeval.statistics.trials import Trials, all_succeed, item_of_trial, some_differ
 
 __all__ = [
     "CONFIDENCE",
@@ -68,15 +70,18 @@ __all__ = [
     "ScoreFunction",
     "Sums",
     "SwappedSums",
+    "Trials",
     "UnitStatistic",
     "VarianceComponents",
     "WinsTiesLosses",
     "across_runs",
+    "all_succeed",
     "bootstrap_interval",
     "elementwise",
     "hierarchical_bootstrap",
     "holm",
     "in_blocks",
+    "item_of_trial",
     "jackknife",
     "mcnemar",
     "paired_bootstrap",
@@ -86,6 +91,7 @@ __all__ = [
     "resample_counts",
     "resampled_sums",
     "significant_pairs",
+    "some_differ",
     "swapped_sums",
     "variance_components",
     "wilson",

@@ -1,0 +1,119 @@
+"""Repeated trials of the same items: what is likely to succeed k times, and what each item gets.
+
+Trials of an item are alike, so the item is what is resampled, and what two systems are paired by.
+`Trials.by_item` makes one row of the trials of an item, their mean: an item counts once, however
+many trials it has. All that is built on tables (intervals, comparisons) then follows.
+
+A trial is an attempt that could be judged. One that was lost to infrastructure is none: its row is
+not in the table, and its item has one trial less.
+
+pass^k, the chance that k trials of an item all succeed, averaged over items, is estimated from n
+trials with c successes by C(c, k) / C(n, k): the share of choices of k trials that all succeeded.
+It is unbiased for every n ≥ k. Of items with less than k trials there is no estimate; they are left
+out of pass^k. pass@k, the chance that *one* of k trials succeeds, is 1 - C(n - c, k) / C(n, k).
+
+Source: Yao, Shinn, Razavi and Narasimhan, "τ-bench", 2024, section 3; Chen et al., "Evaluating
+Large Language Models Trained on Code", 2021, section 2.1 (pass@k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.scores.table import Table
+
+TRIAL_MARK = "#"
+"""Stands between the name of an item and the number of the trial: `sng0073#2`."""
+
+
+def item_of_trial(unit: str) -> str:
+    """Return the item of a unit that is called `item#number`, or the unit itself."""
+    item, mark, number = unit.rpartition(TRIAL_MARK)
+    return item if mark and item and number.isdecimal() else unit
+
+
+def all_succeed(successes: int, trials: int, k: int) -> float:
+    """Return the share of choices of `k` of an item's trials of which all succeeded (pass^k).
+
+    Raises `ValueError` unless 1 ≤ k ≤ trials and 0 ≤ successes ≤ trials.
+    """
+    _check_counts(successes, trials, k)
+    return comb(successes, k) / comb(trials, k)
+
+
+def some_differ(successes: int, trials: int, k: int) -> float:
+    """Return the share of choices of `k` of an item's trials that have both outcomes.
+
+    For k = 2 it is the chance that two trials disagree. Raises `ValueError` as `all_succeed`.
+    """
+    _check_counts(successes, trials, k)
+    alike = comb(successes, k) + comb(trials - successes, k)
+    return 1 - alike / comb(trials, k)
+
+
+def _check_counts(successes: int, trials: int, k: int) -> None:
+    if not 1 <= k <= trials:
+        raise ValueError(f"k is from 1 to the number of trials, {trials}, not {k}")
+    if not 0 <= successes <= trials:
+        raise ValueError(f"{successes} successes are not between 0 and {trials} trials")
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """A table with one row per trial, and the item of each row.
+
+    >>> rows = [("a#1", {"won": 1}), ("a#2", {"won": 0}), ("b#1", {"won": 1})]
+    >>> trials = Trials.of(Table.from_rows(("won",), rows))
+    >>> trials.names, trials.counts.tolist(), trials.by_item().column("won").tolist()
+    (('a', 'b'), [2, 1], [0.5, 1.0])
+    """
+
+    table: Table
+    items: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.items) != len(self.table.units):
+            raise ValueError(f"{len(self.items)} items are not of {len(self.table.units)} rows")
+
+    @classmethod
+    def of(cls, table: Table, item_of: Callable[[str], str] = item_of_trial) -> Trials:
+        """Return the trials of a table, `item_of` the name of each of its units."""
+        return cls(table, tuple(map(item_of, table.units)))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The items, in the order in which they come first."""
+        return tuple(dict.fromkeys(self.items))
+
+    @cached_property
+    def positions(self) -> NDArray[np.int64]:
+        """Where the item of each row stands among `names`, shape (trials,)."""
+        position = {name: index for index, name in enumerate(self.names)}
+        return np.array([position[item] for item in self.items], dtype=np.int64)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many trials each item has, shape (items,)."""
+        return np.bincount(self.positions, minlength=len(self.names))
+
+    @property
+    def usual(self) -> int:
+        """The most trials that at least half of the items have; 0 without items."""
+        return int(np.sort(self.counts)[len(self.names) // 2]) if self.names else 0
+
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of one number a trial over the trials of each item, shape (items,)."""
+        summed = np.bincount(self.positions, weights=values, minlength=len(self.names))
+        return np.asarray(summed, dtype=np.float64)
+
+    def by_item(self) -> Table:
+        """Return one row per item, the mean over its trials."""
+        sums = np.zeros((len(self.names), len(self.table.columns)))
+        np.add.at(sums, self.positions, self.table.values)
+        return Table(self.names, self.table.columns, sums / self.counts[:, np.newaxis])

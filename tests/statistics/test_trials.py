@@ -1,0 +1,82 @@
+"""pass^k and flips against published figures, enumeration and simulation; trials of an item."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.scores.table import Table
+from mwzeval.statistics import Trials, all_succeed, item_of_trial, some_differ
+
+outcomes = st.lists(st.booleans(), min_size=1, max_size=9)
+
+
+def test_pass_of_a_small_case_is_known() -> None:
+    assert [all_succeed(3, 4, k) for k in (1, 2, 3, 4)] == [0.75, 0.5, 0.25, 0]
+
+
+@given(won=outcomes, data=st.data())
+def test_choices_of_trials_are_counted(won: list[bool], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(won)))
+    chosen = list(itertools.combinations(won, k))
+    successes, trials = sum(won), len(won)
+    assert all_succeed(successes, trials, k) == sum(map(all, chosen)) / len(chosen)
+    assert some_differ(successes, trials, k) == pytest.approx(
+        sum(any(each) and not all(each) for each in chosen) / len(chosen)
+    )
+    # pass@k, by its published formula, is another thing.
+    some_succeed = sum(map(any, chosen)) / len(chosen)
+    assert some_succeed == pytest.approx(1 - all_succeed(trials - successes, trials, k))
+
+
+@pytest.mark.parametrize(("rate", "k"), [(0.3, 2), (0.8, 3), (0.95, 5)])
+def test_what_is_estimated_is_the_chance_that_k_trials_succeed(rate: float, k: int) -> None:
+    from scipy.stats import binom
+
+    trials = 6
+    mean = sum(binom.pmf(c, trials, rate) * all_succeed(c, trials, k) for c in range(trials + 1))
+    assert mean == pytest.approx(rate**k)
+    differ = sum(binom.pmf(c, trials, rate) * some_differ(c, trials, k) for c in range(trials + 1))
+    assert differ == pytest.approx(1 - rate**k - (1 - rate) ** k)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "k"), [(1, 4, 5), (1, 4, 0), (5, 4, 1), (-1, 4, 1)]
+)
+def test_impossible_counts_are_refused(successes: int, trials: int, k: int) -> None:
+    for estimate in (all_succeed, some_differ):
+        with pytest.raises(ValueError, match="not"):
+            estimate(successes, trials, k)
+
+
+@pytest.mark.parametrize(
+    ("unit", "item"),
+    [
+        ("sng0073#2", "sng0073"),
+        ("sng0073", "sng0073"),
+        ("a#b#3", "a#b"),
+        ("a#b", "a#b"),
+        ("#1", "#1"),
+    ],
+)
+def test_the_item_is_what_stands_before_the_number(unit: str, item: str) -> None:
+    assert item_of_trial(unit) == item
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9)), max_size=12))
+def test_an_item_counts_once_however_many_trials_it_has(rows: list[tuple[str, int]]) -> None:
+    values = np.array([[number] for _, number in rows], dtype=float).reshape(len(rows), 1)
+    units = tuple(f"{item}#{index}" for index, (item, _) in enumerate(rows))
+    trials = Trials.of(Table(units, ("x",), values))
+    table = trials.by_item()
+    grouped = {item: [n for each, n in rows if each == item] for item, _ in rows}
+    assert table.units == tuple(grouped)
+    assert trials.counts.tolist() == [len(numbers) for numbers in grouped.values()]
+    assert table.column("x").tolist() == [sum(n) / len(n) for n in grouped.values()]
+    for usual in range(1, 13):
+        enough = sum(len(numbers) >= usual for numbers in grouped.values())
+        assert (usual <= trials.usual) == (2 * enough >= len(grouped) > 0)
