@@ -1,0 +1,208 @@
+"""People in a conversation, on text streams: as the user, or as the agent that calls tools."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+from mwzeval.conversation.messages import (
+    ASSISTANT_ROLE,
+    TOOL_ROLE,
+    USER_ROLE,
+    AgentTurn,
+    Message,
+    calls_in,
+)
+from mwzeval.conversation.protocols import ConversationError
+from mwzeval.errors import did_you_mean, printable, shorten
+
+COMMAND = "/"
+PROMPT = "you> "
+LONGEST_RESULT = 2_000
+"""Characters of a tool's result that are shown."""
+USER_HELP = """\
+Type what you say to the agent. Commands:
+  /goal        show the goal again
+  /bye [TEXT]  say your last, and end the dialogue
+  /quit        leave; the dialogue does not count"""
+AGENT_HELP = """\
+Type what you say to the user. Commands:
+  /tools                       show the functions and their arguments
+  /find_hotel area=north …     call a function; quote values with spaces: name="the lodge"
+  /quit                        leave; the dialogue does not count"""
+
+
+class LeftError(ConversationError):
+    """The person has left; the dialogue does not count."""
+
+
+class Terminal:
+    """Reads lines from one stream, and shows text on another."""
+
+    def __init__(self, read: TextIO, show: TextIO) -> None:
+        self._read = read
+        self._show = show
+
+    def show(self, text: str = "") -> None:
+        """Show a line or several; signs that would steer a terminal are made visible."""
+        self._show.write(printable(f"{text}\n", keep="\n"))
+        self._show.flush()
+
+    def ask(self) -> str:
+        """Return a line that is not empty. Raises `LeftError` at the end of what can be read."""
+        while True:
+            self._show.write(PROMPT)
+            self._show.flush()
+            line = self._read.readline()
+            if not line:
+                self.show()
+                raise LeftError("the person left")
+            if line.strip():
+                return line.strip()
+
+
+class HumanUser:
+    """A person who is shown a goal and talks to an agent in words.
+
+    `goal` has a line a wish. With `calls` the person sees which functions the agent calls.
+    """
+
+    def __init__(self, goal: Sequence[str], terminal: Terminal, *, calls: bool = False) -> None:
+        self._goal = goal
+        self._terminal = terminal
+        self._shows_calls = calls
+        self.is_done = False
+
+    def begin(self) -> str:
+        """Return what the person says first."""
+        self._show_goal()
+        self._terminal.show("`/help` explains what can be typed.")
+        return self._asked()
+
+    def answer(self, heard: AgentTurn, /) -> str:
+        """Return what the person says to a turn of the agent."""
+        for call in _shown_calls(heard) if self._shows_calls else ():
+            self._terminal.show(f"  {call}")
+        self._terminal.show(f"\nagent> {heard.text}\n")
+        return self._asked()
+
+    def _show_goal(self) -> None:
+        self._terminal.show("Your goal:")
+        for line in self._goal:
+            self._terminal.show(f"  {line}")
+
+    def _asked(self) -> str:
+        while True:
+            line = self._terminal.ask()
+            command, _, rest = line.partition(" ")
+            if not line.startswith(COMMAND):
+                return line
+            if command == "/bye":
+                self.is_done = True
+                return rest.strip() or "Thank you, goodbye."
+            if command == "/quit":
+                raise LeftError("the person left")
+            if command == "/goal":
+                self._show_goal()
+            else:
+                _explain(self._terminal, command, ("/goal", "/bye", "/quit"), USER_HELP)
+
+
+class HumanAgent:
+    """A person who answers a user and calls functions for that: an agent as `ToolSession` asks it.
+
+    `schema` has the functions.
+    """
+
+    def __init__(self, schema: Sequence[Mapping[str, Any]], terminal: Terminal) -> None:
+        self._functions = {tool["function"]["name"]: tool["function"] for tool in schema}
+        self._terminal = terminal
+        self._has_begun = False
+
+    def __call__(self, messages: list[Message]) -> Any:
+        """Return what the person says, or the call that is typed."""
+        terminal = self._terminal
+        if not self._has_begun:
+            self._has_begun = True
+            terminal.show("You are the agent. `/help` explains what can be typed.")
+        last = messages[-1]
+        if last["role"] == USER_ROLE:
+            terminal.show(f"\nuser> {last['content']}\n")
+        elif last["role"] == TOOL_ROLE:
+            terminal.show(_readable(last["content"]))
+        while True:
+            line = terminal.ask()
+            if not line.startswith(COMMAND):
+                return line
+            command = line.split()[0]
+            if command == "/quit":
+                raise LeftError("the person left")
+            if command == "/tools":
+                self._show_functions()
+            elif command.removeprefix(COMMAND) in self._functions:
+                arguments = self._arguments(line)
+                if arguments is not None:
+                    return _call(command.removeprefix(COMMAND), arguments)
+            else:
+                known = ("/tools", "/quit", *(COMMAND + name for name in self._functions))
+                _explain(terminal, command, known, AGENT_HELP)
+
+    def _show_functions(self) -> None:
+        for name, function in self._functions.items():
+            arguments = ", ".join(function["parameters"]["properties"])
+            self._terminal.show(f"  /{name}  {arguments}")
+
+    def _arguments(self, line: str) -> dict[str, Any] | None:
+        """Return the arguments of a typed call; None when they cannot be read, which is told."""
+        try:
+            words = shlex.split(line)[1:]
+        except ValueError as error:
+            self._terminal.show(f"that cannot be read: {error}")
+            return None
+        arguments: dict[str, Any] = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not equals:
+                self._terminal.show(f'"{shorten(word)}": write name=value, as in area=north')
+                return None
+            arguments[name] = value
+        return arguments
+
+
+def _call(name: str, arguments: Mapping[str, Any]) -> Message:
+    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    call = {"type": "function", "function": function}
+    return {"role": ASSISTANT_ROLE, "content": "", "tool_calls": [call]}
+
+
+def _readable(result: str) -> str:
+    try:
+        text = json.dumps(json.loads(result), ensure_ascii=False, indent=2)
+    except ValueError:
+        text = result
+    return text if len(text) <= LONGEST_RESULT else f"{text[:LONGEST_RESULT]}\n…"
+
+
+def _explain(terminal: Terminal, command: str, known: Sequence[str], text: str) -> None:
+    if command != "/help":
+        terminal.show(f'unknown command "{shorten(command)}"{did_you_mean(command, known)}')
+    terminal.show(text)
+
+
+def _shown_calls(turn: AgentTurn) -> list[str]:
+    """Return the calls of a turn, a line each."""
+    return [
+        f"{call.name}({', '.join(f'{k}={v}' for k, v in _parsed(call.arguments).items())})"
+        for message in turn.messages
+        for call in calls_in(message)
+    ]
+
+
+def _parsed(arguments: str) -> Mapping[str, Any]:
+    try:
+        parsed = json.loads(arguments)
+    except ValueError:
+        return {"": arguments}
+    return parsed if isinstance(parsed, dict) else {"": parsed}
