@@ -271,6 +271,7 @@ class MultiWoz(Benchmark):
         from mwzeval.multiwoz.corpus.corpora import CORPORA, corpus_root, places
 
         of = {name: places(layout) for name, layout in CORPORA.items() if name != SAMPLE}
+        of["convlab2"] = ("convlab2/*",)
         return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data, offline=offline), of)
 
 

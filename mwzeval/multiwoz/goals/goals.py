@@ -8,7 +8,9 @@ reading by Zhu et al., "ConvLab-2", ACL 2020 (system demonstrations).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mwzeval.errors import DataError
@@ -46,11 +48,24 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
 }
 """How sentences of MultiWOZ and of the sample speak of a domain; of the others, by their names."""
 
-GOALS_REVISION = 1
+GOALS_REVISION = 2
 """Raised when the same annotation becomes other goals."""
 
+_TAG = re.compile(r"<[^>]*>")
 
-def corpus_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Goal]:
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedGoal:
+    """The goal of a dialogue of the corpus, and the sentences that it was told to the user in.
+
+    The goal has everything that the sentences speak of, `fail_book` included.
+    """
+
+    goal: Goal
+    message: tuple[str, ...]
+
+
+def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, AnnotatedGoal]:
     """Return the goals of a fold by dialogue id, as annotated, in the order of the file.
 
     Raises `DataError` when the `data.json` of the corpus is missing or not in that format.
@@ -58,18 +73,39 @@ def corpus_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Goal]:
     layout = CORPORA[corpus]
     sources = fold_sources(root, layout.data_json, fold, layout.fold_lists)
 
-    def build() -> dict[str, Goal]:
+    def build() -> dict[str, Any]:
         try:
-            dialogues = read_fold(sources, fold)
-            return {name: goal_of(dialogue["goal"]) for name, dialogue in dialogues.items()}
+            annotated = {name: each["goal"] for name, each in read_fold(sources, fold).items()}
+            return {
+                name: [goal_of(goal, refused_bookings=True), sentences_of(goal["message"])]
+                for name, goal in annotated.items()
+            }
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
                 f"{sources[0]}: the goals are not in the expected format "
                 f"({type(error).__name__}: {error})"
             ) from error
 
-    goals: dict[str, Goal] = derive(f"{corpus}-{fold}-live", sources, GOALS_REVISION, build)
-    return goals
+    plain = derive(f"{corpus}-{fold}-live", sources, GOALS_REVISION, build)
+    return {name: AnnotatedGoal(goal, tuple(message)) for name, (goal, message) in plain.items()}
+
+
+def corpus_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Goal]:
+    """Return the goals of a fold by dialogue id, without `fail_book`, in the order of the file.
+
+    Raises `DataError` when the `data.json` of the corpus is missing or not in that format.
+    """
+    annotated = annotated_goals(corpus, fold, root)
+    return {
+        name: without(each.goal, "fail_book", each.goal[ORDERING])
+        for name, each in annotated.items()
+    }
+
+
+def sentences_of(message: str | Sequence[str]) -> list[str]:
+    """Return the sentences that tell a goal, without the tags around values."""
+    sentences = [message] if isinstance(message, str) else message
+    return [_TAG.sub("", sentence).strip() for sentence in sentences]
 
 
 def goal_of(annotated: Mapping[str, Any], *, refused_bookings: bool = False) -> Goal:
@@ -105,8 +141,7 @@ def _part(annotated: Mapping[str, Any], refused_bookings: bool) -> dict[str, Any
 
 
 def _in_order_of_mention(domains: Iterable[str], message: str | Sequence[str]) -> list[str]:
-    sentences = [message] if isinstance(message, str) else message
-    lowered = [sentence.lower() for sentence in sentences]
+    lowered = [sentence.lower() for sentence in sentences_of(message)]
     first = {}
     for domain in domains:
         names = NAMED_AS.get(domain, (domain,))
@@ -129,11 +164,11 @@ def satisfiable_failures(goal: Goal, database: Records) -> list[str]:
     ]
 
 
-def without_failures(goal: Goal, domains: Iterable[str]) -> Goal:
-    """Return the goal without the `fail_info` of some domains; it shares all other parts."""
+def without(goal: Goal, part: str, domains: Iterable[str]) -> Goal:
+    """Return the goal without a part such as `fail_info` of some domains; it shares all others."""
     kept = dict(goal)
     for domain in domains:
-        kept[domain] = {name: part for name, part in goal[domain].items() if name != "fail_info"}
+        kept[domain] = {name: value for name, value in goal[domain].items() if name != part}
     return kept
 
 

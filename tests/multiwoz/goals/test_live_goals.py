@@ -10,15 +10,15 @@ import pytest
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.choices import SAMPLE, Fold
-from mwzeval.multiwoz.corpus.annotations import read_fold
 from mwzeval.multiwoz.corpus.corpora import corpus_root
 from mwzeval.multiwoz.goals.goals import (
     ORDERING,
+    annotated_goals,
     begun,
     corpus_goals,
     goal_of,
     satisfiable_failures,
-    without_failures,
+    without,
 )
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import shared
@@ -67,9 +67,8 @@ def test_every_fold_has_goals(corpus: str, fold: Fold, root: DataRoot) -> None:
 
 
 def test_bookings_that_are_refused_are_tried_whole(root: DataRoot) -> None:
-    annotated = read_fold([root.require("data/MultiWOZ_2.1/test.json.zip")], "test").values()
-    goals = [goal_of(dialogue["goal"], refused_bookings=True) for dialogue in annotated]
-    parts = [goal[domain] for goal in goals for domain in goal[ORDERING]]
+    annotated = annotated_goals("multiwoz-2.1", "test", root).values()
+    parts = [each.goal[domain] for each in annotated for domain in each.goal[ORDERING]]
     refused = [part for part in parts if "fail_book" in part]
     assert len(refused) == 80
     assert all(part["fail_book"].keys() == part["book"].keys() for part in refused)
@@ -96,11 +95,11 @@ def test_a_goal_whose_sentences_leave_a_domain_out_is_refused() -> None:
 
 def test_a_failure_that_the_database_does_not_have_is_dropped_alone() -> None:
     goal = goal_of(ANNOTATED)
-    without = without_failures(goal, ["restaurant"])
-    assert "fail_info" not in without["restaurant"]
-    assert without["train"] == goal["train"]
+    kept = without(goal, "fail_info", ["restaurant"])
+    assert "fail_info" not in kept["restaurant"]
+    assert kept["train"] == goal["train"]
     assert "fail_info" in goal["restaurant"]
-    assert list(without) == list(goal)
+    assert list(kept) == list(goal)
 
 
 def test_a_dialogue_begins_with_a_copy_in_which_nothing_is_answered() -> None:
