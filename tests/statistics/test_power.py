@@ -1,0 +1,172 @@
+"""Variances of trials and the power of a test: against statsmodels, scipy and simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mwzeval.statistics.power import Spread, TwoSided, spread_of, spread_of_difference
+
+STATSMODELS = (
+    (5, 45, 600, 0.05, 0.776879284166638),
+    (2, 30, 1000, 0.01, 0.32002093319668407),
+    (10, 60, 100, 0.05, 0.38479102357134537),
+    (1, 50, 200, 0.05, 0.05921402616781093),
+)
+"""Difference, standard deviation, items, level and power, by `NormalIndPower().power(difference /
+deviation, items, level, ratio=0)` of statsmodels 0.15.0."""
+
+
+@pytest.mark.parametrize(("difference", "deviation", "items", "alpha", "expected"), STATSMODELS)
+def test_power_agrees_with_statsmodels(
+    difference: float, deviation: float, items: int, alpha: float, expected: float
+) -> None:
+    error = Spread(deviation**2, None).standard_error(items, 1)
+    assert TwoSided(alpha).power_of(difference, error) == pytest.approx(expected, rel=1e-9)
+    assert TwoSided(alpha).power_of(-difference, error) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("deviation", "items", "test", "smallest"),
+    [
+        (45, 600, TwoSided(0.05, 0.8), 5.146836932531139),
+        (30, 1000, TwoSided(0.01, 0.9), 3.659377092100376),
+    ],
+)
+def test_the_smallest_difference_agrees_with_statsmodels(
+    deviation: float, items: int, test: TwoSided, smallest: float
+) -> None:
+    """By `solve_power(nobs1=items, alpha=…, power=…, ratio=0)`, an iteration, times deviation."""
+    error = Spread(deviation**2, None).standard_error(items, 1)
+    assert test.smallest_difference(error) == pytest.approx(smallest, rel=2e-5)
+    assert test.power_of(smallest, error) == pytest.approx(test.power, rel=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("difference", "deviation", "test", "items"),
+    [
+        (5, 45, TwoSided(0.05, 0.8), 635.7577033893629),
+        (2, 30, TwoSided(0.01, 0.9), 3347.862110116971),
+    ],
+)
+def test_the_items_needed_agree_with_statsmodels(
+    difference: float, deviation: float, test: TwoSided, items: float
+) -> None:
+    """By `solve_power(effect_size=…, alpha=…, power=…, ratio=0)`."""
+    assert test.items_needed(difference, Spread(deviation**2, None), 1) == math.ceil(items)
+
+
+def test_trials_are_needed_until_they_are_enough() -> None:
+    spread, test = Spread(300, 1500), TwoSided()
+    for items in (20, 60, 100, 200, 400, 900):
+        trials = test.trials_needed(5, spread, items)
+        if trials is None:
+            assert test.items_needed(5, spread, math.inf) > items
+        else:
+            assert test.items_needed(5, spread, trials) <= items
+            assert trials == 1 or test.items_needed(5, spread, trials - 1) > items
+    assert test.trials_needed(5, Spread(1800, None), 10) is None
+
+
+def arrays(rows: list[list[float]]) -> list[NDArray[np.float64]]:
+    return [np.array(row) for row in rows]
+
+
+def test_spreads_of_equal_numbers_are_those_of_an_analysis_of_variance() -> None:
+    from scipy.stats import f_oneway
+
+    random = np.random.default_rng(5)
+    scores = list(random.normal(0, 1, size=(30, 1)) + random.normal(0, 2, size=(30, 4)))
+    spread = spread_of(scores)
+    assert spread.within == pytest.approx(np.mean([np.var(row, ddof=1) for row in scores]))
+    assert spread.within is not None
+    squares = 4 * np.var([row.mean() for row in scores], ddof=1)
+    assert squares / spread.within == pytest.approx(f_oneway(*scores).statistic)
+    assert spread.between == pytest.approx(max(0, (squares - spread.within) / 4))
+
+
+def test_spreads_of_unequal_numbers_are_unbiased() -> None:
+    random = np.random.default_rng(7)
+    numbers = random.integers(1, 6, size=40)
+    found = []
+    for _ in range(200):
+        items = random.normal(0, 3, size=40)
+        spread = spread_of(
+            [item + random.normal(0, 2, size=n) for item, n in zip(items, numbers, strict=True)]
+        )
+        assert spread.within is not None
+        found.append((spread.between, spread.within))
+    between, within = np.mean(np.array(found), axis=0)
+    assert between == pytest.approx(9, rel=0.1)
+    assert within == pytest.approx(4, rel=0.05)
+
+
+def test_spreads_without_second_trials_are_of_one_trial() -> None:
+    spread = spread_of(arrays([[1], [0], [0], [1]]))
+    assert spread.between == pytest.approx(1 / 3)
+    assert spread.within is None
+    with pytest.raises(ValueError, match="second trial"):
+        spread.of_item(2)
+    with pytest.raises(ValueError, match="or neither"):
+        spread + Spread(1, 1)
+    for scores in ([], [[1.0]], [[1.0], []]):
+        with pytest.raises(ValueError, match="at least two items"):
+            spread_of(arrays(scores))
+    with pytest.raises(ValueError, match="same items"):
+        spread_of_difference(arrays([[1], [0]]), arrays([[1], [0], [1]]))
+
+
+def test_what_is_expected_of_tests_is_what_simulated_systems_find() -> None:
+    """Of outcomes, from a pilot of both systems, which are alike in part in what they find hard."""
+    random = np.random.default_rng(11)
+
+    def trials(items: int, number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        rates = random.beta(1.2, 0.8, size=(items, 1))
+        theirs = 0.7 * rates + 0.3 * random.beta(1, 1, size=(items, 1)) - 0.07
+        rates, theirs = np.clip(rates, 0, 1), np.clip(theirs, 0, 1)
+        shape = (items, number)
+        return (
+            (random.random(shape) < rates).astype(float),
+            (random.random(shape) < theirs).astype(float),
+        )
+
+    mine, theirs = trials(4000, 5)
+    spread = spread_of_difference(list(mine), list(theirs))
+    difference = float(np.subtract(*trials(300_000, 1)).mean())
+    test, repetitions = TwoSided(), 1000
+    for items, number in ((60, 1), (60, 4), (150, 2)):
+        means = [each.mean(axis=1) for each in trials(repetitions * items, number)]
+        differences = np.subtract(*means).reshape(repetitions, items)
+        errors = differences.std(axis=1, ddof=1) / math.sqrt(items)
+        found = np.count_nonzero(np.abs(differences.mean(axis=1)) > 1.96 * errors)
+        expected = test.power_of(difference, spread.standard_error(items, number))
+        allowed = 4 * math.sqrt(expected * (1 - expected) / repetitions)
+        assert found / repetitions == pytest.approx(expected, abs=allowed)
+
+
+def test_independent_systems_and_alike_ones_are_the_two_ends() -> None:
+    random = np.random.default_rng(13)
+    rates = random.random(size=(3000, 1))
+    first, second = (list((random.random((3000, 3)) < rates).astype(float)) for _ in range(2))
+    other = list((random.random((3000, 3)) < random.permutation(rates)).astype(float))
+    alike, independent = spread_of_difference(first, second), spread_of_difference(first, other)
+    one = spread_of(first)
+    assert alike.between == pytest.approx(0, abs=0.01)
+    assert independent.between == pytest.approx((one + one).between, rel=0.1)
+    assert alike.within == pytest.approx((one + one).within, rel=0.05)
+
+
+@pytest.mark.parametrize(("alpha", "power"), [(0, 0.8), (1, 0.8), (0.05, 0.4), (0.05, 1)])
+def test_impossible_tests_are_refused(alpha: float, power: float) -> None:
+    with pytest.raises(ValueError, match="not"):
+        TwoSided(alpha, power)
+
+
+def test_what_does_not_vary_is_always_seen() -> None:
+    assert TwoSided().power_of(1, 0) == 1
+    assert TwoSided().power_of(0, 0) == 0.05
+    with pytest.raises(ValueError, match="difference of 0"):
+        TwoSided().items_needed(0, Spread(1, 1), 1)
