@@ -114,3 +114,23 @@ USER_SLOTS: Mapping[str, Mapping[str, str]] = {
     "police": {**_ASKED, "name": "Name"},
 }
 """Domain → slot of a goal → slot of a user's act. What is not here is never said."""
+
+_INTENTS = {"inform": "Inform", "request": "Request"}
+_DOMAINS = {domain: domain.capitalize() for domain in USER_SLOTS}
+
+
+def spoken(act: Act) -> Act | None:
+    """Return an act of an agenda as the user says it; None for what it has no word for.
+
+    In an agenda, intents and domains are in lower case, and slots are called as in goals.
+    """
+    intent, domain, slot, value = act
+    if domain == GENERAL:
+        return act
+    if (slot, value) == ("choice", "any"):
+        word: str | None = "Choice"
+    elif (slot, value) in ((NONE, NONE), ("NotBook", NONE)):
+        word = slot
+    else:
+        word = USER_SLOTS[domain].get(slot)
+    return None if word is None else Act(_INTENTS[intent], _DOMAINS[domain], word, value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, Act, spoken
 from mwzeval.multiwoz.convlab.agenda import INFORM, REQUEST, Agenda
 from mwzeval.multiwoz.convlab.draws import UserDraws
 from mwzeval.multiwoz.convlab.said_values import SaidValues
@@ -27,8 +27,6 @@ _FOLLOWED = frozenset({"attraction", "hotel", "restaurant", "taxi", "train"})
 _NOTHING = frozenset({"0", "zero"})
 _NO_CHOICE = frozenset({"0", "zero", "1", "one"})
 _NO_SLOTS: Mapping[str, str] = {}
-_INTENTS: Mapping[str, str] = {"inform": "Inform", "request": "Request"}
-_DOMAINS = {domain: domain.capitalize() for domain in USER_SLOTS}
 
 Pairs = list[tuple[str, str]]
 
@@ -90,7 +88,7 @@ class AgendaUser:
             popped = self.agenda.pop()
             if popped[-1].domain in _FOLLOWED:
                 self.current_domain = popped[-1].domain
-            said = [act for act in map(_spoken, popped) if act is not None]
+            said = [act for act in map(spoken, popped) if act is not None]
         return said
 
     def _heard(self, system: Sequence[Act]) -> dict[tuple[str, str], Pairs]:
@@ -262,17 +260,3 @@ def _timed(domain: str, pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str,
             yield slot, value
         elif domain == "train":
             yield "duration", value
-
-
-def _spoken(act: Act) -> Act | None:
-    """Return an act as the user says it; None for what it has no word for."""
-    intent, domain, slot, value = act
-    if domain == GENERAL:
-        return act
-    if (slot, value) == ("choice", "any"):
-        word: str | None = "Choice"
-    elif (slot, value) in ((NONE, NONE), ("NotBook", NONE)):
-        word = slot
-    else:
-        word = USER_SLOTS[domain].get(slot)
-    return None if word is None else Act(_INTENTS[intent], _DOMAINS[domain], word, value)

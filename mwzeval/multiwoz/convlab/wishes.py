@@ -25,7 +25,7 @@ Wanted = dict[str, Any]
 def wish_for(wanted: Wanted, slot: str) -> str | None:
     """Return the value that is wanted of a slot; None when the goal does not say."""
     for part in ("info", "book"):
-        value = _tried(wanted, part).get(slot)
+        value = tried(wanted, part).get(slot)
         if value is not None:
             return value
     return None
@@ -34,24 +34,25 @@ def wish_for(wanted: Wanted, slot: str) -> str | None:
 def correction(wanted: Wanted, slot: str, said: str) -> str | None:
     """Return what is wanted in place of a said value; None when that will do."""
     for part in ("info", "book"):
-        value = _tried(wanted, part).get(slot)
+        value = tried(wanted, part).get(slot)
         if value is None or value == said:
             continue
         # Of what is tried first, a time has to be the very one.
         bound = part == "info" and slot in ("arriveBy", "leaveAt") and "fail_info" not in wanted
-        if not bound or _violates(slot, said, value):
+        if not bound or violates(slot, said, value):
             return value
     return None
 
 
-def _tried(wanted: Wanted, part: str) -> Mapping[str, str]:
+def tried(wanted: Wanted, part: str) -> Mapping[str, str]:
+    """Return the constraints of a part (`info` or `book`) that the user is after at present."""
     constraints: Mapping[str, str] | None = wanted.get(f"fail_{part}")
     if constraints is None:
         constraints = wanted.get(part, _NOTHING)
     return constraints
 
 
-def _violates(slot: str, said: str, wanted: str) -> bool:
+def violates(slot: str, said: str, wanted: str) -> bool:
     """Return whether a time is too late or too early; one that cannot be read never is."""
     at, limit = _clock(said), _clock(wanted)
     if at is None or limit is None:
@@ -90,5 +91,5 @@ def missing_part(wanted: Wanted) -> tuple[str, Mapping[str, str]] | None:
     if asked:
         return REQUEST, dict.fromkeys(["name"] if "name" in asked else asked, UNANSWERED)
     if wanted.get("booked") in NOT_SURE:
-        return INFORM, _tried(wanted, "book")
+        return INFORM, tried(wanted, "book")
     return None
