@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.acts import USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
 from mwzeval.multiwoz.convlab.draws import SeededUserDraws
 from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.goals.goals import Goal
+from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
 from tests.multiwoz.convlab.records import RecordedUserDraws, Trace, acts, golden
 from tests.places import read_json, shared
 
@@ -198,52 +199,6 @@ def test_a_train_that_is_against_the_goal_is_refused(slot: str, said: str, viola
 
 
 # Whatever a system says
-
-SAID = st.sampled_from(
-    [
-        *("", " ", "?", "0", "zero", "1", "5", "dontcare", "none", "no", "yes", "north", "monday"),
-        *(
-            "10:00",
-            "9:99",
-            "99:99:99",
-            "the same",
-            "4 stars",
-            "１２:３０",
-            "\u0130",
-            "-",
-            "general",
-        ),
-    ]
-)
-PARTS = st.fixed_dictionaries(
-    {"info": st.dictionaries(st.sampled_from(["area", "name", "day"]), SAID, max_size=3)},
-    optional={
-        "fail_info": st.dictionaries(st.sampled_from(["area", "name", "stars"]), SAID),
-        "reqt": st.lists(st.sampled_from(["phone", "postcode", "name"]), unique=True),
-        "book": st.dictionaries(st.sampled_from(["people", "day", "time", "stay"]), SAID),
-        "fail_book": st.dictionaries(st.sampled_from(["people", "day"]), SAID),
-    },
-)
-
-
-@st.composite
-def goals(draw: st.DrawFn) -> Goal:
-    domains = draw(st.lists(st.sampled_from(sorted(USER_SLOTS)), unique=True, min_size=1))
-    return {"domain_ordering": domains, **{domain: draw(PARTS) for domain in domains}}
-
-
-INTENTS = "Inform Request NoOffer Recommend Select OfferBook OfferBooked Book NoBook bye X-NoBook"
-KNOWN = st.builds(
-    Act,
-    st.sampled_from(INTENTS.split()),
-    st.sampled_from([*(name.capitalize() for name in SYSTEM_SLOTS), "general", "booking", "Bus"]),
-    st.sampled_from(
-        sorted({slot.capitalize() for slots in SYSTEM_SLOTS.values() for slot in slots} | {"Open"})
-    ),
-    SAID,
-)
-WORD = st.text(max_size=5)
-SYSTEM_ACTS = st.lists(KNOWN | st.builds(Act, WORD, WORD, WORD, WORD), max_size=6)
 
 
 @settings(max_examples=60, deadline=None)
