@@ -14,7 +14,7 @@ from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws
 from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
 from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker
-from mwzeval.multiwoz.goals.goals import Goal, without_failures
+from mwzeval.multiwoz.goals.goals import Goal, without
 from mwzeval.multiwoz.live.agenda_user import MOST_MESSAGES, LiveUser
 from mwzeval.multiwoz.live.user_acts import CHANGE, CORRECT, REPEAT, THANK, giving_up
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
@@ -420,7 +420,7 @@ def test_the_rule_system_gets_it_what_it_wants() -> None:
     """With the public user on these goals, 93.9 % of dialogues succeed, and 2 % never end."""
     succeeded = counted = 0
     for line in list(golden("corpus_goals"))[::10]:
-        goal = without_failures(line["goal"], line["drop_fail_info"])
+        goal = without(line["goal"], "fail_info", line["drop_fail_info"])
         user = LiveUser(goal, SeededUserDraws(1, line["dialogue"], 0))
         tracker = RuleTracker(spellings())
         policy = RulePolicy(real_database(), SeededSystemDraws(1, line["dialogue"], 0))
