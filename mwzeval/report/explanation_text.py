@@ -8,6 +8,7 @@ from textwrap import wrap
 from mwzeval.errors import printable, shorten
 from mwzeval.report.formats import aligned
 from mwzeval.scores.explanation import (
+    SYSTEM,
     Explanation,
     Fact,
     LostToOther,
@@ -22,6 +23,8 @@ LOST = "✗"
 MARKS = {True: "✓", False: LOST, None: "–"}
 SHOWN_FACTS = 6
 """How much of what another system did in a turn is shown; JSON has all."""
+LONGEST_CALL = 240
+"""Characters of a call, and of what it returned, that are shown; page and JSON have all."""
 NOTHING = "·"
 """Stands for a count of 0."""
 
@@ -34,7 +37,7 @@ def explanation_text(explanation: Explanation, *, goal: str = "Goal") -> str:
     """
     parts = [
         _outcome_table(explanation),
-        "\n".join([goal, *_fact_lines(explanation.goal)]),
+        "\n".join([goal, *_goal_lines(explanation)]),
         "Turns, counted from 0 (what is as in the turn before is not repeated)",
         *_turn_texts(explanation),
     ]
@@ -193,14 +196,40 @@ def _turn_texts(explanation: Explanation) -> Iterator[str]:
         facts = [fact for fact in turn.facts if lost_here or fact not in before]
         before = set(turn.facts)
         heading = f"{LOST if lost_here else ' '} Turn {index}"
-        lines = [heading, *_speech(turn), *_fact_lines(facts)]
+        lines = [heading, *_speech(turn), *_fact_lines(facts), *_ticks(explanation, index)]
         lines += [f"  {LOST} {printable(r.scope)}: {printable(r.code)}" for r in lost_here]
         yield "\n".join(lines)
 
 
 def _speech(turn: TurnView) -> Iterator[str]:
-    for utterance in turn.utterances:
+    said = list(turn.utterances)
+    # Functions are called before the system answers.
+    while said and said[0].speaker != SYSTEM:
+        first = said.pop(0)
+        yield from _entry(first.speaker, first.text)
+    for use in turn.calls:
+        yield from _entry("call", shorten(f"{use.name} {use.arguments}", LONGEST_CALL))
+        yield from _entry("failed" if use.has_failed else "", shorten(use.result, LONGEST_CALL))
+    for utterance in said:
         yield from _entry(utterance.speaker, utterance.text)
+
+
+def _goal_lines(explanation: Explanation) -> Iterator[str]:
+    if explanation.reached is None:
+        yield from _fact_lines(explanation.goal)
+        return
+    for fact, turn in zip(explanation.goal, explanation.reached, strict=True):
+        mark = f"{LOST} never" if turn is None else f"{MARKS[True]} turn {turn}"
+        text = fact.value if fact.scope is None else f"{fact.scope}: {fact.value}"
+        yield from _entry(fact.label, f"{text}  {mark}")
+
+
+def _ticks(explanation: Explanation, turn: int) -> Iterator[str]:
+    """Yield the lines of the goal that are met from a turn on."""
+    for fact, reached in zip(explanation.goal, explanation.reached or (), strict=False):
+        if reached == turn:
+            scope = "" if fact.scope is None else f"{printable(fact.scope)}, "
+            yield from _wrapped(f"{MARKS[True]} {scope}{fact.label}: {fact.value}", "  ")
 
 
 def _fact_lines(facts: Iterable[Fact]) -> Iterator[str]:

@@ -134,12 +134,26 @@ def _some(names: Sequence[str], count: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A function that the system called: what it was given, and what it returned, as text."""
+
+    name: str
+    arguments: str
+    result: str
+    has_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TurnView:
-    """One turn: what was said, what the scorer made of it, and the claims in the system's words."""
+    """One turn: what was said, what the scorer made of it, and the claims in the system's words.
+
+    `calls` are those of functions before the system's last words.
+    """
 
     utterances: tuple[Utterance, ...]
     facts: tuple[Fact, ...]
     claims: tuple[Claim, ...] = ()
+    calls: tuple[ToolUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +161,9 @@ class Explanation:
     """A unit with its outcomes, `outcomes[scope][name]`, and why the lost ones were lost.
 
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None where it
-    was not asked for (Success of a domain when Inform has failed).
+    was not asked for (Success of a domain when Inform has failed). `reached` has the turn from
+    which on each line of the `goal` is met, None for one that never is; it is None where nobody
+    knows.
     """
 
     unit: str
@@ -155,6 +171,7 @@ class Explanation:
     goal: tuple[Fact, ...]
     turns: tuple[TurnView, ...]
     reasons: tuple[Reason, ...]
+    reached: tuple[int | None, ...] | None = None
 
 
 def count_reasons(explanations: Iterable[Explanation]) -> dict[tuple[str, str], int]:

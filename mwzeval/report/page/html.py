@@ -32,7 +32,7 @@ __all__ = ["PageSystem", "Words", "to_html"]
 
 SCRIPTS = (
     *("document", "data", "state", "elements", "filter", "address", "list", "claims"),
-    *("lines", "unit", "navigation", "controls", "keyboard", "theme", "main"),
+    *("calls", "lines", "goal", "unit", "navigation", "controls", "keyboard", "theme", "main"),
 )
 """The modules of `script/`, each after those that it imports; no two declare the same name."""
 
@@ -163,8 +163,10 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
     Numbers stand for places in `strings`, `facts` (label, value, scope), `utterances` (speaker,
     text), `reasons` (code, outcome, scope, text) and `outcomes` (scope, name, 1 kept, 0 lost or
     -1 not asked for, …). A unit of a system is [outcomes, goal facts, turns, [reason, turn, …]],
-    a turn [utterances, facts] or, with claims, [utterances, facts, [start, length, verdict, string
-    with what is told, …]]; 0 is a unit that the system lacks, -1 no scope and no turn.
+    with the turns from which on each line of the goal is met behind them where these are known. A
+    turn is [utterances, facts], with claims [start, length, verdict, string with what is told, …]
+    behind them, and calls of functions [name, arguments, result, 1 if it failed, …] behind those.
+    0 is a unit that the system lacks, -1 no scope and no turn.
     """
     strings = _Numbered[str]()
     facts = _Numbered[tuple[int, int, int]]()
@@ -205,7 +207,17 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
         for claim in turn.claims:
             told = strings(f"{claim.slot}{claim.remarks()}")
             flat += [claim.start, claim.end - claim.start, VERDICTS.index(claim.verdict), told]
-        return [said, number_facts(turn.facts), *([flat] if flat else [])]
+        called: list[int] = []
+        for use in turn.calls:
+            called += map(strings, (use.name, use.arguments, use.result))
+            called.append(int(use.has_failed))
+        more = [flat, called] if called else [flat] if flat else []
+        return [said, number_facts(turn.facts), *more]
+
+    def number_reached(explanation: Explanation) -> list[list[int]]:
+        if explanation.reached is None:
+            return []
+        return [[-1 if turn is None else turn for turn in explanation.reached]]
 
     def pack(explanation: Explanation | None) -> Any:
         if explanation is None:
@@ -215,6 +227,7 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
             number_facts(explanation.goal),
             [number_turn(turn) for turn in explanation.turns],
             number_reasons(explanation),
+            *number_reached(explanation),
         ]
 
     by_unit = [{e.unit: e for e in system.explanations} for system in systems]

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from mwzeval.report.page.html import to_html
+from tests.report.page.conversations import live_systems
 from tests.report.systems import HOSTILE, claiming_systems, hostile_systems, large_systems
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ),
         "one": to_html(short[:1], title="One system"),
         "claims": to_html(claiming_systems(), title="Claims"),
+        "live": to_html(live_systems(), title="Live"),
         "hostile": to_html(hostile_systems(), title=HOSTILE[0]),
     }
     paths = {name: folder / f"{name}.html" for name in pages}
@@ -423,6 +425,33 @@ def test_claims_stand_out_in_the_words(opened: Opener, size: tuple[int, int]) ->
         for claim in page.locator(".claims .claim").all()
     }
     assert lines == {"wavy", "dashed", "solid", "dotted"}
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
+@pytest.mark.parametrize("size", [WIDE, (1700, 900), (390, 800)])
+def test_calls_are_folded_and_the_goal_is_ticked_off(opened: Opener, size: tuple[int, int]) -> None:
+    page = opened("live", "#sng1", size)
+    ticks = page.locator(".ticks li")
+    assert [" ".join(line.split()) for line in ticks.all_inner_texts()] == [
+        "hotel wants a cheap hotel in the north A ✓ turn 0 B ✓ turn 0",
+        "hotel asks phone A ✓ turn 0 B ✓ turn 0",
+        "hotel books 2 people, 3 nights from monday A ✓ turn 1 B ✗ never",
+    ]
+    calls = page.locator("#page-turn-1 .call")
+    assert calls.count() == 3
+    assert page.locator("#page-turn-1 .call.failed").count() == 2
+    first = page.locator("#page-turn-0 .call").first
+    assert not first.locator("pre").is_visible()
+    first.locator("summary").click()
+    assert first.locator("pre").is_visible()
+    assert '"name": "<b>"' in first.locator("pre").inner_text()
+    met = page.locator("#page-turn-1 .met .cell")
+    assert [" ".join(cell.split()) for cell in met.all_inner_texts()] == [
+        "A ✓ hotel · books: 2 people, 3 nights from monday",
+        "B",
+    ]
+    ticks.nth(2).locator("button").first.click()
+    assert page.evaluate("document.activeElement.id") == "page-turn-1"
     assert page.evaluate("document.documentElement.scrollWidth") == size[0]
 
 

@@ -61,18 +61,29 @@ export function claimsOf(turn) {
   return claims;
 }
 
+/** The functions that a turn called, with what each was given and returned. */
+export function callsOf(turn) {
+  const flat = turn?.[3] ?? [];
+  const calls = [];
+  for (let i = 0; i < flat.length; i += 4) {
+    const [name, args, result] = [0, 1, 2].map((place) => strings[flat[i + place]]);
+    calls.push({ name, args, result, failed: flat[i + 3] === 1 });
+  }
+  return calls;
+}
+
 export const systems = data.systems.map(([letter, name], index) => ({
   letter,
   name,
   colour: `s${index % COLOURS}`,
   explanations: data.explanations[index].map((packed) => {
     if (!packed) return null;
-    const [pattern, goal, turns, flat] = packed;
+    const [pattern, goal, turns, flat, reached = null] = packed;
     const found = [];
     for (let i = 0; i < flat.length; i += 2) {
       found.push({ ...reasonTable[flat[i]], turn: flat[i + 1] < 0 ? null : flat[i + 1] });
     }
-    return { pattern, outcomes: patterns[pattern], goal, turns, reasons: found };
+    return { pattern, outcomes: patterns[pattern], goal, turns, reasons: found, reached };
   }),
 }));
 
@@ -91,9 +102,10 @@ export function searchable() {
     for (const system of systems) {
       const explanation = system.explanations[number];
       if (!explanation) continue;
-      for (const [said, stated] of explanation.turns) {
+      for (const [said, stated, , called = []] of explanation.turns) {
         for (const u of said) used.add(utterances[2 * u + 1]);
         for (const f of stated) used.add(facts[3 * f + 1]);
+        called.forEach((text, place) => place % 4 < 3 && used.add(text));
       }
       for (const f of explanation.goal) used.add(facts[3 * f + 1]);
     }

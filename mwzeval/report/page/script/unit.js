@@ -1,9 +1,11 @@
 // One unit: its outcomes, what was lost and why, its goal and its turns.
 
+import { callLine } from "./calls.js";
 import { claimLegend } from "./claims.js";
 import { claimsOf, factOf, outcomes, systems, units, utteranceOf, whole, words } from "./data.js";
 import { byId } from "./document.js";
-import { badge, button, capital, element, labelOf, mark, textElement } from "./elements.js";
+import { badge, button, element, labelOf, mark, textElement } from "./elements.js";
+import { goalNodes, metLine } from "./goal.js";
 import { aligned, factLines, head, keyOfFact, line } from "./lines.js";
 import { state } from "./state.js";
 
@@ -30,10 +32,16 @@ function turnOf(number, columns, before) {
   const section = element("section",
     { class: `turn${lost ? " lost-here" : ""}`, id: `page-turn-${number}`, "aria-label": `Turn ${number}`, tabindex: "-1" },
     element("h4", { class: "turn-number" }, element("span", { class: "muted" }, "turn "), String(number)));
+  let calls = callLine(number, columns);
   for (const { item, cells } of aligned(said, (u) => u.label)) {
     const speaker = ["user", "system", "reference"].includes(item.label) ? item.label : "other";
+    if (speaker === "system" && calls) {
+      section.append(calls);
+      calls = null;
+    }
     section.append(line(`said ${speaker}`, head(null, item.label), cells, columns, false));
   }
+  section.append(...[calls, metLine(number, columns)].filter((node) => node !== null));
   if (lost) {
     const node = element("div", { class: "line losses" }, element("div", { class: "head" }));
     losses.forEach((list, index) => {
@@ -131,11 +139,8 @@ export function unitNodes(unit, { leave, step }) {
       element("div", { class: `verdict-reasons columns-${columns.length}` },
         ...columns.map((column) => reasonList(column, several)))),
   ];
-  const goals = columns.map(({ explanation }) => (explanation?.goal ?? []).map(factOf));
-  if (goals.some((goal) => goal.length)) {
-    nodes.push(element("h3", {}, capital(words.goal)),
-      element("div", { class: `lines goal columns-${present}` }, ...factLines(goals, columns, null)));
-  }
+  const aim = goalNodes(columns, jumpTo);
+  const talk = [];
   const count = Math.max(0, ...columns.map(({ explanation }) => explanation?.turns.length ?? 0));
   if (count) {
     const lines = element("div", { class: `lines columns-${present}` });
@@ -150,12 +155,15 @@ export function unitNodes(unit, { leave, step }) {
       lines.append(section);
       before = now;
     }
-    nodes.push(element("h3", {}, "Turns"));
+    talk.push(element("h3", {}, "Turns"));
     if (columns.some(({ explanation }) => explanation?.turns.some((turn) => claimsOf(turn).length))) {
-      nodes.push(claimLegend());
+      talk.push(claimLegend());
     }
-    nodes.push(lines);
+    talk.push(lines);
   }
+  const isTicked = columns.some(({ explanation }) => explanation?.reached);
+  if (isTicked) nodes.push(element("div", { class: "talk" }, element("div", { class: "aim" }, ...aim), element("div", {}, ...talk)));
+  else nodes.push(...aim, ...talk);
   return nodes;
 }
 

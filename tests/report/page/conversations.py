@@ -1,0 +1,61 @@
+"""Units with calls of functions and goals that are ticked off, as live dialogues have them."""
+
+from __future__ import annotations
+
+from mwzeval.report.page.model import PageSystem
+from mwzeval.scores.explanation import (
+    Explanation,
+    Fact,
+    Reason,
+    ToolUse,
+    TurnView,
+    Utterance,
+)
+from mwzeval.scores.score import WHOLE
+from tests.report.systems import system
+
+GOAL = (
+    Fact("wants", "a cheap hotel in the north", "hotel"),
+    Fact("asks", "phone", "hotel"),
+    Fact("books", "2 people, 3 nights from monday", "hotel"),
+)
+FOUND = '{"count": 2, "results": [{"name": "the lodge", "phone": "01223 1"}, {"name": "<b>"}]}'
+REFUSED = '{"error": "there is no hotel \\"the loge\\""}'
+
+
+def conversation(*, is_won: bool) -> Explanation:
+    """Return a dialogue in which the hotel is booked, or is not."""
+    called = (ToolUse("find_hotel", '{"area": "north", "pricerange": "cheap"}', FOUND),)
+    booked = (
+        ToolUse("book_hotel", '{"name": "the loge"}', REFUSED, has_failed=True),
+        *((ToolUse("book_hotel", '{"name": "the lodge"}', "booked"),) if is_won else ()),
+    )
+    turns = (
+        TurnView((_user("A cheap hotel?"), _system("The Lodge, 01223 1.")), (), (), called),
+        TurnView((_user("Book it."), _system("Done.")), (), (), booked),
+    )
+    lost = Reason("never-booked", "success", "hotel", 1, "nothing was booked")
+    return Explanation(
+        "sng1",
+        {WHOLE: {"success": is_won}, "hotel": {"success": is_won}},
+        GOAL,
+        turns,
+        () if is_won else (lost,),
+        (0, 0, 1 if is_won else None),
+    )
+
+
+def _user(text: str) -> Utterance:
+    return Utterance("user", text)
+
+
+def _system(text: str) -> Utterance:
+    return Utterance("system", text)
+
+
+def live_systems() -> tuple[PageSystem, ...]:
+    """Return two systems, of which the second does not book."""
+    return tuple(
+        system(name, [conversation(is_won=is_won)])
+        for name, is_won in (("careful", True), ("hasty", False))
+    )
