@@ -1,0 +1,181 @@
+"""Dialogues in acts of the agenda user with a system, and what came of them.
+
+The goal of a user is its own copy: what it has learnt stands in its report, and judging a dialogue
+needs nothing but the line that is kept of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from mwzeval.conversation.loop import converse
+from mwzeval.conversation.messages import MOST_CHARACTERS
+from mwzeval.conversation.protocols import AnswerError
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import shorten
+from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
+from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws, SystemDraws
+from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
+from mwzeval.multiwoz.convlab.resources import ActResources
+from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
+from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker
+from mwzeval.multiwoz.convlab.said_values import SaidValues
+from mwzeval.multiwoz.convlab.scores import Outcome
+from mwzeval.multiwoz.goals.goals import Goal, begun
+
+USER_CALLS = 21
+"""Turns of the user, the last of which is its farewell: by then it has given up by itself."""
+MOST_ACTS = 1_000
+"""Acts of a turn: an answer may be a generator, and that may never end."""
+
+Judge = Callable[[Goal, ActDatabase], PublicEvaluator]
+
+
+class ActSystem(Protocol):
+    """A system that hears and says dialogue acts, one dialogue long."""
+
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        """Return what the system says to the acts of the user."""
+
+
+class RuleSystem:
+    """The rule tracker and the rule policy of ConvLab-2."""
+
+    def __init__(self, resources: ActResources, draws: SystemDraws) -> None:
+        self.tracker = RuleTracker(resources.spellings)
+        self._policy = RulePolicy(resources.database, draws)
+
+    def answer(self, acts: Sequence[Act], /) -> list[Act]:
+        """Return what the policy says to the acts of the user."""
+        self.tracker.update(acts)
+        return self._policy.predict(self.tracker.semi, acts)
+
+
+def rule_system(resources: ActResources, seed: int, item: str, trial: int) -> RuleSystem:
+    """Return a rule system for one dialogue; what it draws follows from the other arguments."""
+    return RuleSystem(resources, SeededSystemDraws(seed, item, trial))
+
+
+class ActUser:
+    """The agenda user in a conversation of acts."""
+
+    def __init__(self, goal: Goal, values: SaidValues, seed: int, item: str, trial: int) -> None:
+        self._user = AgendaUser(goal, values, SeededUserDraws(seed, item, trial))
+
+    def begin(self) -> list[Act]:
+        """Return what the user says first."""
+        return self._user.predict(())
+
+    def answer(self, heard: Sequence[Act], /) -> list[Act]:
+        """Return what the user says to the acts of the system."""
+        return self._user.predict(heard)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user has said goodbye."""
+        return self._user.over
+
+    def report(self) -> dict[str, Any]:
+        """Return whether the user believes to have everything, and its goal with the answers."""
+        return {"complete": self._user.complete, "goal": self._user.goal}
+
+
+class _Recorded:
+    """A system whose answers are checked, and kept with what they answer."""
+
+    def __init__(self, system: ActSystem, exchanges: list[tuple[list[Act], list[Act]]]) -> None:
+        self._system = system
+        self._exchanges = exchanges
+
+    def answer(self, said: list[Act], /) -> list[Act]:
+        heard: list[Act] = []
+        self._exchanges.append((said, heard))
+        heard += checked_acts(self._system.answer(tuple(said)))
+        return heard
+
+
+def hold_dialogue(
+    goal: Goal,
+    make_system: Callable[[], ActSystem],
+    resources: ActResources,
+    *,
+    seed: int,
+    item: str,
+    trial: int = 1,
+) -> Trajectory:
+    """Return a dialogue of the agenda user about a goal, with the user's report.
+
+    `item` is the id of the goal; with `seed` and `trial` it decides all that the user draws.
+    Nothing that the system does is an error here: see `conversation.loop.converse`.
+    """
+    exchanges: list[tuple[list[Act], list[Act]]] = []
+    user = ActUser(goal, resources.said_values, seed, item, trial)
+    ending = converse(
+        lambda: user, lambda: _Recorded(make_system(), exchanges), user_turns=USER_CALLS
+    )
+    return Trajectory(
+        item,
+        goal,
+        acts=tuple(exchanges),
+        end=ending.end,
+        problem=ending.problem,
+        turns=ending.user_turns,
+        trial=trial,
+        more={"user": user.report()},
+    )
+
+
+def judged(dialogue: Trajectory, database: ActDatabase, judge: Judge = PublicEvaluator) -> Outcome:
+    """Return what came of a dialogue in acts.
+
+    Without the user's report its goal is judged as if it had understood no answer. Raises
+    `ValueError` for acts and goals that are none.
+    """
+    report = dialogue.more.get("user")
+    final = report.get("goal") if isinstance(report, Mapping) else None
+    try:
+        evaluator = judge(begun(dialogue.goal) if final is None else final, database)
+        heard: Sequence[Act] = ()
+        # What the system says to the user's last turn is heard by nobody.
+        for said, answer in dialogue.acts:
+            evaluator.system(heard)
+            evaluator.user(checked_acts(said))
+            heard = checked_acts(answer)
+        return evaluator.outcome()
+    except (AnswerError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f'dialogue "{shorten(dialogue.name)}" is none of acts about a goal of MultiWOZ '
+            f"({type(error).__name__}: {error})"
+        ) from None
+
+
+def checked_acts(said: Iterable[Any] | None) -> list[Act]:
+    """Return what was said as acts; None is nothing.
+
+    Raises `AnswerError` for what are no acts: sequences of four texts, intent, domain, slot, value.
+    """
+    if said is None:
+        return []
+    if isinstance(said, str | bytes | Mapping) or not isinstance(said, Iterable):
+        raise AnswerError(f"expected a list of acts, found {shorten(repr(said))}")
+    acts = [raw if type(raw) is Act else _act(raw) for raw in islice(said, MOST_ACTS + 1)]
+    if len(acts) > MOST_ACTS:
+        raise AnswerError(f"more than {MOST_ACTS:,} acts in one turn")
+    try:
+        # What is no text, and halves of surrogate pairs, could not be kept in a file.
+        length = sum(len("".join(act).encode()) for act in acts)
+    except (TypeError, UnicodeEncodeError):
+        raise AnswerError("an act is four texts that can be written to a file") from None
+    if length > MOST_CHARACTERS:
+        raise AnswerError(f"acts of {length:,} characters: more than {MOST_CHARACTERS:,}")
+    return acts
+
+
+def _act(raw: Any) -> Act:
+    if not isinstance(raw, list | tuple) or len(raw) != len(Act._fields):
+        raise AnswerError(f"an act is four texts, found {shorten(repr(raw))}")
+    return Act(*raw)

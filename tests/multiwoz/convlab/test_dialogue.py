@@ -1,0 +1,233 @@
+"""Dialogues in acts end, whatever a system says, and are judged by the line that is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import chain, islice, repeat
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.conversation.trajectory import Trajectory, trajectory_of
+from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.dialogue import (
+    MOST_ACTS,
+    USER_CALLS,
+    ActSystem,
+    hold_dialogue,
+    judged,
+    rule_system,
+)
+from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
+from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.goals.selection import select_goals
+
+HOTEL = {"domain_ordering": ["hotel"], "hotel": {"info": {"area": "north"}, "reqt": ["phone"]}}
+
+
+@lru_cache(maxsize=1)
+def town() -> ActResources:
+    return load_resources(SAMPLE, corpus_root(SAMPLE, None, offline=True))
+
+
+def goals_of_the_town(source: str) -> dict[str, Goal]:
+    root = corpus_root(SAMPLE, None, offline=True)
+    goals = select_goals(
+        source, corpus=SAMPLE, root=root, database=town().database, refused_bookings=True
+    )
+    return dict(goals.goals)
+
+
+class Says:
+    """Says one prepared answer after the other, and the last one ever after."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = chain(answers, repeat(answers[-1]))
+
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        answer: Iterable[Act] = next(self._answers)
+        return answer
+
+
+def held(goal: Goal, system: ActSystem, seed: int = 0, trial: int = 1) -> Trajectory:
+    return hold_dialogue(goal, lambda: system, town(), seed=seed, item="goal", trial=trial)
+
+
+def of_rules(item: str, goal: Goal, seed: int = 0, trial: int = 1) -> Trajectory:
+    system = partial(rule_system, town(), seed, item, trial)
+    return hold_dialogue(goal, system, town(), seed=seed, item=item, trial=trial)
+
+
+def read_again(dialogue: Trajectory) -> Trajectory:
+    return trajectory_of(json.loads(dialogue.line()))
+
+
+def test_the_rule_pair_talks_about_goals_of_the_sample_town() -> None:
+    goals = goals_of_the_town("corpus") | goals_of_the_town("sampled:200")
+    outcomes = []
+    for item, goal in goals.items():
+        dialogue = of_rules(item, goal)
+        assert (dialogue.end, dialogue.problem) == ("user_stop", None)
+        assert len(dialogue.acts) == dialogue.turns <= USER_CALLS
+        outcome = judged(dialogue, town().database)
+        assert outcome == judged(read_again(dialogue), town().database)
+        assert outcome.steps == 2 * dialogue.turns
+        assert outcome.complete is dialogue.more["user"]["complete"]
+        outcomes.append(outcome)
+    assert sum(outcome.complete for outcome in outcomes) > 0.9 * len(outcomes)
+
+
+def test_a_dialogue_follows_from_seed_goal_and_trial() -> None:
+    (item, goal), *others = goals_of_the_town("sampled:40").items()
+    before = json.dumps(goal)
+    line = of_rules(item, goal, seed=2, trial=3).line()
+    for other, its_goal in others:
+        of_rules(other, its_goal)
+    assert of_rules(item, goal, seed=2, trial=3).line() == line
+    assert json.dumps(goal) == before
+    many = {
+        of_rules(name, each, seed=2, trial=trial).line()
+        for name, each in others
+        for trial in (1, 2)
+    }
+    assert len(many) > len(others)
+
+
+DOMAINS = (*(domain.capitalize() for domain in SYSTEM_SLOTS), "general", "Booking", "booking")
+INTENTS = (
+    *("Inform", "Request", "Recommend", "Select", "NoOffer", "OfferBook", "OfferBooked", "Book"),
+    *("NoBook", "bye", "greet", "reqmore", "inform-booking", "NOOFFERgeneral"),
+)
+SLOTS = sorted({slot.capitalize() for slots in SYSTEM_SLOTS.values() for slot in slots})
+WORDS = sorted({*(word for slots in USER_SLOTS.values() for word in slots), "none"})
+VALUES = (
+    "",
+    "?",
+    "0",
+    "1",
+    "3",
+    "dontcare",
+    "none",
+    "north",
+    "hotel",
+    "12:30",
+    "99:99",
+    "00000001",
+)
+acts = st.builds(
+    Act,
+    st.sampled_from(INTENTS) | st.text(max_size=3),
+    st.sampled_from(DOMAINS) | st.text(max_size=3),
+    st.sampled_from([*SLOTS, *WORDS]) | st.text(max_size=3),
+    st.sampled_from(VALUES) | st.just("00000001") | st.text(max_size=5),
+)
+turns = st.lists(st.lists(acts, max_size=8), min_size=1, max_size=USER_CALLS)
+seeds = st.integers(0, 2**64)
+
+
+@lru_cache(maxsize=1)
+def every_goal() -> list[Goal]:
+    goals = [*goals_of_the_town("corpus-raw").values(), *goals_of_the_town("sampled:100").values()]
+    police = {ORDERING: ["police", "hospital"], "police": {"info": {}, "reqt": ["phone"]}}
+    hospital = {"info": {"department": "eye clinic"}, "reqt": ["address"]}
+    return [*goals, {**police, "hospital": hospital}, {ORDERING: ["taxi"], "taxi": {"info": {}}}]
+
+
+@given(st.integers(0, 1000), turns, seeds)
+def test_no_acts_break_user_or_evaluator(index: int, said: list[list[Act]], seed: int) -> None:
+    goal = every_goal()[index % len(every_goal())]
+    dialogue = held(goal, Says(*said), seed=seed)
+    assert (dialogue.end, dialogue.problem) == ("user_stop", None)
+    assert 1 <= dialogue.turns == len(dialogue.acts) <= USER_CALLS
+    assert all(user for user, _ in dialogue.acts)
+    assert judged(dialogue, town().database) == judged(read_again(dialogue), town().database)
+
+
+junk = st.recursive(
+    st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=8,
+)
+
+
+@given(st.lists(junk, min_size=1, max_size=3), seeds)
+def test_whatever_a_system_answers_ends_its_own_dialogue(said: list[Any], seed: int) -> None:
+    dialogue = held(HOTEL, Says(*said), seed=seed)
+    assert dialogue.end in ("user_stop", "agent_error")
+    assert (dialogue.problem is None) == (dialogue.end == "user_stop")
+    judged(read_again(dialogue), town().database)
+
+
+def endless() -> Iterator[Act]:
+    yield from repeat(Act("Inform", "Hotel", "Area", "north"))
+
+
+class Raises:
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        raise SystemExit("out of ideas")
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: Says(endless()), "more than 1,000 acts in one turn"),
+        (lambda: Says([("Inform", "Hotel", "Area", "n" * 200_000)]), "characters: more than"),
+        (lambda: Says([("Inform", "Hotel", "Area", "\ud800")]), "an act is four texts"),
+        (lambda: Says([("Inform", "Hotel", "Area", 4)]), "an act is four texts"),
+        (lambda: Says([("Inform", "Hotel", "Area")]), "an act is four texts, found ('Inform'"),
+        (lambda: Says("Inform"), "expected a list of acts, found 'Inform'"),
+        (lambda: Says(4), "expected a list of acts, found 4"),
+        (Raises, "SystemExit: out of ideas"),
+    ],
+)
+def test_a_system_that_fails_is_named_as_the_cause(
+    make: Callable[[], ActSystem], problem: str
+) -> None:
+    dialogue = held(HOTEL, make())
+    assert dialogue.end == "agent_error"
+    assert problem in (dialogue.problem or "")
+    assert [bool(heard) for _, heard in dialogue.acts] == [False]
+    assert not judged(dialogue, town().database).success
+
+
+def test_the_most_acts_of_a_turn_are_heard() -> None:
+    dialogue = held(HOTEL, Says(list(islice(endless(), MOST_ACTS)), []))
+    assert dialogue.end == "user_stop"
+    assert [len(heard) for _, heard in dialogue.acts][:2] == [MOST_ACTS, 0]
+
+
+def test_a_silent_system_is_left_after_as_many_turns_as_published() -> None:
+    dialogue = held(HOTEL, Says(()))
+    assert (dialogue.end, dialogue.turns) == ("user_stop", USER_CALLS)
+    outcome = judged(dialogue, town().database)
+    assert (outcome.complete, outcome.success, outcome.steps) == (False, False, 2 * USER_CALLS)
+
+
+def test_what_is_said_to_the_last_turn_of_the_user_is_not_judged() -> None:
+    told = [Act("Inform", "Hotel", "Phone", "01632960418")]
+    heard = held(HOTEL, Says((), (), told, ()))
+    assert judged(heard, town().database).inform == (1, 0, 0)
+    last = ((), told)
+    never = Trajectory("goal", HOTEL, acts=(*heard.acts[:2], last))
+    assert judged(never, town().database).inform == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "dialogue",
+    [
+        Trajectory("goal", None, acts=([[], []],)),
+        Trajectory("goal", {"domain_ordering": ["spa"]}, acts=([[], []],)),
+        Trajectory("goal", HOTEL, acts=([[], []], 4)),
+        Trajectory("goal", HOTEL, acts=([[["Inform"]], []],)),
+        Trajectory("goal", HOTEL, acts=([[], []],), more={"user": {"goal": [4]}}),
+    ],
+)
+def test_a_line_that_is_no_dialogue_in_acts_is_named(dialogue: Trajectory) -> None:
+    with pytest.raises(ValueError, match='dialogue "goal" is none of acts about a goal'):
+        judged(dialogue, town().database)
