@@ -129,7 +129,7 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools = OUR_TOOLS) -> Ad
             message = f"expected a list of messages, {found(dialogue)}"
             findings.error("shape", message, dialogue=name)
             continue
-        conversation = _Conversation(name, findings, tools)
+        conversation = Conversation(name, findings, tools)
         for position, message in enumerate(dialogue):
             conversation.read(message, position)
         adapted.add(name, conversation.end())
@@ -143,11 +143,12 @@ def adapt_messages(raw: Any, findings: Findings, tools: Tools = OUR_TOOLS) -> Ad
     return adapted
 
 
-class _Conversation:
+class Conversation:
     """Reads the messages of a dialogue in order and cuts them into turns.
 
     A turn of the system is all that the assistant does after a message of the user, up to the
-    next one; its response is the text of the last message in it.
+    next one; its response is the text of the last message in it. `asked` are the user's words,
+    one item a turn, `has_called` whether any function was called.
     """
 
     def __init__(self, dialogue: str, findings: Findings, tools: Tools) -> None:
@@ -161,6 +162,8 @@ class _Conversation:
         self._calls: list[Call] = []
         self._answer: tuple[Place, str] | None = None
         self._has_begun = False
+        self._words = ""
+        self.asked: list[str] = []
         self.has_called = False
 
     def read(self, message: Any, position: int) -> None:
@@ -209,6 +212,7 @@ class _Conversation:
         self._close()
         self._has_begun = True
         self._asked = place
+        self._words = content.text
         if not content.text and not content.has_other:
             place.error("empty-message", "the user says nothing", path)
 
@@ -249,6 +253,8 @@ class _Conversation:
             return
         turn = self._state.turn(self._calls)
         self._calls = []
+        self.asked.append(self._words)
+        self._words = ""
         if self._answer is None:
             message = "the assistant gives no final answer in text to this message of the user"
             asked.error("no-answer", message, f"{CONTENT}[{asked.turn}]")
