@@ -11,11 +11,10 @@ from typing import Any
 
 from mwzeval.multiwoz.convlab.acts import NONE
 from mwzeval.multiwoz.convlab.agenda import INFORM, REQUEST
-from mwzeval.multiwoz.goals.goals import UNANSWERED, Goal
+from mwzeval.multiwoz.goals.goals import PLACES, UNANSWERED, Goal
 
 NOT_SURE = frozenset({UNANSWERED, "dontcare", "none", "no"})
 """Values that answer nothing."""
-_PLACES = frozenset({"attraction", "hotel", "restaurant", "police", "hospital"})
 _NOTHING: Mapping[str, str] = {}
 
 Wanted = dict[str, Any]
@@ -74,7 +73,7 @@ def place_for(goal: Goal, slot: str) -> str | None:
     if back is None:
         return None
     domains: list[str] = goal["domain_ordering"]
-    places = [domain for domain in domains[: domains.index("taxi")] if domain in _PLACES]
+    places = [domain for domain in domains[: domains.index("taxi")] if domain in PLACES]
     if len(places) < back:
         return None
     place = places[-back]

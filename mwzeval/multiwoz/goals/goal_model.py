@@ -12,12 +12,10 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from mwzeval.multiwoz.goals.goals import ORDERING, Goal, Records
+from mwzeval.multiwoz.goals.goals import ORDERING, PLACES, Goal, Records
 
 TRIES = 100
 """How many other wishes are tried where nothing satisfies the first."""
-PLACES = frozenset({"attraction", "hotel", "restaurant", "police", "hospital"})
-"""Domains that a taxi can go between."""
 TRAVEL = frozenset({"taxi", "train"})
 BOOKED_WITH: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("time", "day", "people"),

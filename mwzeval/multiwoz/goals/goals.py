@@ -40,6 +40,9 @@ UNANSWERED = "?"
 OPEN = frozenset({UNANSWERED, "dontcare", "none", "no"})
 """What `reqt` and `booked` hold as long as the user waits for an answer."""
 
+PLACES = frozenset({"attraction", "hotel", "restaurant", "police", "hospital"})
+"""Domains that a taxi can go between."""
+
 NAMED_AS: Mapping[str, tuple[str, ...]] = {
     "restaurant": ("restaurant", "place to dine", "somewhere to eat"),
     "hotel": ("hotel", "place to stay", "somewhere to stay"),

@@ -24,6 +24,7 @@ from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.goals.goal_model import GoalModel
 from mwzeval.multiwoz.goals.goal_model_file import find_goal_model, read_goal_model
 from mwzeval.multiwoz.goals.goal_statistics import estimated_model
+from mwzeval.multiwoz.goals.goal_words import goal_sentences
 from mwzeval.multiwoz.goals.goals import (
     ORDERING,
     Goal,
@@ -74,6 +75,10 @@ class RunGoals:
         """A checksum of the ids and goals."""
         text = json.dumps(list(self.goals.items()), separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def sentences(self, item: str) -> list[str]:
+        """Return a goal in words: those of the corpus where they are exact, else our own."""
+        return list(self.messages.get(item, ())) or goal_sentences(self.goals[item])
 
 
 def parse_goal_source(text: str) -> GoalSource:
