@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ THREADS = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+
+PR_SET_PDEATHSIG = 1
+"""The option of Linux' `prctl` that names the signal which comes when the parent dies."""
 
 
 def processors() -> int:
@@ -46,7 +50,7 @@ def pool(
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    with _one_thread_each():
+    with one_thread_each():
         executor = ProcessPoolExecutor(
             processes,
             multiprocessing.get_context(start),
@@ -69,6 +73,8 @@ def end_with_parent() -> None:
     """Let this process end as soon as its parent is gone."""
     import multiprocessing
 
+    _be_killed_with_parent()
+
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -80,8 +86,20 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, name="ends with its parent", daemon=True).start()
 
 
+def _be_killed_with_parent() -> None:
+    """Let the system end this process with its parent, where it can.
+
+    A thread that waits for that end does not get its turn while something outside Python computes.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
     """Let processes that are started meanwhile do linear algebra in one thread.
 
     Threads of several processes that wait for each other take longer than the work does.

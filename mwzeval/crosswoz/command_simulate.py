@@ -7,16 +7,13 @@ Both are those of CrossWOZ unless others are named. Any class of your own takes 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mwzeval.conversation.protocols import FAILURES
+from mwzeval.conversation.own_code import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.simulation.protocols import MakeSystem, Nlu, Side
@@ -51,8 +48,8 @@ def system_named(name: str) -> NamedSystem:
     if name in (RULE, RULE_PAPER):
         make: MakeSystem = partial(RuleSystem, paper_compatible=name == RULE_PAPER)
         return NamedSystem(name, make)
-    if ":" in name:
-        found = _imported(name)
+    if is_own_code(name):
+        found = imported(name)
         return NamedSystem(name, found, in_words=hasattr(found, "respond"))
     if Path(name).exists():
         return NamedSystem(name, MakeSlSystem(SlPolicy.load(name)))
@@ -106,9 +103,9 @@ def nlu_named(name: str, user: Templates, system: Templates, database: Database)
                 "templates that have, or a trained NLU"
             )
         return TemplateReader(user.manual, system.manual, database)
-    if ":" in name:
-        with _of_the_user(name, "made"):
-            nlu: Nlu = _imported(name)()
+    if is_own_code(name):
+        with failing_as_usage(name, "made"):
+            nlu: Nlu = imported(name)()
         return nlu
     if Path(name).exists():
         trained = TrainedNlu(Path(name), spellings(database))
@@ -118,30 +115,6 @@ def nlu_named(name: str, user: Templates, system: Templates, database: Database)
         f'unknown NLU "{name}"{did_you_mean(name, (TEMPLATES,))} (known: {TEMPLATES}, the folder '
         "of a trained NLU, or package.module:Name)"
     )
-
-
-@contextmanager
-def _of_the_user(name: str, done: str) -> Iterator[None]:
-    """Turn whatever a user's own code raises, and its end, into a `UsageError`."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except FAILURES as error:
-        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
-        raise UsageError(f'"{name}" cannot be {done}: {reason}') from error
-
-
-def _imported(name: str) -> Callable[..., Any]:
-    module, _, attribute = name.partition(":")
-    # As with `python -m`, modules of the current folder are found.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    with _of_the_user(name, "imported"):
-        found = getattr(import_module(module), attribute)
-    if not callable(found):
-        raise UsageError(f'"{name}" cannot be called: expected a class or function')
-    return found  # type: ignore[no-any-return]
 
 
 LEVELS = ("act", "text")

@@ -1,0 +1,102 @@
+"""Agents and users that are somebody's own code, found by name.
+
+`package.module:Name` is imported, and so is `path/to/file.py:Name`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+from mwzeval.conversation.protocols import FAILURES
+from mwzeval.errors import UsageError
+
+SUFFIX = ".py"
+BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def is_own_code(name: str) -> bool:
+    """Tell whether a name means somebody's own code."""
+    return ":" in name
+
+
+def imported(name: str) -> Callable[..., Any]:
+    """Return the class or function that a name means.
+
+    As with `python -m`, modules of the current folder are found; as with `python file.py`, so are
+    those beside the file. Raises `UsageError` when it cannot be imported or called.
+    """
+    place, _, attribute = name.rpartition(":")
+    with failing_as_usage(name, "imported"):
+        found = getattr(_module(place), attribute)
+    if not callable(found):
+        raise UsageError(f'"{name}" cannot be called: expected a class or function')
+    return found  # type: ignore[no-any-return]
+
+
+@contextmanager
+def failing_as_usage(name: str, done: str) -> Iterator[None]:
+    """Turn whatever somebody's own code raises, and its end, into a `UsageError`."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except FAILURES as error:
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise UsageError(f'"{name}" cannot be {done}: {reason}') from error
+
+
+def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a class or function names among its parameters of what is offered."""
+    try:
+        parameters = signature(called).parameters
+    except (TypeError, ValueError):  # code that is not Python does not say
+        return {}
+    return {
+        name: value
+        for name, value in offered.items()
+        if name in parameters and parameters[name].kind in BY_NAME
+    }
+
+
+def check_call(
+    name: str, called: Callable[..., Any], positional: int, offered: Iterable[str], expected: str
+) -> None:
+    """Raise `UsageError`, with what is `expected`, when a call of it would fail.
+
+    It has so many `positional` arguments, and those among the `offered` that it names.
+    """
+    try:
+        signed = signature(called)
+    except (TypeError, ValueError):
+        return
+    try:
+        signed.bind(*[None] * positional, **given(called, dict.fromkeys(offered)))
+    except TypeError as error:
+        raise UsageError(f'"{name}" cannot be called: {error}; {expected}') from None
+
+
+def _module(place: str) -> Any:
+    if not place.endswith(SUFFIX):
+        _find_in("")
+        return import_module(place)
+    path = Path(place).resolve()
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None  # as its name ends like a module's
+    assert spec.loader is not None
+    _find_in(str(path.parent))
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _find_in(folder: str) -> None:
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
