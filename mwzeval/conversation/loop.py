@@ -60,12 +60,12 @@ def converse(
     try:
         user = make_user()
     except FAILURES as error:
-        return _failed(USER_ERROR, turns, error)
+        return failed(USER_ERROR, turns, error)
     tell(Ending(AGENT_ERROR, turns))
     try:
         partner = make_partner()
     except FAILURES as error:
-        return _failed(AGENT_ERROR, turns, error)
+        return failed(AGENT_ERROR, turns, error)
     heard: Heard | None = None
     while turns < user_turns:
         tell(Ending(USER_ERROR, turns))
@@ -73,13 +73,13 @@ def converse(
             said = user.begin() if heard is None else user.answer(heard)
             is_done = user.is_done
         except FAILURES as error:
-            return _failed(USER_ERROR, turns, error)
+            return failed(USER_ERROR, turns, error)
         turns += 1
         tell(Ending(USER_STOP if is_done else AGENT_ERROR, turns))
         try:
             heard = partner.answer(said)
         except FAILURES as error:
-            return Ending(USER_STOP, turns) if is_done else _failed(AGENT_ERROR, turns, error)
+            return Ending(USER_STOP, turns) if is_done else failed(AGENT_ERROR, turns, error)
         if is_done:
             return Ending(USER_STOP, turns)
     return Ending(LIMIT, turns, f"{user_turns} turns of the user")
@@ -89,7 +89,8 @@ def _tell_nobody(ending: Ending) -> None:
     pass
 
 
-def _failed(whose: End, turns: int, error: BaseException) -> Ending:
+def failed(whose: End, turns: int, error: BaseException) -> Ending:
+    """Return how a dialogue ends when something is raised by one side."""
     if isinstance(error, InfrastructureError):
         whose = INFRASTRUCTURE
     if isinstance(error, ConversationError):
