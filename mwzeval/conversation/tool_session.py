@@ -58,7 +58,7 @@ class ToolSession:
         """How many calls have ended in an error."""
 
     def answer(self, said: str, /) -> AgentTurn:
-        """Return what the agent does after a message of the user."""
+        """Return what the agent does after a message of the user. Raises `AnswerError`."""
         self._add(user_message(said))
         begin = len(self._messages)
         for _ in range(self._tool_rounds + 1):

@@ -1,0 +1,202 @@
+"""Agents and users of one's own, as they take part in dialogues in words.
+
+An agent is a function `respond(messages)` or `respond(messages, tools)` that returns text, a
+message or a list of messages; or a class, of which an object is made for each dialogue, that is
+called with the messages, or has a method `respond(utterance)` that returns text. A user is a class
+with `begin()`, `answer(turn)` and `is_done`. Both get what they name among `tools` (the schema),
+`goal` (users only), `seed` (a number of 31 bits) and `dialogue` (its name).
+
+They get copies: what they change of a message does not change the record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from inspect import isclass
+from typing import Any
+
+from mwzeval.conversation.messages import MOST_CHARACTERS, AgentTurn, Message
+from mwzeval.conversation.own_code import check_call, given, imported
+from mwzeval.conversation.protocols import AnswerError, ConversationError, Tools
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
+from mwzeval.errors import UsageError, shorten
+
+TOOLS, GOAL, SEED, DIALOGUE = "tools", "goal", "seed", "dialogue"
+RESPOND, BOOKINGS, REPORT = "respond", "bookings", "report"
+AN_AGENT = (
+    "an agent is respond(messages), respond(messages, tools), or a class whose objects are called "
+    "like that or have respond(utterance)"
+)
+A_USER = "a user is a class whose objects have begin(), answer(turn) and is_done"
+
+
+class NotAUserError(ConversationError):
+    """What a user says is nothing that can be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAgent:
+    """Somebody's own agent: a function, or a class of which one is made for each dialogue.
+
+    `name` is what messages call it. Raises `UsageError` for what cannot be called like that.
+    """
+
+    name: str
+    made: Callable[..., Any]
+    tool_rounds: int = TOOL_ROUNDS
+
+    def __post_init__(self) -> None:
+        if not isclass(self.made):
+            check_call(self.name, self.made, 1, (TOOLS,), AN_AGENT)
+            return
+        check_call(self.name, self.made, 0, (TOOLS, SEED, DIALOGUE), AN_AGENT)
+        if not (hasattr(self.made, RESPOND) or _has_call(self.made)):
+            raise UsageError(f'"{self.name}" cannot be called with messages: {AN_AGENT}')
+
+    @classmethod
+    def named(cls, name: str, tool_rounds: int = TOOL_ROUNDS) -> OwnAgent:
+        """Return the agent `package.module:Name` or `file.py:Name`. Raises `UsageError`."""
+        return cls(name, imported(name), tool_rounds)
+
+    def partner(self, planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
+        """Return the agent's side of a dialogue, whose messages go to the `record`.
+
+        Raises whatever the agent raises when it is made.
+        """
+        offered = {
+            TOOLS: [] if tools is None else deepcopy(tools.schema),
+            SEED: planned.number,
+            DIALOGUE: planned.name,
+        }
+        more = given(self.made, offered)
+        if not isclass(self.made):
+            return self._session(lambda messages: self.made(messages, **more), tools, record)
+        agent: Any = self.made(**more)
+        if hasattr(agent, RESPOND):
+            return ToolSession(_TextAgent(agent, record), None, record.message, tool_rounds=0)
+        return self._session(agent, tools, record)
+
+    def _session(
+        self, respond: Callable[[list[Message]], Any], tools: Tools | None, record: Record
+    ) -> ToolSession:
+        return ToolSession(
+            lambda messages: respond(deepcopy(messages)),
+            tools,
+            record.message,
+            tool_rounds=self.tool_rounds,
+        )
+
+
+class _TextAgent:
+    """An agent that answers text with text, and keeps its own tools and bookings."""
+
+    def __init__(self, agent: Any, record: Record) -> None:
+        self._agent = agent
+        self._record = record
+
+    def __call__(self, messages: list[Message]) -> str:
+        answer = self._agent.respond(messages[-1]["content"])
+        bookings = getattr(self._agent, BOOKINGS, None)
+        if bookings is not None:
+            self._record.keep({BOOKINGS: _checked_bookings(bookings)})
+        if not isinstance(answer, str):
+            raise AnswerError(f"expected text, found {shorten(repr(answer))}")
+        return answer
+
+
+def _checked_bookings(bookings: Any) -> Any:
+    """Return a copy of what an agent says that it has booked. Raises `AnswerError`."""
+    copy = _plain(bookings, BOOKINGS)
+    if not isinstance(copy, list) or not all(isinstance(booking, dict) for booking in copy):
+        raise AnswerError(
+            f'{BOOKINGS} is a list of {{"domain": …, "slots": {{…}}}}, found '
+            f"{shorten(repr(bookings))}"
+        )
+    return copy
+
+
+def _plain(value: Any, what: str) -> Any:
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise AnswerError(f"{what} is no JSON value: {shorten(str(error))}") from None
+    if len(text) > MOST_CHARACTERS:
+        raise AnswerError(f"{what} is longer than {MOST_CHARACTERS:,} characters")
+    return json.loads(text)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnUser:
+    """Somebody's own user: a class of which one is made for each dialogue.
+
+    `name` is what messages call it. Raises `UsageError` for what cannot be called like that.
+    """
+
+    name: str
+    made: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        check_call(self.name, self.made, 0, (GOAL, SEED, DIALOGUE), A_USER)
+        lacks = [name for name in ("begin", "answer") if not hasattr(self.made, name)]
+        if isclass(self.made) and lacks:
+            raise UsageError(f'"{self.name}" has no {lacks[0]}(): {A_USER}')
+
+    @classmethod
+    def named(cls, name: str) -> OwnUser:
+        """Return the user `package.module:Name` or `file.py:Name`. Raises `UsageError`."""
+        return cls(name, imported(name))
+
+    def user(self, planned: Planned) -> CheckedUser:
+        """Return the user of a dialogue. Raises whatever it raises when it is made."""
+        offered = {
+            GOAL: deepcopy(planned.goal),
+            SEED: planned.number,
+            DIALOGUE: planned.name,
+        }
+        return CheckedUser(self.made(**given(self.made, offered)))
+
+
+class CheckedUser:
+    """A user whose turns are checked to be text, and who cannot change those of the agent."""
+
+    def __init__(self, user: Any) -> None:
+        self._user = user
+
+    def begin(self) -> str:
+        """Return what the user says first. Raises `NotAUserError` for what is no text."""
+        return _said(self._user.begin())
+
+    def answer(self, heard: AgentTurn, /) -> str:
+        """Return what the user says. Raises `NotAUserError` for what is no text."""
+        return _said(self._user.answer(deepcopy(heard)))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user has said its last."""
+        return bool(self._user.is_done)
+
+    def report(self) -> Any:
+        """Return what the user holds in the end, None if it does not say.
+
+        Raises whatever it raises, and `AnswerError` for what is no JSON.
+        """
+        report = getattr(self._user, REPORT, None)
+        return None if report is None else _plain(report(), REPORT)
+
+
+def _said(said: Any) -> str:
+    if not isinstance(said, str):
+        raise NotAUserError(f"expected text, found {shorten(repr(said))}")
+    if len(said) > MOST_CHARACTERS:
+        raise NotAUserError(f"a message of {len(said):,} characters")
+    # Halves of surrogate pairs cannot be written to a file.
+    return said.encode(errors="replace").decode()
+
+
+def _has_call(made: Any) -> bool:
+    """Tell whether objects of a class can be called; the class itself can be."""
+    return any("__call__" in vars(base) for base in made.__mro__)

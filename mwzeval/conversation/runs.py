@@ -1,0 +1,186 @@
+"""Many dialogues: about each goal, as often as is asked for, beside each other, and resumed.
+
+Everything random in a dialogue follows from the seed, the goal and the number of the trial, so that
+neither processes beside each other nor an interruption change anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from mwzeval.conversation.log import TrajectoryLog
+from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, End
+from mwzeval.conversation.record import Planned
+from mwzeval.conversation.trajectory import Trajectory, header
+from mwzeval.conversation.workers import Setting, TimeLimits, Workers, held_here
+from mwzeval.errors import UsageError
+from mwzeval.statistics import wilson
+from mwzeval.version import __version__
+
+MOST_INFRASTRUCTURE = 0.05
+"""The share of dialogues that may be lost for what is nobody's fault."""
+Held = Callable[[Iterator[Planned]], Iterator[tuple[Planned, Trajectory]]]
+
+
+class RunSetting(Setting, Protocol):
+    """A setting that knows its goals, and what its dialogues depend on."""
+
+    @property
+    def benchmark(self) -> str:
+        """The name of the benchmark."""
+
+    @property
+    def items(self) -> Sequence[tuple[str, Any]]:
+        """Ids and goals, in the order of the file."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the header says: agent, user, goals, limits, database."""
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        """Return whether the user got all that was wanted; None where nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """How the dialogues of a run have ended."""
+
+    ends: Mapping[End, int]
+
+    @property
+    def dialogues(self) -> int:
+        """How many there are."""
+        return sum(self.ends.values())
+
+    @property
+    def problem(self) -> str | None:
+        """What makes scores of the run worthless; None where nothing does."""
+        lost = self.ends.get(INFRASTRUCTURE, 0)
+        if lost <= MOST_INFRASTRUCTURE * self.dialogues:
+            return None
+        return (
+            f"{lost:,} of {self.dialogues:,} dialogues ended for what is nobody's fault "
+            f"({INFRASTRUCTURE}), more than {MOST_INFRASTRUCTURE:.0%}: call it again, and they are "
+            "held again"
+        )
+
+    def __str__(self) -> str:
+        counts = (f"{self.ends[end]:,} {end}" for end in ENDS if self.ends.get(end))
+        return f"{self.dialogues:,} dialogues: {', '.join(counts)}"
+
+
+def run(
+    setting: RunSetting,
+    output: str | Path,
+    *,
+    trials: int = 1,
+    seed: int = 0,
+    jobs: int = 1,
+    limits: TimeLimits | None = None,
+    progress: bool | None = None,
+) -> RunSummary:
+    """Hold all dialogues of a `setting` and write them to `output`; return how they have ended.
+
+    `output` is a file of JSON Lines, whole at any time, that is gone on with where it exists. Each
+    goal is talked about `trials` times; `seed` decides everything random, `jobs` how many dialogues
+    are held beside each other. Somebody's own agent or user is held in processes of its own, which
+    are killed when it takes longer than `limits`, unless these say that it may take any time and
+    there is one job. `progress` shows a bar on standard error, None only on a terminal.
+
+    Raises `UsageError` for numbers that make no sense, an output of another run, and an agent that
+    cannot be imported; `MwzevalError` when the output cannot be written.
+    """
+    for name, value in (("trials", trials), ("jobs", jobs)):
+        if value < 1:
+            raise UsageError(f"{name} is at least 1, not {value}")
+    limits = limits or TimeLimits()
+    plan = [
+        Planned(item, goal, trial, trials > 1, seed)
+        for item, goal in setting.items
+        for trial in range(1, trials + 1)
+    ]
+    about = _about(setting, seed, trials, limits)
+    with ExitStack() as stack:
+        names = [planned.name for planned in plan]
+        log = stack.enter_context(TrajectoryLog(output, about, names))
+        waiting = [planned for planned in plan if planned.name not in log.ends]
+        if waiting:
+            held = _held(setting, min(jobs, len(waiting)), limits, stack)
+            log.begin()
+            shown = stack.enter_context(_Progress(setting, log, len(plan), progress))
+            for _, trajectory in held(iter(waiting)):
+                log.add(trajectory)
+                shown.add(trajectory)
+        log.put_in_order()
+    return RunSummary(Counter(log.ends.values()))
+
+
+def _about(setting: RunSetting, seed: int, trials: int, limits: TimeLimits) -> Mapping[str, Any]:
+    about = {**setting.about, "seed": seed, "trials": trials}
+    if not setting.trusts:
+        seconds = {"turn_seconds": limits.turn, "dialogue_seconds": limits.dialogue}
+        about["limits"] = {**about.get("limits", {}), **seconds}
+    return header(setting.benchmark, __version__, about)
+
+
+def _held(setting: RunSetting, jobs: int, limits: TimeLimits, stack: ExitStack) -> Held:
+    """Return what holds dialogues, ready to begin."""
+    any_time = setting.trusts or limits == TimeLimits(None, None)
+    if jobs == 1 and any_time:
+        setting.begin()
+        return lambda waiting: held_here(setting, waiting)
+    return stack.enter_context(Workers(setting, jobs, limits)).held
+
+
+class _Progress:
+    """A bar: how many dialogues, how fast, how long still, and how many were successful so far."""
+
+    def __init__(
+        self, setting: RunSetting, log: TrajectoryLog, total: int, is_shown: bool | None
+    ) -> None:
+        from tqdm import tqdm
+
+        # Its thread that looks after bars would be there when processes are copied.
+        tqdm.monitor_interval = 0
+        self._bar = tqdm(
+            total=total,
+            initial=len(log.ends),
+            unit="dialogue",
+            disable=None if is_shown is None else not is_shown,
+        )
+        self._judge = setting.judge
+        self._judged = self._successes = 0
+        if not self._bar.disable:
+            for trajectory in log.trajectories():
+                self._count(trajectory)
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Count a dialogue that has ended."""
+        if not self._bar.disable:
+            self._count(trajectory)
+        self._bar.update()
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._bar.close()
+
+    def _count(self, trajectory: Trajectory) -> None:
+        if trajectory.end == INFRASTRUCTURE:
+            return
+        verdict = self._judge(trajectory)
+        if verdict is None:
+            return
+        self._judged += 1
+        self._successes += verdict
+        rate = 100 * self._successes / self._judged
+        sure = wilson(self._successes, self._judged).scaled(100)
+        self._bar.set_postfix_str(
+            f"success {rate:.1f} % ({sure.low:.1f}–{sure.high:.1f})", refresh=False
+        )

@@ -1,0 +1,164 @@
+"""Agents and users of one's own: how they are named, made and called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.conversation.agents import OwnAgent, OwnUser
+from mwzeval.conversation.messages import AgentTurn
+from mwzeval.conversation.own_code import imported
+from mwzeval.conversation.protocols import ConversationError
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.errors import UsageError
+
+
+class ToyTools:
+    schema: Sequence[Mapping[str, Any]] = ({"type": "function", "function": {"name": "find"}},)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return {"found": arguments}
+
+
+def answer(made: Any, said: str = "hello") -> tuple[AgentTurn, Record]:
+    record = Record()
+    partner = OwnAgent("mine", made).partner(Planned("a", "goal", seed=5), ToyTools(), record)
+    return partner.answer(said), record
+
+
+def with_tools(messages: list[Any], tools: list[Any]) -> Any:
+    if messages[-1]["role"] == "tool":
+        return messages[-1]["content"]
+    name = tools[0]["function"]["name"]
+    return {"tool_calls": [{"id": 1, "function": {"name": name, "arguments": {"x": 1}}}]}
+
+
+class Called:
+    def __init__(self, tools: Any, seed: int = 0, *, dialogue: str = "") -> None:
+        self.said = f"{len(tools)} {seed} {dialogue}"
+
+    def __call__(self, messages: list[Any]) -> str:
+        return self.said
+
+
+class Responding:
+    def __init__(self) -> None:
+        self.bookings: Any = []
+
+    def respond(self, utterance: str) -> Any:
+        self.bookings.append({"domain": "hotel", "slots": {"name": utterance}})
+        return f"you said {utterance}"
+
+
+def test_functions_may_have_tools() -> None:
+    turn, record = answer(with_tools)
+    assert turn.text == '{"found": {"x": 1}}'
+    assert [message["role"] for message in record.messages] == [
+        *("user", "assistant", "tool", "assistant")
+    ]
+    assert answer(lambda messages: messages[-1]["content"])[0].text == "hello"
+
+
+def test_classes_get_what_they_name() -> None:
+    number = Planned("a", "goal", seed=5).number
+    assert answer(Called)[0].text == f"1 {number} a"
+    assert 0 <= number < 2**31
+
+
+def test_agents_of_text_tell_their_bookings() -> None:
+    turn, record = answer(Responding)
+    assert turn.text == "you said hello"
+    assert record.more == {"bookings": [{"domain": "hotel", "slots": {"name": "hello"}}]}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "told"),
+    [
+        ({"respond": lambda self, utterance: 3}, "expected text, found 3"),
+        ({"respond": lambda self, utterance: "x", "bookings": {1}}, "bookings is no JSON value"),
+        ({"respond": lambda self, utterance: "x", "bookings": [1]}, "bookings is a list of"),
+    ],
+)
+def test_what_agents_of_text_do_wrongly_is_theirs(attributes: Any, told: str) -> None:
+    with pytest.raises(ConversationError, match=told):
+        answer(type("Wrong", (), attributes))
+
+
+class NeedsMore:
+    def __init__(self, model: str) -> None:
+        raise AssertionError(model)
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda: "x", "takes 0 positional|too many positional"),
+        (lambda messages, functions: "x", "missing a required argument: 'functions'"),
+        (NeedsMore, "missing a required argument: 'model'"),
+        (type("Mute", (), {}), "cannot be called with messages"),
+    ],
+)
+def test_what_cannot_be_called_is_told_before_anything(made: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        OwnAgent("mine", made)
+
+
+def test_code_is_found_in_modules_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "beside.py").write_text("WORD = 'from beside'\n")
+    (tmp_path / "an_agent.py").write_text(
+        "from beside import WORD\ndef respond(messages):\n    return WORD\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["/nowhere"])
+    assert imported("an_agent:respond")([]) == "from beside"
+    assert imported(f"{tmp_path}/an_agent.py:respond")([]) == "from beside"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("no_such_module:Agent", '"no_such_module:Agent" cannot be imported: ModuleNotFoundError'),
+        ("json:nothing", "cannot be imported: AttributeError"),
+        ("json:__name__", "cannot be called: expected a class or function"),
+        ("missing.py:Agent", "cannot be imported: FileNotFoundError"),
+        (":Agent", "cannot be imported: ValueError"),
+    ],
+)
+def test_what_cannot_be_imported_is_told(name: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        imported(name)
+
+
+def test_a_user_of_ones_own_is_checked() -> None:
+    class Mine:
+        is_done = False
+
+        def __init__(self, goal: Any) -> None:
+            goal["wish"] = "changed"
+
+        def begin(self) -> str:
+            return "half \ud800"
+
+        def answer(self, heard: AgentTurn) -> Any:
+            heard.messages[0]["content"] = "changed"
+            return 3
+
+        def report(self) -> Any:
+            return {"complete": False}
+
+    goal = {"wish": "mine"}
+    user = OwnUser("mine", Mine).user(Planned("a", goal))
+    assert goal == {"wish": "mine"}
+    assert user.begin() == "half ?"
+    heard = AgentTurn(({"role": "assistant", "content": "text"},), "text")
+    with pytest.raises(ConversationError, match="expected text, found 3"):
+        user.answer(heard)
+    assert heard.messages[0]["content"] == "text"
+    assert user.report() == {"complete": False}
+    with pytest.raises(UsageError, match=r"has no answer\(\)"):
+        OwnUser("mine", type("Mute", (), {"begin": lambda self: ""}))

@@ -1,0 +1,238 @@
+"""A run has one file, whatever is beside each other, and whenever it was killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.conversation.log import TrajectoryLog
+from mwzeval.conversation.runs import RunSummary, run
+from mwzeval.conversation.workers import TimeLimits
+from mwzeval.errors import MwzevalError, UsageError
+from tests.conversation.toy import broken, echo, held, toy
+
+FREE = TimeLimits(None, None)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "run.jsonl"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return held(toy(), tmp_path_factory.mktemp("whole") / "run.jsonl", trials=2)
+
+
+def test_dialogues_stand_in_the_order_of_goals_and_trials(whole: bytes) -> None:
+    header, *dialogues = map(json.loads, whole.splitlines())
+    assert header["benchmark"] == "toy"
+    assert (header["seed"], header["trials"]) == (0, 2)
+    assert header["limits"] == {"turn_seconds": 60.0, "dialogue_seconds": 600.0}
+    names = [f"{item}#{trial}" for item in "abcde" for trial in (1, 2)]
+    assert [dialogue["dialogue"] for dialogue in dialogues] == names
+    assert [message["content"] for message in dialogues[2]["messages"]] == [
+        *("one", "one", "two", "two")
+    ]
+
+
+@pytest.mark.parametrize("jobs", [2, 4])
+@pytest.mark.parametrize("trusts", [False, True])
+def test_processes_beside_each_other_change_no_byte(
+    jobs: int, trusts: bool, tmp_path: Path
+) -> None:
+    many = {str(number): "one two three"[: number % 14] for number in range(12)}
+    setting = toy(goals=many, trusts=trusts)
+    one = held(setting, tmp_path / "one.jsonl", trials=2)
+    assert held(setting, tmp_path / "more.jsonl", trials=2, jobs=jobs) == one
+
+
+def test_in_this_process_it_is_the_same(file: Path, tmp_path: Path) -> None:
+    here = held(toy(), file, limits=FREE)
+    there = held(toy(), tmp_path / "there.jsonl", jobs=2, limits=FREE)
+    assert here == there
+
+
+def test_a_run_that_is_cut_at_any_byte_of_its_last_lines_becomes_the_same(
+    whole: bytes, file: Path
+) -> None:
+    setting = toy(trusts=False)
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    for end in (*range(0, 60, 7), *range(last, len(whole) + 1)):
+        file.write_bytes(whole[:end])
+        setting.begin()
+        header = json.loads(whole.splitlines()[0])
+        names = [json.loads(line)["dialogue"] for line in whole.splitlines()[1:]]
+        with TrajectoryLog(file, header, names) as log:
+            log.begin()
+            for name in names:
+                if name not in log.ends:
+                    item, _, trial = name.partition("#")
+                    log.add(_held_anew(setting, item, int(trial)))
+            log.put_in_order()
+        assert file.read_bytes() == whole
+
+
+def _held_anew(setting: Any, item: str, trial: int) -> Any:
+    from mwzeval.conversation.record import Planned, Record
+
+    planned, record = Planned(item, setting.goals[item], trial, True), Record()
+    return record.trajectory(planned, setting.hold(planned, record))
+
+
+@pytest.mark.parametrize("after", [0, 1, 7, 39])
+def test_a_run_that_is_killed_goes_on_and_becomes_the_same(after: int, tmp_path: Path) -> None:
+    def run_toy(name: str, most: int) -> int:
+        command = [sys.executable, "-m", "tests.conversation.toy", str(tmp_path / name), str(most)]
+        return subprocess.run(command, check=False).returncode
+
+    file = tmp_path / "killed.jsonl"
+    assert run_toy(file.name, after) == -9
+    assert file.read_bytes().count(b"\n") == 1 + after
+    assert run_toy(file.name, 1000) == 0
+    assert run_toy("whole.jsonl", 1000) == 0
+    assert file.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_what_is_finished_is_not_held_again(file: Path, whole: bytes) -> None:
+    held(toy(), file, trials=2)
+    setting = toy()
+    setting.make_agent = lambda: pytest.fail("nothing is to be done")
+    assert held(setting, file, trials=2) == whole
+
+
+def test_what_is_nobodys_fault_is_held_again(file: Path, tmp_path: Path) -> None:
+    goals = {"a": "one", "b": "unreachable two", "c": "three"}
+    summary = run(toy(broken, goals=goals), file, progress=False)
+    assert summary.ends == {"user_stop": 2, "infrastructure": 1}
+    assert summary.problem is not None
+    assert "1 of 3 dialogues" in summary.problem
+    assert str(summary) == "3 dialogues: 2 user_stop, 1 infrastructure"
+
+    def reachable(messages: list[dict[str, Any]]) -> str:
+        return "yes"
+
+    again = held(toy(reachable, goals=goals), file)
+    assert again == held(toy(reachable, goals=goals), tmp_path / "new.jsonl")
+
+
+def test_few_losses_are_no_problem() -> None:
+    assert RunSummary({"user_stop": 95, "infrastructure": 5}).problem is None
+    assert RunSummary({"user_stop": 94, "infrastructure": 6}).problem is not None
+    assert RunSummary({}).problem is None
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"seed": 1}, "seed: 0 in the file, 1 now"),
+        ({"trials": 3}, "trials: 2 in the file, 3 now"),
+        ({"limits": TimeLimits(30)}, "limits.turn_seconds: 60.0 in the file, 30 now"),
+    ],
+)
+def test_a_file_of_another_run_is_refused_with_what_differs(
+    change: dict[str, Any], told: str, file: Path, whole: bytes
+) -> None:
+    file.write_bytes(whole)
+    with pytest.raises(UsageError, match=told):
+        held(toy(), file, **{"trials": 2, **change})
+    assert file.read_bytes() == whole
+
+
+def test_a_comment_in_the_header_stays(file: Path, whole: bytes) -> None:
+    first, _, rest = whole.partition(b"\n")
+    mine = first[:-1] + b',"comment":"mine"}\n'
+    file.write_bytes(mine + rest[: len(rest) // 2])
+    assert held(toy(), file, trials=2) == mine + rest
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"precious", "does not begin with the header"),
+        (b'{"precious": 1}\n', "does not begin with the header"),
+        (b"HEADER{}\n", "line 2 is none of its dialogues"),
+        (b'HEADER{"dialogue": "z#1", "messages": []}\n', "line 2 is none of its dialogues"),
+    ],
+)
+def test_what_is_no_file_of_the_run_is_left_alone(
+    content: bytes, told: str, file: Path, whole: bytes
+) -> None:
+    content = content.replace(b"HEADER", whole.partition(b"\n")[0] + b"\n")
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match=told):
+        held(toy(), file, trials=2)
+    assert file.read_bytes() == content
+
+
+def test_two_runs_do_not_write_one_file(file: Path) -> None:
+    held(toy(), file)
+    holding = (
+        "import sys; from pathlib import Path; import json\n"
+        "from mwzeval.conversation.log import TrajectoryLog\n"
+        "header = json.loads(Path(sys.argv[1]).read_text().splitlines()[0])\n"
+        "log = TrajectoryLog(sys.argv[1], header, list('abcde'))\n"
+        "print('open', flush=True); sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", holding, str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
+        with pytest.raises(UsageError, match="is being written by another run"):
+            held(toy(), file)
+        other.communicate()
+    held(toy(), file)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("run.json", r"ends in \.jsonl"),
+        ("", "is a directory"),
+        ("missing/run.jsonl", "cannot write .*No such file or directory"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told(name: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(MwzevalError, match=told):
+        held(toy(), tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["jobs", "trials"])
+def test_numbers_that_make_no_sense_are_refused(name: str, file: Path) -> None:
+    with pytest.raises(UsageError, match=f"{name} is at least 1"):
+        held(toy(), file, **{name: 0})
+
+
+def test_the_bar_has_the_rate_of_success(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    goals = {"a": "one", "b": "raise two", "c": "three"}
+    held(toy(broken, goals=goals), file, progress=True)
+    assert "success 66.7 %" in capsys.readouterr().err
+
+
+def test_the_dialogue_is_named_and_seeded_by_goal_and_trial(file: Path) -> None:
+    class Seeded:
+        def __init__(self, *, seed: int, dialogue: str) -> None:
+            self.text = f"{seed} {dialogue}"
+
+        def __call__(self, messages: list[dict[str, Any]]) -> str:
+            return self.text
+
+    def said(trials: int) -> list[str]:
+        run = held(toy(Seeded, goals={"a": "one", "b": "one"}), file, trials=trials)
+        file.unlink()
+        dialogues = map(json.loads, run.splitlines()[1:])
+        return [dialogue["messages"][1]["content"] for dialogue in dialogues]
+
+    first, second = said(1)
+    assert first.endswith(" a")
+    assert first.split()[0] != second.split()[0]
+    # The first of several trials is the one of a single trial.
+    several = said(2)
+    assert [text.split()[0] for text in several[::2]] == [first.split()[0], second.split()[0]]
+    assert several[1].endswith(" a#2")
+    assert echo([{"content": "x"}]) == "x"

@@ -1,0 +1,144 @@
+"""A small benchmark: the user says words of the goal one by one, the agent says each after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mwzeval.conversation.agents import OwnAgent
+from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.messages import AgentTurn
+from mwzeval.conversation.protocols import ConversationError, InfrastructureError
+from mwzeval.conversation.record import Planned, Record, hold
+from mwzeval.conversation.runs import run
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.conversation.workers import TimeLimits
+
+GOALS = {"a": "one", "b": "one two", "c": "one two three", "d": "", "e": "five six"}
+
+
+class ToyUser:
+    """Says the words of its goal, and is done after the last."""
+
+    def __init__(self, goal: str) -> None:
+        self._left = goal.split()
+        self._heard: list[str] = []
+
+    def begin(self) -> str:
+        return self._left.pop(0) if self._left else "nothing"
+
+    def answer(self, heard: AgentTurn, /) -> str:
+        self._heard.append(heard.text)
+        return self._left.pop(0)
+
+    @property
+    def is_done(self) -> bool:
+        return not self._left
+
+    def report(self) -> Mapping[str, Any]:
+        return {"heard": list(self._heard)}
+
+
+def echo(messages: list[dict[str, Any]]) -> str:
+    return str(messages[-1]["content"])
+
+
+def broken(messages: list[dict[str, Any]]) -> Any:
+    """Does what the user says in some other way, when the word is one of these."""
+    word = messages[-1]["content"]
+    match word:
+        case "raise":
+            raise ValueError("no")
+        case "exit":
+            sys.exit(3)
+        case "hang":
+            while True:
+                time.sleep(1000)
+        case "die":
+            os._exit(3)
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "garbage":
+            return {"role": "assistant", "content": object()}
+        case "flood":
+            return ["x"] * 10
+        case "flood calls":
+            call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            return {"role": "assistant", "tool_calls": [call] * 20_000}
+        case "long":
+            return "x" * 1_000_000
+        case "print":
+            print("printed by the agent")
+        case "unreachable":
+            raise InfrastructureError("the server cannot be reached")
+        case "own end":
+            raise ConversationError("a sentence")
+        case "change":
+            messages[-1]["content"] = "changed"
+    return "yes"
+
+
+@dataclass
+class ToySetting:
+    """Goals are words, the agent any that an agent may be; a goal of nothing ends at once."""
+
+    make_agent: Callable[[], OwnAgent]
+    goals: Mapping[str, str] = field(default_factory=lambda: GOALS)
+    trusts: bool = False
+    about: Mapping[str, Any] = field(default_factory=lambda: {"agent": {"spec": "toy"}})
+    benchmark: str = "toy"
+    agent: OwnAgent | None = None
+
+    @property
+    def items(self) -> Sequence[tuple[str, Any]]:
+        return tuple(self.goals.items())
+
+    def begin(self) -> None:
+        self.agent = self.make_agent()
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        agent = self.agent
+        assert agent is not None
+        return hold(
+            lambda: ToyUser(planned.goal),
+            lambda: agent.partner(planned, None, record),
+            record,
+            user_turns=4,
+        )
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        return trajectory.end == "user_stop"
+
+
+def toy(agent: Callable[..., Any] = echo, **more: Any) -> ToySetting:
+    return ToySetting(lambda: OwnAgent("toy", agent), **more)
+
+
+def held(setting: ToySetting, path: Path, **more: Any) -> bytes:
+    """Return the file of a run."""
+    run(setting, path, **{"progress": False, "limits": TimeLimits(), **more})
+    return path.read_bytes()
+
+
+if __name__ == "__main__":
+    # Is killed by itself after so many dialogues: `python -m tests.conversation.toy FILE N`.
+    output, most = sys.argv[1:]
+    many = {str(number): "one two" for number in range(20)}
+
+    class Killing(ToySetting):
+        count = 0
+
+        def hold(self, planned: Planned, record: Record) -> Ending:
+            if self.count == int(most):
+                os.kill(os.getppid() if self.trusts else os.getpid(), signal.SIGKILL)
+            self.count += 1
+            return super().hold(planned, record)
+
+    setting = Killing(lambda: OwnAgent("toy", echo), goals=many)
+    run(setting, output, jobs=1, limits=TimeLimits(None, None), trials=2, progress=False)
