@@ -224,6 +224,13 @@ class Statements:
             or (value.written and _OF_MANY.search(before))
         )
 
+    def is_denied(self, value: Mention) -> bool:
+        """Tell whether a value is said not to be so: `nothing in the north`."""
+        start, _ = self._shown.shown_at(value.start, value.end)
+        number = bisect_right(self._sentences, start)
+        begin = self._sentences[number - 1] if number else 0
+        return _DENIED.search(self._shown.text, begin, start) is not None
+
     def _is_called(self, end: int, name: int) -> bool:
         """Tell whether the next sentence does nothing before a name but introduce it."""
         number = bisect_right(self._sentences, end)

@@ -306,22 +306,24 @@ class Delexicalizer:
         delexicalized = []
         for response, state, active in zip(responses, states, active_domains, strict=True):
             context.turn(state, active)
-            delexicalized.append(self._response(response, context))
+            mentions = self.read(response, context)
+            delexicalized.append(_replaced(response, mentions))
         return delexicalized
 
-    def _response(self, response: str, context: Context) -> Delexicalized:
+    def read(self, response: str, context: Context) -> list[Mention]:
+        """Return what a response mentions, in its order; the context goes on to what it names."""
         text = shown(response)
         low = lowered(text.text)
         tokens = Tokens(text.text, low)
         candidates = self._recognizer.candidates(text.text, low, tokens)
         if not candidates:
-            return Delexicalized(response, ())
+            return []
         if any(candidate.slot == "trainid" for candidate in candidates):
             candidates = self._with_stations(text.text, tokens, candidates)
         mentions = read(text, tokens, candidates, context)
         if text.text is not response:
             mentions = [_in_response(mention, text, response) for mention in mentions]
-        return _replaced(response, mentions)
+        return mentions
 
     def _with_stations(
         self, text: str, tokens: Tokens, candidates: list[Candidate]

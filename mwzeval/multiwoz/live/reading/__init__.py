@@ -1,0 +1,1 @@
+"""What an agent says to a user that thinks in acts: values, questions, refusals, bookings."""

@@ -1,0 +1,147 @@
+"""The values that an agent's words give, one record each: of which domain, in which slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mwzeval.multiwoz.convlab.act_database import ADDED_FIELDS
+from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
+from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered
+from mwzeval.multiwoz.words.value_spellings import SPELLED, clock, number
+
+_VENUE = {
+    "name": "Name",
+    "address": "Addr",
+    "phone": "Phone",
+    "postcode": "Post",
+    "area": "Area",
+    "pricerange": "Price",
+    "choice": "Choice",
+}
+_SERVICE = {"address": "Addr", "phone": "Phone", "postcode": "Post"}
+_JOURNEY = {
+    "departure": "Depart",
+    "destination": "Dest",
+    "leaveat": "Leave",
+    "arriveby": "Arrive",
+}
+ACT_SLOTS: Mapping[str, Mapping[str, str]] = {
+    "restaurant": {**_VENUE, "food": "Food"},
+    "hotel": {
+        **_VENUE,
+        "stars": "Stars",
+        "type": "Type",
+        "internet": "Internet",
+        "parking": "Parking",
+    },
+    "attraction": {**_VENUE, "type": "Type", "entrancefee": "Fee"},
+    "train": {
+        **_JOURNEY,
+        "trainid": "Id",
+        "day": "Day",
+        "price": "Ticket",
+        "duration": "Time",
+        "choice": "Choice",
+    },
+    "taxi": {**_JOURNEY, "type": "Car", "phone": "Phone"},
+    "hospital": {**_SERVICE, "department": "Department"},
+    "police": _SERVICE,
+}
+"""Domain → slot of a mention → slot of an act."""
+BOOKABLE: Mapping[str, frozenset[str]] = {
+    "restaurant": frozenset({"Day", "People", "Time"}),
+    "hotel": frozenset({"Day", "People", "Stay"}),
+    "train": frozenset({"People"}),
+}
+BOOKED_SLOTS: Mapping[str, str] = {
+    "day": "Day",
+    "bookday": "Day",
+    "bookpeople": "People",
+    "bookstay": "Stay",
+    "booktime": "Time",
+    "leaveat": "Time",
+    "arriveby": "Time",
+}
+"""Slot of a mention → slot of a booking. The time of a table may be read as that of a train."""
+_DAYS = {
+    day[:3]: day
+    for day in ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+}
+SERVICES = ("hospital", "police")
+POUNDS = "pounds"
+
+
+class Value(NamedTuple):
+    """A value in a text: `start` and `end` are its place in the text as it is shown."""
+
+    start: int
+    end: int
+    domain: str | None
+    slot: str
+    value: str
+    mention: Mention | None = None
+
+
+def said_values(
+    response: str, mentions: Sequence[Mention], of_taxi: bool
+) -> Iterator[tuple[Mention, str]]:
+    """Yield the mentions that give a value, each with it in the spelling of acts.
+
+    With `of_taxi`, a number that no venue has is a taxi's.
+    """
+    for mention in with_numbers_of_taxis(mentions, response) if of_taxi else mentions:
+        if mention.slot != LANDMARK:
+            yield mention, _spelled(mention)
+
+
+def _spelled(mention: Mention) -> str:
+    slot, text = mention.slot, lowered(mention.text)
+    if slot in ("day", "bookday"):
+        return _DAYS.get(text[:3], text)
+    if slot in ("bookpeople", "bookstay", "choice"):
+        return number(text)
+    if slot == "booktime":
+        return clock(text)
+    if mention.value is not None:
+        value = mention.value
+    else:
+        value = SPELLED[slot](text) if slot in SPELLED else text
+    if slot == "price" and value[-1:].isdigit():
+        return f"{value} {POUNDS}"
+    return value
+
+
+class Services:
+    """The police and the hospital, which the mention finder does not know."""
+
+    def __init__(self, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        self._values: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
+        for domain in SERVICES:
+            known = {
+                (slot, str(row[slot]))
+                for row in (*tables.get(domain, ()), ADDED_FIELDS[domain])
+                for slot in ("address", "department")
+                if row.get(slot)
+            }
+            self._values[domain] = [
+                (_street(value) if slot == "address" else fold(value), slot, value)
+                for slot, value in sorted(known)
+            ]
+
+    def values_in(self, domain: str, text: str) -> Iterator[tuple[str, str]]:
+        """Yield slot and value of what a text says of a service."""
+        words = f" {' '.join(fold(text))} "
+        found = [
+            (slot, value, " ".join(said))
+            for said, slot, value in self._values.get(domain, ())
+            if said and f" {' '.join(said)} " in words
+        ]
+        for slot, value, said in found:
+            if not any(said != longer and said in longer for _, _, longer in found):
+                yield slot, value
+
+
+def _street(address: str) -> tuple[str, ...]:
+    """Return the words of an address up to the town, which people leave out."""
+    return fold(address.split(",")[0])
