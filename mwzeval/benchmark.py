@@ -8,12 +8,14 @@ module `benchmark` has the `BENCHMARK`, which adds options and scores files.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
+from mwzeval.conversation.trajectory import FORMAT, is_header
+from mwzeval.errors import MwzevalError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.scores.explanation import Claim, Explanation, Words
 
 if TYPE_CHECKING:
@@ -191,11 +193,35 @@ def own_verbs() -> dict[str, OwnVerb]:
 def recognised(raw: Any, *, but: str) -> Known | None:
     """Return the benchmark that a JSON value, or a line of JSON Lines, is a file of.
 
-    None where nothing says that it is of another than `but`. Only the beginning is looked at.
+    None where nothing says that it is of another than `but`. Only the beginning is looked at. The
+    header of a file of trajectories names its benchmark.
     """
+    said = raw.get("benchmark") if is_header(raw) else None
     for package in _packages():
-        if but != package.NAME and package.recognises(raw):
+        if but != package.NAME and (said == package.NAME or package.recognises(raw)):
             return Known(package.NAME, package.TITLE)
+    return None
+
+
+def benchmark_of_trajectories(files: Iterable[str]) -> str | None:
+    """Return the benchmark that the header of a file of trajectories names, of the first such file.
+
+    What is no file, or cannot be read, is passed over: whoever reads it says so.
+    """
+    from mwzeval.files.json_files import parse_json
+    from mwzeval.files.streams import beginning
+
+    names = {known.name for known in known_benchmarks()}
+    for file in files:
+        try:
+            first = beginning(file) if Path(file).is_file() else b""
+            if FORMAT.encode() not in first:
+                continue
+            raw = parse_json(first.partition(b"\n")[0].decode("utf-8-sig"), file)
+        except (MwzevalError, OSError, ValueError):
+            continue
+        if is_header(raw) and raw.get("benchmark") in names:
+            return str(raw["benchmark"])
     return None
 
 

@@ -20,7 +20,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mwzeval.benchmark import benchmark_named, default_benchmark, known_benchmarks, own_verbs
+from mwzeval.benchmark import (
+    benchmark_named,
+    benchmark_of_trajectories,
+    default_benchmark,
+    known_benchmarks,
+    own_verbs,
+)
 from mwzeval.errors import MwzevalError, UsageError, printable, shorten
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.output import prepare_streams
@@ -200,14 +206,16 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[s
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     if verb in VERBS:
         command = import_module(f"mwzeval.commands.{verb}")
-        benchmark = benchmark_named(_asked_benchmark(given))
+        asked = _asked_benchmark(given)
+        benchmark = benchmark_named(asked)
         names = ", ".join(known.name for known in known_benchmarks())
         parser.add_argument(
             "--benchmark",
-            default=default_benchmark(),
+            default=asked,
             metavar="NAME",
-            help=f"{names} or one of their parts (default: %(default)s); each has options of its "
-            f"own: {verb} --benchmark NAME --help",
+            help=f"{names} or one of their parts (default: what a file of live dialogues says, "
+            f"else {default_benchmark()}); each has options of its own: {verb} --benchmark NAME "
+            "--help",
         )
         run = partial(command.run, benchmark=benchmark)
         command.add_arguments(parser, benchmark)
@@ -222,13 +230,24 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[s
 
 
 def _asked_benchmark(given: Sequence[str]) -> str:
-    """Return what `--benchmark` names, or the default.
+    """Return what `--benchmark` names, or else a file of live dialogues, or the default.
 
     It is looked for before anything else, because each benchmark has options of its own.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--benchmark", nargs="?", default=default_benchmark())
-    return parser.parse_known_args(given)[0].benchmark or default_benchmark()
+    parser.add_argument("--benchmark", nargs="?")
+    said: str | None = parser.parse_known_args(given)[0].benchmark
+    return said or benchmark_of_trajectories(_words(given)) or default_benchmark()
+
+
+def _words(given: Sequence[str]) -> Iterator[str]:
+    """Yield what may be names of files in arguments, those of runs among them."""
+    from mwzeval.arguments import named_runs
+
+    for word in given:
+        yield word
+        if runs := named_runs(word):
+            yield from runs[1]
 
 
 def _run(parse: Callable[[], argparse.Namespace]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from mwzeval.benchmark import recognised
-from mwzeval.cli import main
+from mwzeval.cli import main, parser_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
@@ -130,3 +131,32 @@ def test_predictions_for_multiwoz_are_never_taken_for_others(system: str) -> Non
     assert recognised(predictions, but="multiwoz") is None
     for dialogue, turns in predictions.items():
         assert recognised({"dialogue": dialogue, "turns": turns}, but="multiwoz") is None
+
+
+def live_file(path: Path, header: Any, *, compressed: bool = False) -> str:
+    raw = (json.dumps(header) + "\n").encode()
+    path.write_bytes(gzip.compress(raw) if compressed else raw)
+    return str(path)
+
+
+def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: Path) -> None:
+    def meant(*given: str) -> Any:
+        return parser_of("compare", given).get_default("benchmark")
+
+    run = live_file(elsewhere / "run.jsonl", {"mwzeval_live": 1, "benchmark": "pydial"})
+    other = {"mwzeval_live": 1, "benchmark": "dstc7"}
+    packed = live_file(elsewhere / "run.jsonl.gz", other, compressed=True)
+    odd = live_file(elsewhere / "odd.jsonl", {"mwzeval_live": 1, "benchmark": "chess"})
+    assert meant(run) == "pydial"
+    assert meant("-q", packed) == "dstc7"
+    assert meant(f"ours={run},{run}", packed) == "pydial"
+    assert meant("--benchmark", "crosswoz", run) == "crosswoz"
+    assert meant(GOOD, odd, "nowhere.jsonl") == "multiwoz"
+
+
+def test_a_header_is_recognised_as_that_of_its_benchmark() -> None:
+    for name in ("multiwoz", "crosswoz"):
+        known = recognised({"mwzeval_live": 1, "benchmark": name}, but="dstc7")
+        assert known is not None
+        assert known.name == name
+        assert recognised({"mwzeval_live": 1, "benchmark": name}, but=name) is None

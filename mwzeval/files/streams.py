@@ -53,6 +53,14 @@ def _matching(pattern: str) -> list[str]:
         return sorted(system.unstrip_protocol(found) for found in system.glob(path))
 
 
+def beginning(path: str) -> bytes:
+    """Return the first bytes of a file, decompressed; so many as are read at a time.
+
+    Raises `InputError` when it cannot be read.
+    """
+    return next(pieces(path), b"")
+
+
 def first_line(path: str) -> bytes:
     """Return the first line of a file, without its end if it is no line of sensible length."""
     begin, read = b"", 0

@@ -119,7 +119,7 @@ def goal_of(annotated: Mapping[str, Any], *, refused_bookings: bool = False) -> 
     Raises `ValueError` when the sentences of the goal do not name each of its domains.
     """
     parts = {
-        domain: _part(annotated[domain], refused_bookings)
+        domain: goal_part(annotated[domain], refused_bookings)
         for domain in ALL_DOMAINS
         if annotated.get(domain)
     }
@@ -127,7 +127,8 @@ def goal_of(annotated: Mapping[str, Any], *, refused_bookings: bool = False) -> 
     return {ORDERING: ordering, **{domain: parts[domain] for domain in ordering}}
 
 
-def _part(annotated: Mapping[str, Any], refused_bookings: bool) -> dict[str, Any]:
+def goal_part(annotated: Mapping[str, Any], refused_bookings: bool) -> dict[str, Any]:
+    """Return what a goal has of a domain, of what is annotated of it (see `goal_of`)."""
     part: dict[str, Any] = {"info": dict(annotated.get("info", {}))}
     # An empty one would have the user ask for nothing at all.
     if annotated.get("fail_info"):
