@@ -141,6 +141,7 @@ VERBS = {
     "report": "write a page about systems: scores, reasons, units side by side",
     "plot": "draw scores with intervals, parts or reasons for a paper",
     "compare": "compare systems with a baseline: differences, p values, ranks",
+    "power": "tell how many items and trials show a difference, from a pilot run",
     "ceiling": "score gold data as a system's: how high scores can be",
     "leaderboard": "print the published results, with your system in its place",
 }

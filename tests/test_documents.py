@@ -62,6 +62,9 @@ def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
         pytest.skip(f"blocks of documents that say why they are not run ({reason})")
     for place in block.asked("needs"):
         data = shared(*place.split("/"))
+        if data.is_file():
+            (folder / data.name).symlink_to(data)
+            continue
         monkeypatch.setenv("MWZEVAL_DATA", str(data))
         for system in data.glob("predictions/*.json"):
             (folder / system.name).symlink_to(system)

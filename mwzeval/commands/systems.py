@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mwzeval.scores.explanation import Words
     from mwzeval.scores.score import Report
 
-ENDINGS = (".gz", ".zst", ".jsonl", ".json")
+ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv")
 
 
 def refuse(benchmark: Benchmark, what: str) -> None:
@@ -105,7 +105,7 @@ def score_all(
 
     Raises `InputError` with the problems of all files.
     """
-    scored = _all_of(partial(scorer.score, file, progress=progress) for file in files)
+    scored = all_of(partial(scorer.score, file, progress=progress) for file in files)
     return dict(zip(names_of(files), scored, strict=True))
 
 
@@ -143,7 +143,7 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
 Made = TypeVar("Made")
 
 
-def _all_of(calls: Iterable[Callable[[], Made]]) -> list[Made]:
+def all_of(calls: Iterable[Callable[[], Made]]) -> list[Made]:
     """Return what all calls return, or raise `InputError` with the problems of all."""
     made = []
     problems: list[Sequence[Problem]] = []
@@ -223,7 +223,7 @@ def compared_all(
         executor.submit(_compared_in_worker, file) if executor and file != STANDARD_INPUT else None
         for file in files
     ]
-    scored = _all_of(
+    scored = all_of(
         future.result if future else partial(compared, scorer, file)
         for file, future in zip(files, running, strict=True)
     )

@@ -131,13 +131,13 @@ def _across(
 
 
 def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponents | None:
-    numbers = np.array([_pseudo_values(m, table) for m, table in zip(of_runs, tables, strict=True)])
+    numbers = np.array([pseudo_values(m, table) for m, table in zip(of_runs, tables, strict=True)])
     if numbers.shape[1] < 2 or not np.isfinite(numbers).all():
         return None
     return variance_components(numbers)
 
 
-def _pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
+def pseudo_values(measure: Measure, table: Table) -> NDArray[np.float64]:
     """Return n·score - (n-1)·(score without the unit) for each of the n units it is about.
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 11.5.

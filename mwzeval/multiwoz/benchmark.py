@@ -170,7 +170,7 @@ class MultiWoz(Benchmark):
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add metrics, how predictions are read, and what they are held against."""
-        if verb in ("evaluate", "compare", "report", "plot"):
+        if verb in ("evaluate", "compare", "power", "report", "plot"):
             default = "all that the input allows" + (" but -g" if verb == "compare" else "")
             metrics = parser.add_argument_group("metrics", f"default: {default}")
             for short, name, what in METRICS:
@@ -202,7 +202,7 @@ class MultiWoz(Benchmark):
                 help="print only this table: end_to_end or policy_optimization (default: all, your "
                 "system in the one whose systems have states as it has, predicted or gold)",
             )
-        if verb in ("evaluate", "compare", "report", "plot", "ceiling"):
+        if verb in ("evaluate", "compare", "power", "report", "plot", "ceiling"):
             add_references(parser)
         if verb == "ceiling":
             add_corpus(parser)

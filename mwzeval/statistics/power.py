@@ -7,8 +7,8 @@ unlike the two are in which items they find hard, and `within`, how unlike their
 The test is that of the mean difference, two-sided, in the normal approximation; the variances are
 those of the pilot, also where the difference is large.
 
-Source: Searle, Casella and McCulloch, Variance Components, 1992, section 3.6 (unequal numbers);
-Miller, "Adding Error Bars to Evals", 2024, section 5 (paired power with repeated samples).
+Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 3 (unequal numbers);
+Miller, "Adding Error Bars to Evals", 2024 (paired power with repeated samples).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ trials with c successes by C(c, k) / C(n, k): the share of choices of k trials t
 It is unbiased for every n ≥ k. Of items with less than k trials there is no estimate; they are left
 out of pass^k. pass@k, the chance that *one* of k trials succeeds, is 1 - C(n - c, k) / C(n, k).
 
-Source: Yao, Shinn, Razavi and Narasimhan, "τ-bench", 2024, section 3; Chen et al., "Evaluating
+Source: Yao, Shinn, Razavi and Narasimhan, "τ-bench", 2024; Chen et al., "Evaluating
 Large Language Models Trained on Code", 2021, section 2.1 (pass@k).
 """
 

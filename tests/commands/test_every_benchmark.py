@@ -143,6 +143,8 @@ PRINTED: dict[str, Command] = {
     "compare --scopes": Command(f"compare BETTER -i WORSE {FEW} --jobs 1 --scopes --alpha 0.1"),
     "compare runs": Command(f"compare A=BETTER,WORSE B=WORSE {FEW} --jobs 1", "runs"),
     "compare --table": Command(f"compare BETTER WORSE {FEW} --jobs 1 --table ends"),
+    "power": Command("power BETTER --difference 5"),
+    "power of two": Command("power BETTER -i WORSE --difference 5 --goals 10,20 --alpha 0.1"),
     "ceiling": Command("ceiling CORPUS", "ceiling"),
     "leaderboard": Command("leaderboard", "leaderboard"),
 }

@@ -1,0 +1,153 @@
+"""Tell how many items and trials it takes to see a difference between two systems.
+
+From a pilot run: a file that the benchmark reads, or a table with a line per trial (CSV or TSV with
+columns such as item, trial, score). An item is what two systems are compared on (a dialogue, a
+goal, a task); with two pilot runs, one of each system, it is known how alike they are. E.g.
+  mwzeval power pilot.tsv --difference 5
+  mwzeval power ours.tsv theirs.tsv --difference 3 --goals 500,1000 --trials 1,4
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mwzeval.arguments import add_files, add_format, files_of
+from mwzeval.commands.systems import all_of, names_of, print_warnings, scorer_of
+from mwzeval.errors import Problem, UsageError
+from mwzeval.output import write_result
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
+    from mwzeval.metrics.measure import ScoredTable
+
+SUCCESS = "success"
+GOALS = (50, 100, 200, 500, 1000)
+TRIALS = (1, 2, 4, 8)
+
+
+def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    """Add the arguments of this verb."""
+    add_files(parser, "a pilot run, or one of each of two systems")
+    parser.add_argument(
+        "--score",
+        metavar="NAME",
+        help=f"which score (default: {SUCCESS}, else the first of the usual ones that there is)",
+    )
+    parser.add_argument(
+        "--difference",
+        type=_positive,
+        metavar="D",
+        help="the difference that is to be seen, in points of the score",
+    )
+    parser.add_argument(
+        "--power",
+        type=_percent,
+        default=0.8,
+        metavar="PERCENT",
+        help="with which probability it is to be seen (default: 80)",
+    )
+    parser.add_argument(
+        "--alpha",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="level of significance of the two-sided test (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--goals",
+        type=_numbers,
+        metavar="N,…",
+        help="numbers of items to look at; the largest are all that there are (default: "
+        f"{','.join(map(str, GOALS))} and those of the pilot, with no limit)",
+    )
+    parser.add_argument(
+        "--trials",
+        type=_numbers,
+        metavar="N,…",
+        help=f"numbers of trials of each item to look at (default: {','.join(map(str, TRIALS))}; "
+        "1 where the pilot has no second trials)",
+    )
+    benchmark.add_arguments(parser, "power")
+    add_format(parser)
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"a difference is above 0, not {text}")
+    return value
+
+
+def _percent(text: str) -> float:
+    value = float(text.rstrip("%"))
+    return value / 100 if value > 1 else value
+
+
+def _numbers(text: str) -> list[int]:
+    numbers = sorted({int(part) for part in text.split(",")})
+    if numbers[0] < 1:
+        raise argparse.ArgumentTypeError(f"numbers from 1, with commas between, not {text}")
+    return numbers
+
+
+def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
+    """Score the pilot runs and print what it takes.
+
+    Raises `UsageError` for more trials than the pilot can tell of, and impossible levels.
+    """
+    from mwzeval.comparison.alignment import check_signatures
+    from mwzeval.comparison.pilots import pilot_of, spreads_of_difference
+    from mwzeval.report.formats import render
+    from mwzeval.report.power import Question, power_document
+    from mwzeval.statistics.power import TwoSided
+
+    try:
+        test = TwoSided(arguments.alpha, arguments.power)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    files = files_of(arguments)
+    if len(files) > 2:
+        arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
+    scored = _scored(files, arguments, benchmark)
+    check_signatures(scored)
+    usual = (SUCCESS, *benchmark.headline)
+    pilots = {name: pilot_of(of, arguments.score, usual) for name, of in scored.items()}
+    spreads = spreads_of_difference(pilots)
+    has_trials = all(spread.within is not None for spread in spreads.values())
+    if not has_trials and arguments.trials not in (None, [1]):
+        raise UsageError(
+            "no item of the pilot run has a second trial, so nothing is known of several: leave "
+            "--trials out, or try some items again"
+        )
+    question = Question(
+        arguments.difference,
+        test,
+        arguments.goals or sorted({*GOALS, *(len(pilot.scores) for pilot in pilots.values())}),
+        arguments.trials or (TRIALS if has_trials else (1,)),
+        max(arguments.goals) if arguments.goals else None,
+    )
+    document = power_document(pilots, spreads, question, places=arguments.places)
+    write_result(render(document, arguments.format), arguments.format)
+    return 0
+
+
+def _scored(
+    files: list[str], arguments: argparse.Namespace, benchmark: Benchmark
+) -> dict[str, ScoredTable]:
+    """Return what was scored of each pilot run, by its name. Raises `InputError` of all."""
+    from mwzeval.comparison.item_scores import is_table_of_items, read_item_scores
+
+    scorer = scorer_of(benchmark, arguments)
+
+    def read(file: str) -> tuple[ScoredTable, Sequence[Problem]]:
+        if is_table_of_items(file):
+            return read_item_scores(file, arguments.score)
+        system = scorer.score(file)
+        return system.scored_table, system.warnings
+
+    pilots = all_of(partial(read, file) for file in files)
+    print_warnings([warnings for _, warnings in pilots])
+    return dict(zip(names_of(files), (scored for scored, _ in pilots), strict=True))

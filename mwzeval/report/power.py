@@ -1,0 +1,184 @@
+"""How large a comparison must be, as a document: designs, what each shows, and advice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mwzeval.comparison.pilots import ALIKE, INDEPENDENT, PAIRED, Pilot
+from mwzeval.report.comparison import count
+from mwzeval.report.formats import Document, sheet
+from mwzeval.statistics.power import Spread, TwoSided
+
+ASSUMPTIONS = {
+    PAIRED: "paired: as alike as the two pilot runs are",
+    INDEPENDENT: "independent: the other system finds other items hard (the worst case)",
+    ALIKE: "alike: it finds the same items hard, as another run of the pilot would (the best case)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """So many items with so many trials of each, and what they show under each assumption.
+
+    `smallest` is the difference that is seen with the power that is wanted, `power` the chance to
+    see the difference that is asked for (empty where none is); both by assumption.
+    """
+
+    items: int
+    trials: int
+    smallest: Mapping[str, float]
+    power: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is to be seen, and with what: a difference in the unit of the score (or None), the test,
+    the numbers of items and trials to look at, and the most items that there are (or None)."""
+
+    difference: float | None
+    test: TwoSided
+    items: Sequence[int]
+    trials: Sequence[int]
+    most: int | None = None
+
+
+def designs(question: Question, spreads: Mapping[str, Spread]) -> list[Design]:
+    """Return every combination of items and trials."""
+    test, difference = question.test, question.difference
+    found = []
+    for items in question.items:
+        for trials in question.trials:
+            errors = {name: of.standard_error(items, trials) for name, of in spreads.items()}
+            smallest = {name: test.smallest_difference(error) for name, error in errors.items()}
+            power = (
+                {}
+                if difference is None
+                else {name: test.power_of(difference, error) for name, error in errors.items()}
+            )
+            found.append(Design(items, trials, smallest, power))
+    return found
+
+
+def power_document(
+    pilots: Mapping[str, Pilot],
+    spreads: Mapping[str, Spread],
+    question: Question,
+    *,
+    places: int | None = None,
+) -> Document:
+    """Return the designs of a question, pilot runs by name, spreads by assumption."""
+    first = next(iter(pilots.values()))
+    decimals = first.places if places is None else places
+    rows = designs(question, spreads)
+    header = ["", "trials in all", *(f"smallest difference, {name}" for name in spreads)]
+    if question.difference is not None:
+        header += [f"power (%) at {question.difference:g}, {name}" for name in spreads]
+    cells = [
+        [
+            f"{count(row.items, 'item')} × {count(row.trials, 'trial')}",
+            str(row.items * row.trials),
+            *(f"{each:.{decimals}f}" for each in row.smallest.values()),
+            *(f"{100 * each:.0f}" for each in row.power.values()),
+        ]
+        for row in rows
+    ]
+    advice = _advice(spreads, question, decimals)
+    return Document(
+        heading=tuple(_heading(pilots, question, decimals)),
+        sheets=(sheet("", header, cells),),
+        notes=(*(ASSUMPTIONS[name] for name in spreads), f"advice: {advice}"),
+        records=tuple(_records(rows)),
+        plain={
+            "score": first.label,
+            "pilots": {name: _plain(pilot) for name, pilot in pilots.items()},
+            "difference": question.difference,
+            "power": question.test.power,
+            "alpha": question.test.alpha,
+            "variance_of_difference": {
+                name: {"between_items": of.between, "between_trials": of.within}
+                for name, of in spreads.items()
+            },
+            "designs": list(_records(rows)),
+            "advice": advice,
+        },
+    )
+
+
+def _heading(pilots: Mapping[str, Pilot], question: Question, decimals: int) -> Iterator[str]:
+    for name, pilot in pilots.items():
+        spread, items = pilot.spread, count(len(pilot.scores), "item")
+        of = f"{pilot.label} of {name}: {pilot.value:.{decimals}f}"
+        if spread.within is None:
+            yield f"{of} over {items}, 1 trial each: more trials cannot be judged from it"
+            continue
+        whole = spread.between + spread.within
+        share = 100 * spread.between / whole if whole else 0
+        yield (
+            f"{of} over {items}, {pilot.rows} trials; {share:.0f} % of the variance of a trial is "
+            f"between items, {100 - share:.0f} % between trials of an item"
+        )
+    test = question.test
+    yield (
+        f"differences of two systems on the same items, in points of the score, that a two-sided "
+        f"test at {100 * test.alpha:g} % finds with probability {100 * test.power:g} %"
+    )
+
+
+def _advice(spreads: Mapping[str, Spread], question: Question, decimals: int) -> str:
+    advised = {name: _advised(spread, question, decimals) for name, spread in spreads.items()}
+    first, *others = advised.values()
+    if question.difference is None:
+        what = "with as many as are in the last row, "
+    else:
+        what = f"to see {question.difference:g} points, "
+    best = f"; in the best case, {others[0]}" if others else ""
+    return f"{what}{first}{best}; more items tell more than as many more trials"
+
+
+def _advised(spread: Spread, question: Question, decimals: int) -> str:
+    test, difference, most = question.test, question.difference, question.most
+    if difference is None:
+        error = spread.standard_error(max(question.items), max(question.trials))
+        return f"differences from {test.smallest_difference(error):.{decimals}f} points are seen"
+    needed = test.items_needed(difference, spread, 1)
+    if most is None or needed <= most:
+        return f"take 1 trial of {needed} items"
+    trials = test.trials_needed(difference, spread, most)
+    if trials is not None:
+        return (
+            f"take {trials} trials of each of {most} items ({most * trials} in all; with more items"
+            f", 1 trial of {needed} would do)"
+        )
+    endless = 1 if spread.within is None else math.inf
+    least = test.smallest_difference(spread.standard_error(most, endless))
+    what = "with 1 trial" if spread.within is None else "whatever the trials"
+    return (
+        f"find more items: {most} show nothing below {least:.{decimals}f} points {what}, and with "
+        f"1 trial it takes {needed}"
+    )
+
+
+def _records(rows: Sequence[Design]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        for assumption, smallest in row.smallest.items():
+            yield {
+                "items": row.items,
+                "trials": row.trials,
+                "assumption": assumption,
+                "smallest_difference": smallest,
+                "power": row.power.get(assumption),
+            }
+
+
+def _plain(pilot: Pilot) -> dict[str, Any]:
+    spread = pilot.spread
+    return {
+        "value": pilot.value,
+        "items": len(pilot.scores),
+        "trials": pilot.rows,
+        "variance_between_items": spread.between,
+        "variance_between_trials": spread.within,
+    }

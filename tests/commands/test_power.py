@@ -1,0 +1,158 @@
+"""`mwzeval power`: pilots of any kind, what is assumed of them, and what is advised."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mwzeval.cli import main
+from tests.places import ROOT, shared
+
+GOOD, WEAK = (
+    str(ROOT / "predictions" / f"sample-{name}.json") for name in ("good", "weak-tracker")
+)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["power", *arguments, "-f", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def write(folder: Path, name: str, outcomes: np.ndarray[Any, Any]) -> str:
+    lines = [
+        f"item{item},{trial},{outcome:g}"
+        for item, row in enumerate(outcomes)
+        for trial, outcome in enumerate(row)
+    ]
+    path = folder / f"{name}.csv"
+    path.write_text("\n".join(["item,trial,success", *lines, ""]), encoding="utf-8")
+    return str(path)
+
+
+def test_a_published_pilot_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv"))
+    found = run(capsys, file, "--difference", "10", "--goals", "50", "--trials", "1,4")
+    rows = np.loadtxt(file, skiprows=1)
+    outcomes = 100 * rows[np.lexsort((rows[:, 1], rows[:, 0])), 2].reshape(50, 4)
+    within = np.var(outcomes, axis=1, ddof=1).mean()
+    between = np.var(outcomes.mean(axis=1), ddof=1) - within / 4
+    (pilot,) = found["pilots"].values()
+    assert pilot["value"] == 42
+    assert pilot["variance_between_items"] == pytest.approx(between)
+    assert pilot["variance_between_trials"] == pytest.approx(within)
+    smallest = {(d["trials"], d["assumption"]): d["smallest_difference"] for d in found["designs"]}
+    for trials in (1, 4):
+        for assumption, of_items in (("independent", 2 * between), ("alike", 0)):
+            error = math.sqrt((of_items + 2 * within / trials) / 50)
+            assert smallest[trials, assumption] == pytest.approx(2.801585 * error, rel=1e-6)
+    # The same systems find the same items hard as far as trials tell: nearer to the best case.
+    both = run(capsys, file, file, "--goals", "50", "--trials", "1,4")
+    (paired,) = {d["smallest_difference"] for d in both["designs"] if d["trials"] == 4}
+    assert paired == pytest.approx(smallest[4, "alike"])
+
+
+def test_two_pilots_tell_how_alike_the_systems_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random = np.random.default_rng(3)
+    rates = random.random((400, 1))
+    mine = write(tmp_path, "mine", random.random((400, 3)) < rates)
+    theirs = write(tmp_path, "theirs", random.random((400, 3)) < 0.5 * rates + 0.25)
+    asked = ("--goals", "300", "--trials", "2")
+    (of_two,) = run(capsys, mine, theirs, *asked)["designs"]
+    independent, alike = run(capsys, mine, *asked)["designs"]
+    assert of_two["assumption"] == "paired"
+    assert (
+        alike["smallest_difference"]
+        < of_two["smallest_difference"]
+        < independent["smallest_difference"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "goals", "advice"),
+    [
+        ("20", (), "take 1 trial of"),
+        ("20", ("--goals", "4000"), "take 1 trial of"),
+        ("20", ("--goals", "40"), "trials of each of 40 items"),
+        ("2", ("--goals", "40"), "find more items: 40 show nothing below"),
+    ],
+)
+def test_advice_is_about_the_items_that_there_are(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    difference: str,
+    goals: tuple[str, ...],
+    advice: str,
+) -> None:
+    random = np.random.default_rng(4)
+    outcomes = random.random((200, 4)) < random.choice((0.3, 0.7), size=(200, 1))
+    file = write(tmp_path, "pilot", outcomes)
+    found = run(capsys, file, "--difference", difference, *goals)
+    assert advice in found["advice"].partition(";")[0]
+
+
+def test_dialogues_of_a_benchmark_are_items_with_one_trial(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["power", GOOD, WEAK, "-s", "--difference", "10"]) == 0
+    shown = capsys.readouterr().out
+    assert "Success of sample-good: 87.1 over 62 items, 1 trial each" in shown
+    assert "× 2 trials" not in shown
+    found = run(capsys, GOOD, "-s", "--score", "inform")
+    assert found["score"] == "Inform"
+    assert {design["trials"] for design in found["designs"]} == {1}
+    assert {design["power"] for design in found["designs"]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((GOOD, "-s", "--trials", "4"), "no item of the pilot run has a second trial"),
+        ((GOOD, "-s", "--score", "sucess"), 'did you mean "success"'),
+        (
+            (GOOD, "-r", "--score", "richness.num_unigrams"),
+            'no score "richness.num_unigrams" of single trials',
+        ),
+        ((GOOD, "-s", "--alpha", "2"), "not 2.0"),
+        ((GOOD, "-s", "--power", "30"), "not 0.3"),
+        (("one.csv", "-s"), "at least two items"),
+        (("trials.csv", "single.csv"), "no item has a second trial in single"),
+        (("trials.csv", "others.csv"), "0 are in both"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "one", np.array([[1, 0]]))
+    write(tmp_path, "trials", np.array([[1, 0], [0, 0]]))
+    write(tmp_path, "single", np.array([[1], [0]]))
+    Path("others.csv").write_text("item,success\na,1\na,0\nb,0\nb,1\n", encoding="utf-8")
+    assert main(["power", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("a", "b", "c"),
+        ("a", "--difference", "0"),
+        ("a", "--goals", "0"),
+        ("a", "--trials", "x"),
+    ],
+)
+def test_bad_use_is_refused(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["power", *arguments])
+    assert stopped.value.code == 2
