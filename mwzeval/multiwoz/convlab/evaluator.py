@@ -121,7 +121,8 @@ def _meaning(intent: str, domain: str, slot: str) -> _Meaning:
 
 
 @lru_cache(maxsize=2**14)
-def _is_plausible(domain: str, slot: str, value: str) -> bool:
+def is_plausible(domain: str, slot: str, value: str) -> bool:
+    """Return whether a text has the form of the values of a slot."""
     test = PLAUSIBLE.get(slot)
     return test is None or (domain, slot) in ANY_FORM or test(value)
 
@@ -152,10 +153,7 @@ class PublicEvaluator:
             elif meaning.books:
                 self._book(self.current_domain, value)
             if meaning.told and value.strip() not in ANYTHING:
-                if _is_plausible(meaning.domain, meaning.told, value):
-                    self._told[meaning.domain].add(meaning.told)
-                else:
-                    self._implausible += 1
+                self._tell(meaning.domain, meaning.told, value)
 
     def user(self, acts: Iterable[Act]) -> None:
         """Take note of a turn of the user."""
@@ -163,13 +161,25 @@ class PublicEvaluator:
         for intent, domain, slot, _ in acts:
             self.current_domain = _meaning(intent, domain, slot).domain or self.current_domain
 
+    def _tell(self, domain: str, slot: str, value: str) -> None:
+        """Note a value that is told, by its form."""
+        if is_plausible(domain, slot, value):
+            self._told[domain].add(slot)
+        else:
+            self._implausible += 1
+
     def _book(self, domain: str, reference: str) -> None:
-        """Note the first booking of a domain, if the reference is the number of a record."""
-        if domain not in BOOKABLE or domain in self._booked or not _ROW.fullmatch(reference):
-            return
+        """Note the first booking of a domain."""
+        record = self._record_of(domain, reference)
+        if record is not None:
+            self._booked.setdefault(domain, record)
+
+    def _record_of(self, domain: str, reference: str) -> Record | None:
+        """Return the record that a reference is the number of; None for other references."""
+        if domain not in BOOKABLE or not _ROW.fullmatch(reference):
+            return None
         records = self._database.query(domain, ())
-        if int(reference) < len(records):
-            self._booked[domain] = records[int(reference)]
+        return records[int(reference)] if int(reference) < len(records) else None
 
     def outcome(self) -> Outcome:
         """Return what has come of the dialogue so far."""
@@ -181,7 +191,7 @@ class PublicEvaluator:
         mismatches = len(goal[ORDERING]) - matches
         return Outcome(
             complete=is_complete(goal),
-            success=not mismatches and _succeeds(book, found, missing),
+            success=not mismatches and self._succeeds(book, found, missing),
             book=book,
             inform=(found, self._implausible + superfluous, missing),
             final_goal=(matches, mismatches),
@@ -203,7 +213,7 @@ class PublicEvaluator:
     def _domain_success(self, domain: str) -> bool:
         score = self._book_score(domain)
         found, _, missing = self._inform(domain)
-        return _succeeds(() if score is None else (score,), found, missing)
+        return self._succeeds(() if score is None else (score,), found, missing)
 
     def _book_score(self, domain: str) -> float | None:
         """Return how much of what was wished the booked record has; None where it is not scored."""
@@ -216,7 +226,7 @@ class PublicEvaluator:
         row = self._booked[domain]
         if row is None:
             return 1.0
-        met = [_has(row, slot, v) for slot, v in info.items() if slot not in UNSCORED_IN_BOOKINGS]
+        met = [has(row, slot, v) for slot, v in info.items() if slot not in UNSCORED_IN_BOOKINGS]
         return sum(met) / len(met) if met else None
 
     def _inform(self, domain: str) -> tuple[int, int, int]:
@@ -239,6 +249,11 @@ class PublicEvaluator:
             return any(row[REFERENCE] == booked[REFERENCE] for row in rows)
         return bool(rows)
 
+    @staticmethod
+    def _succeeds(book: tuple[float, ...], found: int, missing: int) -> bool:
+        """Return whether all bookings are right and everything was told; False without either."""
+        return all(score == 1 for score in book) and not missing and bool(book or found)
+
 
 def is_complete(goal: Goal) -> bool:
     """Return whether the user has got an answer to everything and was told of every booking."""
@@ -248,12 +263,8 @@ def is_complete(goal: Goal) -> bool:
     )
 
 
-def _succeeds(book: tuple[float, ...], found: int, missing: int) -> bool:
-    """Return whether all bookings are right and everything was told; False if there is neither."""
-    return all(score == 1 for score in book) and not missing and bool(book or found)
-
-
-def _has(row: Record, slot: str, wanted: str) -> bool:
+def has(row: Record, slot: str, wanted: str) -> bool:
+    """Return whether a record has what was wished of a slot."""
     own: Any = row.get(slot)
     if slot not in ("leaveAt", "arriveBy"):
         return isinstance(own, str) and own.strip() == wanted.strip()
