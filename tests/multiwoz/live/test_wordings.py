@@ -1,0 +1,203 @@
+"""Every act of users and systems can be said, with its value in the words, in good sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from random import Random
+from typing import Protocol
+
+import pytest
+
+from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.live.phrases import begun_small, embedded_wordings, finished, listed, rounds
+from mwzeval.multiwoz.live.user_acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
+from mwzeval.multiwoz.live.wordings import SystemWordings, UserWordings
+from tests.multiwoz.convlab.records import acts, golden
+
+USER, SYSTEM = UserWordings(), SystemWordings()
+BYE = Act("bye", "general", "none", "none")
+TRACES = ("traces_pair", "traces_pair_corpus", "traces_user")
+DOUBLED = re.compile(r"\b([^\W_]+) \1\b", re.IGNORECASE)
+
+
+class Wordings(Protocol):
+    def say(self, acts: list[Act], rng: Random, /) -> str: ...
+
+
+def check(wordings: Wordings, said: list[Act], rng: Random) -> None:
+    text = wordings.say(said, rng)
+    where = (said, text)
+    assert (bool(text), where) == (bool(said), where)
+    if not text:
+        return
+    values = [act.value for act in said if is_said(wordings, act)]
+    for value in values:
+        assert value in text, where
+    assert re.search(r"[{}]|a/an", text) is None, where
+    assert text[0] == text[0].upper(), where
+    assert text[-1] in ".?!", where
+    assert re.search(r"[.?!] [a-z]", without(values, text)) is None, where
+    assert DOUBLED.search(without(values, text)) is None, where
+    assert "  " not in without(values, text), where
+    assert re.search(r" [.,?!;:]|[.,?!]{2}", without(values, text)) is None, where
+
+
+def without(values: list[str], text: str) -> str:
+    """Return the text with something plain for the values, which may hold anything."""
+    for number, value in enumerate(sorted(values, key=len, reverse=True)):
+        text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"Value{number}", text)
+    return text
+
+
+def is_said(wordings: Wordings, act: Act) -> bool:
+    """Tell whether the value stands in the words: not where there is none, or it has a verb."""
+    if act.domain == "general" or act.intent == "Request" or "none" in (act.slot, act.value):
+        return False
+    if act.value == "?":  # unknown
+        return False
+    if act.slot in ("Internet", "Parking") and act.value.lower() in ("yes", "no"):
+        return False
+    return wordings is SYSTEM or (act.value != "dontcare" and act.slot not in ("Choice", "NotBook"))
+
+
+@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_turns_of_recorded_dialogues_are_said(name: str, seed: int) -> None:
+    rng = Random(seed)
+    for trace in golden(name):
+        for turn in trace["turns"]:
+            check(USER, acts(turn["user"]), rng)
+            check(SYSTEM, acts(turn["system"]), rng)
+
+
+VALUES = {
+    "Area": ("centre", "same area as the hotel"),
+    "Price": ("cheap", "moderate", "in the same price range as the restaurant"),
+    "Food": ("indian", "european", "asian oriental"),
+    "Stars": ("1", "4"),
+    "Type": ("hotel", "guesthouse", "museum", "architecture", "boat", "swimmingpool"),
+    "Name": ("restaurant two two", "the place", "a and b guest house"),
+    "Internet": ("yes", "no", "unknown"),
+    "Parking": ("yes", "no", "unknown"),
+    "Day": ("monday", "the same day", SAME["day"].format("hotel")),
+    "People": ("1", "4", "the same", SAME["people"].format("hotel")),
+    "Stay": ("1", "3"),
+    "Fee": ("free", "?", "5 pounds"),
+    "Department": ("cardiology", "emergency department", "oncology"),
+    "Depart": ("cambridge", "the hotel"),
+    "Choice": ("1", "many", "12"),
+}
+OTHERS = ("17:15",)
+
+
+def user_acts() -> Iterator[Act]:
+    for domain, slots in USER_SLOTS.items():
+        name = domain.capitalize()
+        yield Act("Inform", name, "none", "none")
+        yield Act("Inform", name, "Choice", "any")
+        yield Act("Inform", name, "NotBook", "none")
+        yield giving_up(domain)
+        for slot in slots.values():
+            yield Act("Request", name, slot, "?")
+            for value in (*VALUES.get(slot, OTHERS), "dontcare"):
+                yield Act("Inform", name, slot, value)
+
+
+def system_acts() -> Iterator[Act]:
+    for domain, slots in SYSTEM_SLOTS.items():
+        name = domain.capitalize()
+        intents = ["Inform", "Recommend", "Select", "NoOffer"]
+        intents += {"booking": ["Book", "NoBook"], "train": ["OfferBook", "OfferBooked"]}.get(
+            domain, []
+        )
+        for slot in (*(slot.capitalize() for slot in slots), "Open"):
+            slot = "none" if slot == "None" else slot
+            yield Act("Request", name, slot, "?")
+            for value in ("none",) if slot == "none" else VALUES.get(slot, OTHERS):
+                yield from (Act(intent, name, slot, value) for intent in intents)
+    yield from (Act(intent, "general", "none", "none") for intent in GENERAL)
+
+
+GENERAL = ("bye", "greet", "reqmore", "welcome")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_every_act_is_said_alone(seed: int) -> None:
+    rng = Random(seed)
+    for act in (*user_acts(), THANK, BYE):
+        check(USER, [act], rng)
+    for act in system_acts():
+        check(SYSTEM, [act], rng)
+
+
+@pytest.mark.parametrize("marker", [REPEAT, CHANGE, CORRECT])
+def test_acts_are_said_again_corrected_and_instead(marker: Act) -> None:
+    rng = Random(4)
+    for act in user_acts():
+        check(USER, [marker, act], rng)
+        check(USER, [giving_up("hotel"), marker, act], rng)
+
+
+def test_acts_that_belong_together_are_said_together() -> None:
+    informs = [
+        Act("Inform", "Restaurant", slot, value)
+        for slot, value in (
+            *(("none", "none"), ("Price", "expensive"), ("Area", "same area as the hotel")),
+            ("Food", "italian"),
+        )
+    ]
+    for seed in range(20):
+        text = USER.say(informs, Random(seed))
+        assert re.search(r"an expensive italian .* in the same area as the hotel\b", text)
+    booking = [
+        Act("Inform", "Restaurant", slot, value)
+        for slot, value in (("Day", "monday"), ("People", "1"), ("Time", "18:15"))
+    ]
+    assert "for 1 person on monday at 18:15" in USER.say(booking, Random(0))
+
+
+def test_words_follow_from_the_generator_alone_and_vary() -> None:
+    said = [Act("Inform", "Hotel", "Area", "north"), Act("Inform", "Hotel", "Stars", "4")]
+    texts = {USER.say(said, Random(seed)) for seed in range(50)}
+    assert len(texts) > 20
+    assert USER.say(said, Random(7)) == USER.say(said, Random(7))
+
+
+def test_what_is_unwanted_has_no_booking_in_it() -> None:
+    offer = [Act("Recommend", "Hotel", "Name", "avalon"), Act("Recommend", "Hotel", "Ref", "00")]
+    assert all(
+        "book" not in SYSTEM.say(offer, Random(seed)).split("reference")[0] for seed in range(9)
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("is it a/an italian one", "Is it an italian one"),
+        ("a/an european place", "A european place"),
+        ("a/an 8 star", "An 8 star"),
+        ("a/an 4 star", "A 4 star"),
+    ],
+)
+def test_articles_fit_the_next_word(sentence: str, expected: str) -> None:
+    assert finished(sentence) == expected
+
+
+@pytest.mark.parametrize("wordings", [USER, SYSTEM])
+def test_of_unknown_general_acts_nothing_is_said(wordings: Wordings) -> None:
+    assert wordings.say([Act("sing", "general", "none", "none")], Random(0)) == ""
+
+
+def test_parts_of_sentences() -> None:
+    assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert begun_small("I'm here.") == "I'm here."
+    assert begun_small("It is.") == "it is."
+    assert rounds([("a", "1"), ("b", "2"), ("a", "3")]) == [{"a": "1", "b": "2"}, {"a": "3"}]
+
+
+def test_no_sentence_begins_with_a_value() -> None:
+    """It would get a capital letter, and be another value."""
+    for key, wordings in embedded_wordings().items():
+        if key.startswith(("user", "system")) and not key.startswith("system tells"):
+            assert not any(wording.startswith("{") for wording in wordings), key
