@@ -15,8 +15,8 @@ from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
 from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker
 from mwzeval.multiwoz.goals.goals import Goal, without
-from mwzeval.multiwoz.live.agenda_user import MOST_MESSAGES, LiveUser
-from mwzeval.multiwoz.live.user_acts import CHANGE, CORRECT, REPEAT, THANK, giving_up
+from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, THANK, giving_up
+from mwzeval.multiwoz.live.agenda_user.user import MOST_MESSAGES, LiveUser
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
 from tests.multiwoz.convlab.records import acts, golden, real_database, spellings
 

@@ -10,9 +10,15 @@ from typing import Protocol
 import pytest
 
 from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
-from mwzeval.multiwoz.live.phrases import begun_small, embedded_wordings, finished, listed, rounds
-from mwzeval.multiwoz.live.user_acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
+from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
 from mwzeval.multiwoz.live.wordings import SystemWordings, UserWordings
+from mwzeval.multiwoz.live.wordings.phrases import (
+    begun_small,
+    embedded_wordings,
+    finished,
+    listed,
+    rounds,
+)
 from tests.multiwoz.convlab.records import acts, golden
 
 USER, SYSTEM = UserWordings(), SystemWordings()

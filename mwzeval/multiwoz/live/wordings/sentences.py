@@ -10,7 +10,8 @@ from itertools import groupby
 from random import Random
 
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, Act
-from mwzeval.multiwoz.live.phrases import (
+from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, GIVE_UP, REPEAT
+from mwzeval.multiwoz.live.wordings.phrases import (
     Phrases,
     Values,
     begun_small,
@@ -19,7 +20,6 @@ from mwzeval.multiwoz.live.phrases import (
     listed,
     rounds,
 )
-from mwzeval.multiwoz.live.user_acts import CHANGE, CORRECT, GIVE_UP, REPEAT
 
 BOOKED = ("Name", "People", "Stay", "Day", "Time")
 """Slots of bookings, in the order in which they are said."""

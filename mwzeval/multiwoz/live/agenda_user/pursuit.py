@@ -8,7 +8,7 @@ from typing import Any
 from mwzeval.multiwoz.convlab.acts import USER_SLOTS
 from mwzeval.multiwoz.convlab.wishes import NOT_SURE, missing_part, tried
 from mwzeval.multiwoz.goals.goals import UNANSWERED
-from mwzeval.multiwoz.live.hearing import NO_VALUE, fits
+from mwzeval.multiwoz.live.agenda_user.hearing import NO_VALUE, fits
 
 IDENTITY = {"train": "trainID"}
 """Domain → slot that says which one is spoken of; `name` where nothing is said here."""

@@ -29,9 +29,9 @@ from mwzeval.multiwoz.convlab.agenda import BOOK_SLOTS, BYE, INFORM, REQUEST
 from mwzeval.multiwoz.convlab.draws import UserDraws
 from mwzeval.multiwoz.convlab.wishes import place_for
 from mwzeval.multiwoz.goals.goals import UNANSWERED, Goal, begun
-from mwzeval.multiwoz.live.hearing import CHOICE, NO_OFFER, heard_acts
-from mwzeval.multiwoz.live.pursuit import Pursuit, Said
-from mwzeval.multiwoz.live.user_acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
+from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
+from mwzeval.multiwoz.live.agenda_user.hearing import CHOICE, NO_OFFER, heard_acts
+from mwzeval.multiwoz.live.agenda_user.pursuit import Pursuit, Said
 
 MOST_MESSAGES = 20
 """Messages of the user; with the next it says goodbye, whatever is left."""

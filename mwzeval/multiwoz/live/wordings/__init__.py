@@ -1,0 +1,5 @@
+"""Acts of users and systems in words."""
+
+from mwzeval.multiwoz.live.wordings.sentences import SystemWordings, UserWordings
+
+__all__ = ["SystemWordings", "UserWordings"]
