@@ -13,6 +13,7 @@ from random import Random
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import embedded
+from mwzeval.files.json_files import read_text
 
 Values = Mapping[str, str]
 """Slot, spelled as in acts → value."""
@@ -171,7 +172,7 @@ def embedded_wordings() -> Mapping[str, tuple[str, ...]]:
     """Return mwzeval's own wordings: key → wordings. Raises `DataError` for a line without tab."""
     path = embedded("live", "wordings.tsv")
     wordings: dict[str, list[str]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         if line and not line.startswith("#"):
             key, tab, wording = line.partition("\t")
             if not tab:

@@ -140,7 +140,7 @@ class _UserTurn:
         if CHANGE.intent in self._markers:
             what = f"a/an {phrases.noun_phrase(domain, wanted)}"
             return phrases.sentence("user change", domain, what=what)
-        if opens or phrases.draw(0.25):
+        if opens or REPEAT.intent in self._markers:
             what = f"a/an {phrases.noun_phrase(domain, wanted)}"
             return phrases.sentence("user begin", domain, what=what)
         after = " ".join(phrases.behind(domain, wanted))
