@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         refuse(benchmark, "runs")
     files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
     resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
-    scorer = scorer_of(benchmark, arguments)
+    scorer, words = scorer_of(benchmark, arguments), benchmark.words
     with workers(scorer, arguments.jobs) as executor:
         scored = compared_all(scorer, files, executor)
         comparison = compare(
@@ -108,7 +108,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             scopes=arguments.scopes,
             intervals=arguments.table not in (None, NONE),
             executor=executor,
-            unit=benchmark.words.unit,
+            unit=words.goal
+            if any(of.scored_table.trials for of in scored.values())
+            else words.unit,
         )
     print_warnings([file.warnings for file in scored.values()])
     if arguments.table:

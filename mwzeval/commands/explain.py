@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.outcome import STANDARD_OUTPUT, add_claims, write_claims
@@ -128,7 +128,11 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     words = benchmark.words
     systems = score_all(scorer_of(benchmark, arguments), [arguments.file, arguments.against])
     print_warnings([system.warnings for system in systems.values()])
-    tables = {name: system.scored_table for name, system in systems.items()}
+    # Trials are explained one by one, so they are what is common.
+    tables = {
+        name: replace(scored, table=scored.trial_rows)
+        for name, scored in ((name, system.scored_table) for name, system in systems.items())
+    }
     check_signatures(tables)
     first, second = systems
     units = common_units(tables, words.unit)

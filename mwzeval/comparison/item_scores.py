@@ -13,7 +13,6 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,9 @@ ITEM = ("item", "item_id", "task", "task_id", "goal", "dialogue", "example", "un
 TRIAL = ("trial", "repetition", "epoch")
 SCORE = ("score", "reward", "success", "value")
 """Names of columns, the most telling first; upper and lower case are the same."""
+
+SUM, COUNT = "score", "trials"
+"""Columns of what is scored."""
 
 
 def is_table_of_items(file: str) -> bool:
@@ -143,24 +145,24 @@ def _number(cell: str, line: int, column: str, findings: Findings) -> float | No
     return value
 
 
-def _mean(name: str, sums: Sums) -> NDArray[np.float64]:
-    return sums[name] / sums["trials"]
-
-
 def _scored(rows: dict[str, float], items: dict[str, str], name: str) -> ScoredTable:
     table = Table.from_rows(
-        (name, "trials"), ((unit, {name: value, "trials": 1}) for unit, value in rows.items())
+        (SUM, COUNT), ((unit, {SUM: value, COUNT: 1}) for unit, value in rows.items())
     )
     is_outcome = all(value in (0, 1) for value in rows.values())
     measure = Measure(
         name,
         name.capitalize(),
-        Signature.of(name, {"n": len(rows)}),
-        percentage(name, of="trials") if is_outcome else partial(_mean, name),
-        cases="trials",
-        outcome=name if is_outcome else None,
+        Signature.of(name, {"n": len(rows), "unit": "percent" if is_outcome else "as-given"}),
+        percentage(SUM, of=COUNT) if is_outcome else _mean,
+        cases=COUNT,
+        outcome=SUM if is_outcome else None,
         scale=100 if is_outcome else 1,
     )
     return of_items(
         ScoredTable(table, (measure,)), items.__getitem__, outcome=name if is_outcome else None
     )
+
+
+def _mean(sums: Sums) -> NDArray[np.float64]:
+    return sums[SUM] / sums[COUNT]

@@ -54,7 +54,7 @@ def pilot_of(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Pil
     Raises `UsageError` when there is no such score, it is not one that single trials have, or there
     are less than two items.
     """
-    table = scored.table if scored.trials is None else scored.trials.table
+    table = scored.trial_rows
     measure = _measure(scored, table.columns, name, usual)
     if scored.trials is not None:
         items = scored.trials.items

@@ -136,6 +136,11 @@ class ScoredTable:
     count_types: Callable[[], TypeCounts] = TypeCounts.none
     trials: Trials | None = None
 
+    @property
+    def trial_rows(self) -> Table:
+        """One row per trial: the rows themselves where no unit was tried repeatedly."""
+        return self.table if self.trials is None else self.trials.table
+
     def scores(self, resampling: Resampling | None = None) -> tuple[Score, ...]:
         """Return all scores, with intervals when it is said how to find them."""
         sums = observed(self.table)

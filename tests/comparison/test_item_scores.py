@@ -45,6 +45,8 @@ def test_other_scores_keep_their_unit_and_lines_of_an_item_are_its_trials(tmp_pa
     assert named(scored.scores(), "score").value == 2.5
     turns, _ = read_item_scores(str(file), "TURNS")
     assert named(turns.scores(), "turns").value == 6
+    file.write_text("item,trials\na,2\nb,4\n", encoding="utf-8")
+    assert named(read_item_scores(str(file), "trials")[0].scores(), "trials").value == 3
 
 
 def test_a_trial_without_a_score_was_none_and_is_told(tmp_path: Path) -> None:
