@@ -32,6 +32,8 @@ PARTS = (
     "slot_combinations",
 )
 """The parts of the published model, in the order of its pickle."""
+UNUSED = "slot_counts"
+"""A part that nothing is drawn by."""
 
 
 def read_goal_model(path: Path) -> dict[str, Any]:
@@ -46,7 +48,8 @@ def read_goal_model(path: Path) -> dict[str, Any]:
             raise DataError(f"{path}: a goal model is an object with {', '.join(PARTS)}")
     else:
         model = _unpickled(path)
-    missing = [part for part in PARTS if not isinstance(model.get(part), Mapping)]
+    needed = (part for part in PARTS if part != UNUSED)
+    missing = [part for part in needed if not isinstance(model.get(part), Mapping)]
     if missing:
         raise DataError(f"{path}: the goal model has no {', '.join(missing)}")
     return dict(model)

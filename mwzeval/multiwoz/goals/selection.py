@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -135,7 +136,14 @@ def select_goals(
     """
     asked = parse_goal_source(source) if isinstance(source, str) else source
     if asked.kind == SAMPLED:
-        return _sampled(asked, _plain_model(corpus, root, goal_model), database, seed)
+        place, plain = _goal_model(corpus, root, goal_model)
+        try:
+            return _sampled(asked, GoalModel(plain, database), seed)
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise DataError(
+                f"{place}: the goal model is not in the expected format "
+                f"({type(error).__name__}: {error})"
+            ) from error
     annotated = annotated_goals(corpus, asked.fold, root)
     goals, messages = {}, {}
     for name in _chosen(asked, list(annotated)):
@@ -162,27 +170,22 @@ def _chosen(asked: GoalSource, names: list[str]) -> list[str]:
     return list(asked.ids) or names[: asked.number]
 
 
-def _plain_model(corpus: str, root: DataRoot, file: str | Path | None) -> Mapping[str, Any]:
-    if file is not None:
-        return read_goal_model(Path(file))
-    if corpus == SAMPLE:
-        return estimated_model(
-            goal for fold in FOLDS for goal in corpus_goals(corpus, fold, root).values()
-        )
-    return read_goal_model(find_goal_model(root))
-
-
-def _sampled(asked: GoalSource, plain: Mapping[str, Any], database: Records, seed: int) -> RunGoals:
+def _sampled(asked: GoalSource, model: GoalModel, seed: int) -> RunGoals:
     assert asked.number is not None
     digits = max(4, len(str(asked.number)))
-    try:
-        model = GoalModel(plain, database)
-        goals = {
-            f"{SAMPLED}-{number:0{digits}}": model.sample(Random(f"{seed}/goal/{number}"))
-            for number in range(1, asked.number + 1)
-        }
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(
-            f"the goal model is not in the expected format ({type(error).__name__}: {error})"
-        ) from error
+    goals = {
+        f"{SAMPLED}-{number:0{digits}}": model.sample(Random(f"{seed}/goal/{number}"))
+        for number in range(1, asked.number + 1)
+    }
     return RunGoals(str(asked), goals)
+
+
+def _goal_model(
+    corpus: str, root: DataRoot, file: str | Path | None
+) -> tuple[str, Mapping[str, Any]]:
+    """Return the model to draw from, and what to call it."""
+    if file is None and corpus == SAMPLE:
+        folds = (corpus_goals(corpus, fold, root).values() for fold in FOLDS)
+        return "the goals of the sample", estimated_model(chain.from_iterable(folds))
+    path = find_goal_model(root) if file is None else Path(file)
+    return str(path), read_goal_model(path)

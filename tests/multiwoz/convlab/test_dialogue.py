@@ -15,14 +15,17 @@ from hypothesis import strategies as st
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
 from mwzeval.multiwoz.choices import SAMPLE
 from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
 from mwzeval.multiwoz.convlab.dialogue import (
     MOST_ACTS,
     USER_CALLS,
     ActSystem,
+    Judge,
     hold_dialogue,
     judged,
     rule_system,
 )
+from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.corpus.corpora import corpus_root
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
@@ -147,6 +150,23 @@ def test_no_acts_break_user_or_evaluator(index: int, said: list[list[Act]], seed
     assert 1 <= dialogue.turns == len(dialogue.acts) <= USER_CALLS
     assert all(user for user, _ in dialogue.acts)
     assert judged(dialogue, town().database) == judged(read_again(dialogue), town().database)
+
+
+spoken = st.lists(acts, max_size=6)
+
+
+@given(st.integers(0, 1000), st.lists(st.tuples(spoken, spoken), max_size=8))
+def test_no_acts_of_either_side_break_the_judgement(
+    index: int, exchanges: list[tuple[list[Act], list[Act]]]
+) -> None:
+    goal = every_goal()[index % len(every_goal())]
+    dialogue = Trajectory("goal", goal, acts=tuple(exchanges))
+    judges: tuple[Judge, Judge] = (PublicEvaluator, CorrectedEvaluator)
+    for judge in judges:
+        outcome = judged(dialogue, town().database, judge)
+        assert outcome.steps == 2 * len(exchanges)
+        assert all(0 <= score <= 1 for score in outcome.book)
+        assert min(outcome.inform) >= 0
 
 
 junk = st.recursive(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from mwzeval.errors import DataError, UsageError
@@ -13,7 +16,7 @@ from mwzeval.multiwoz.corpus.corpora import corpus_root
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
 from mwzeval.multiwoz.goals.selection import RunGoals, parse_goal_source, select_goals
 from tests.multiwoz.convlab.records import golden, real_database
-from tests.places import shared
+from tests.places import read_json, shared
 
 MULTIWOZ = "multiwoz-2.1"
 
@@ -134,3 +137,12 @@ def test_a_missing_goal_model_is_named_with_its_address(root: DataRoot) -> None:
     bare = DataRoot(shared("data", "multiwoz", "db"), "--data", root.published)
     with pytest.raises(DataError, match=r"new_goal_model\.pkl.*\n.*thu-coai/ConvLab-2/b014b81"):
         select_goals("sampled:1", corpus=MULTIWOZ, root=bare, database=real_database())
+
+
+def test_a_goal_model_of_another_form_is_named(root: DataRoot, tmp_path: Path) -> None:
+    plain = read_json(shared("data", "live", "goal_model.json"))
+    del plain["value_distribution"]["hotel"]
+    path = tmp_path / "goal_model.json"
+    path.write_text(json.dumps(plain))
+    with pytest.raises(DataError, match=r"goal_model\.json: the goal model is not .*KeyError"):
+        selected(root, "sampled:1", goal_model=path)
