@@ -19,6 +19,7 @@ from mwzeval.multiwoz.live.wordings.phrases import (
     listed,
     rounds,
 )
+from mwzeval.multiwoz.template_system.language import topics_of
 from tests.multiwoz.convlab.records import acts, golden
 
 USER, SYSTEM = UserWordings(), SystemWordings()
@@ -161,6 +162,18 @@ def test_acts_that_belong_together_are_said_together() -> None:
         for slot, value in (("Day", "monday"), ("People", "1"), ("Time", "18:15"))
     ]
     assert "for 1 person on monday at 18:15" in USER.say(booking, Random(0))
+
+
+@pytest.mark.parametrize("domain", list(USER_SLOTS))
+def test_what_opens_a_domain_names_it(domain: str) -> None:
+    name = domain.capitalize()
+    opening = Act("Inform", name, "none", "none")
+    for seed in range(12):
+        for slot in (None, *USER_SLOTS[domain].values()):
+            if slot not in ("Type", "People", "Day", "Time", "Stay"):
+                told = [] if slot is None else [Act("Inform", name, slot, "xyz")]
+                text = USER.say([opening, *told], Random(seed))
+                assert domain in topics_of(text, {}), text
 
 
 def test_words_follow_from_the_generator_alone_and_vary() -> None:

@@ -135,7 +135,7 @@ class _UserTurn:
 
     def _want(self, domain: str, wanted: Values, opens: bool) -> str:
         phrases = self._phrases
-        if set(wanted) == {"Name"} and phrases.draw():
+        if set(wanted) == {"Name"} and not opens and phrases.draw():
             return phrases.sentence("user name", domain, **wanted)
         if CHANGE.intent in self._markers:
             what = f"a/an {phrases.noun_phrase(domain, wanted)}"
@@ -162,6 +162,8 @@ class _UserTurn:
 
     def _ask(self, domain: str, asked: Values) -> None:
         things = listed(self._phrases.each("thing", domain, asked))
+        if self._phrases.draw(0.3) and domain not in things and not _WHETHER.intersection(asked):
+            things = f"{things} of the {domain}"
         plain = not _WHETHER.intersection(asked) and self._phrases.draw(0.6)
         kind = ("noun" if len(asked) == 1 else "nouns") if plain else "any"
         self.sentences.append(self._phrases.sentence(f"user ask {kind}", things=things))
