@@ -77,7 +77,8 @@ class Measure:
     their column in `outcome`; `scale` is what a share of 1 is called, 100 for percentages. Higher
     is better unless `lower_is_better` (or it has no direction at all). `block` is how many
     neighbouring units belong together when resampling; `known` is the score of all units where `of`
-    cannot tell it from small inputs.
+    cannot tell it from small inputs. `is_mean_rate` says that it is the mean of shares, one a case,
+    from 0 to `scale`.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -99,6 +100,7 @@ class Measure:
     known: float | None = None
     scale: float = 100
     lower_is_better: bool = False
+    is_mean_rate: bool = False
 
     def value(self, sums: Sums) -> float:
         """Return the score of the observed sums."""
@@ -200,12 +202,18 @@ class _Resampled:
                 seed=self._how.seed,
             )
         try:
-            return bootstrap_interval(
+            interval = bootstrap_interval(
                 measure.of, self._sums[measure.block], confidence=self._how.confidence
             )
         except ValueError:
             # The score has a value in no resample.
             return None
+        if measure.is_mean_rate and interval.low == interval.high in (0, measure.scale):
+            # All shares are none or all: there is no spread to resample, but others may be there.
+            cases = len(self._table.units) if measure.cases is None else sums[measure.cases][0]
+            share = interval.low / measure.scale
+            return wilson(share * cases, round(cases), self._how.confidence).scaled(measure.scale)
+        return interval
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:

@@ -32,7 +32,8 @@ def of_items(
     (by default the most that at least half of the items have) and the share of items that flip.
     Items with less than k trials are not among those that pass^k is about (its `n`); None leaves
     these scores out. All other scores keep their formula; their rows are means over trials, so that
-    an item counts once, and `n` counts items. Intervals resample items. `ScoredTable.trials` keeps
+    an item counts once, and `n` counts items. Intervals resample items; where every trial of every
+    item has the same outcome they are Wilson's, with items for cases. `ScoredTable.trials` keeps
     the rows of trials. Where no item has a second trial, only the names of the units change.
 
     Raises `ValueError` for scores of types (distinct words), which have no rows to average, and
@@ -46,9 +47,14 @@ def of_items(
     table = of.by_item()
     asked = of.usual if trials is None else trials
     signed = {"trials": asked}
-    # A mean over trials is no 0/1 outcome.
     measures = [
-        replace(m, outcome=None, signature=m.signature.extended(signed)) for m in scored.measures
+        replace(
+            m,
+            outcome=None,
+            is_mean_rate=m.outcome is not None,
+            signature=m.signature.extended(signed),
+        )
+        for m in scored.measures
     ]
     if outcome is not None:
         measure = _measure_of_outcomes(scored, outcome)
@@ -90,7 +96,9 @@ def _measures(measure: Measure, trials: int) -> Iterator[Measure]:
     def signed(name: str, choices: dict[str, object]) -> Signature:
         return replace(measure.signature, metric=name).extended({"trials": trials} | choices)
 
-    like = replace(measure, outcome=None, scale=100, lower_is_better=False, known=None)
+    like = replace(
+        measure, outcome=None, is_mean_rate=True, scale=100, lower_is_better=False, known=None
+    )
     for k in range(1, trials + 1):
         yield replace(
             like,

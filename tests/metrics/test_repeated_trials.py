@@ -13,7 +13,7 @@ from mwzeval.comparison import compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, named, percentage
 from mwzeval.metrics.trials import of_items
-from mwzeval.scores.score import Signature
+from mwzeval.scores.score import Interval, Signature
 from mwzeval.scores.table import Table
 from tests.places import shared
 
@@ -129,6 +129,17 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
         by_trials += 50 in naive
     assert 0.90 <= covered / repetitions <= 0.98
     assert by_trials / repetitions < 0.85
+
+
+@pytest.mark.parametrize("won", [0, 1])
+def test_without_a_spread_the_interval_is_that_of_one_trial_an_item(won: int) -> None:
+    once = scored({f"item{index}": [won] for index in range(30)}, single=True)
+    often = of_items(scored({f"item{index}": [won] * 3 for index in range(30)}))
+    expected = named(once.scores(Resampling()), "success").interval
+    scores = often.scores(Resampling(samples=50))
+    for name in ("success", "pass^1", "pass^3"):
+        assert named(scores, name).interval == expected
+    assert named(scores, "turns").interval == Interval(5, 5, 0.95, "bootstrap")
 
 
 def test_systems_are_compared_by_item_with_all_their_trials() -> None:
