@@ -61,7 +61,7 @@ def of_venue(
     answer = Answer(slot, False, right=right)
     for turn, of_turn in enumerate(said):
         for mention in of_turn:
-            if is_value(domain, slot, mention, known, facts):
+            if mention.slot == slot and is_value(domain, mention, known, facts):
                 answer = Answer(slot, True, turn, right=right)
             elif (
                 # In one answer, another value is mostly another venue's.
@@ -75,20 +75,21 @@ def of_venue(
     return answer
 
 
-def is_value(
-    domain: str, slot: str, mention: Mention, venues: Sequence[str], facts: VenueFacts
-) -> bool:
-    """Tell whether a mention says a value that one of the venues has in a slot."""
-    # A time of a train may be its other one where no word tells.
-    is_other_end = not mention.sure and OTHER_END.get(mention.slot) == slot
-    if mention.slot != slot and not is_other_end:
-        return False
+def is_value(domain: str, mention: Mention, venues: Sequence[str], facts: VenueFacts) -> bool:
+    """Tell whether a mention says a value that one of the venues has.
+
+    Where no word tells of a train's time which of both it is, it may be either.
+    """
+    slot = mention.slot
     if mention.domain not in (domain, None) and slot not in OF_ONE_VENUE:
         return False
     if mention.domain == domain and not set(venues).isdisjoint(mention.venues):
         return True
     value = comparable(slot, mention.value or mention.text)
-    return value is not None and any(facts.has(domain, venue, slot, value) for venue in venues)
+    slots = (slot,) if mention.sure or slot not in OTHER_END else (slot, OTHER_END[slot])
+    return value is not None and any(
+        facts.has(domain, venue, slot, value) for venue in venues for slot in slots
+    )
 
 
 def of_service(

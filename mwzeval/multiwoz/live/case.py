@@ -79,6 +79,10 @@ class Judgement:
         return all(domain.done for domain in self.domains.values())
 
 
+TRAIN_TOLD_BY = frozenset({"leaveat", "arriveby", "duration", "price"})
+"""What is said of a train whose id is not."""
+
+
 class Ground:
     """The database of a corpus, as live dialogues are held against it.
 
@@ -252,15 +256,14 @@ class Case:
         return False
 
     def _is_described(self, satisfying: Iterable[str]) -> bool:
-        """Tell whether a train is told by its times, which are those of one that is wanted."""
-        said = [
-            mention
-            for of_turn in self._said
-            for mention in of_turn
-            if mention.slot in ("leaveat", "arriveby") and mention.domain == "train"
-        ]
+        """Tell whether what is told of a train last is all true of one that is wanted."""
+        of_trains = (
+            [m for m in said if m.slot in TRAIN_TOLD_BY and m.domain == "train"]
+            for said in reversed(self._said)
+        )
+        said = next(filter(None, of_trains), [])
         return bool(said) and any(
-            all(answers.is_value("train", m.slot, m, (train,), self._facts) for m in said)
+            all(answers.is_value("train", m, (train,), self._facts) for m in said)
             for train in satisfying
         )
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from mwzeval.multiwoz.database.facts import VenueFacts, comparable
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.counts import SENTENCE
+from mwzeval.multiwoz.grounding.evidence import REFERENCE
 from mwzeval.multiwoz.grounding.responses import CHECKED, NAMED_BY
 from mwzeval.multiwoz.live.spoken import Spoken
 from mwzeval.multiwoz.live.transcript import domains_told
@@ -167,7 +168,10 @@ class Choices:
             return None if _share(settled.options, none) else settled
         if settled.chosen:
             told = {venue for mention in one.said for venue in mention.venues}
-            confirmed = settled.confirmed or _share(settled.options, told)
+            is_booked = self._domain in one.domains[:1] and any(
+                mention.slot == REFERENCE for mention in one.said
+            )
+            confirmed = settled.confirmed or is_booked or _share(settled.options, told)
             return replace(settled, confirmed=confirmed)
         return None if self._finds_nothing(one) else settled
 

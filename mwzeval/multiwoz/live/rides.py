@@ -18,6 +18,8 @@ from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_v
 from mwzeval.multiwoz.words.text import fold
 
 TIMES = {"leave": "leaveat", "arrive": "arriveby"}
+STILL = 2
+"""So many exchanges after one that speaks of a taxi may be about it, too."""
 _ARTICLES = frozenset({"the", "a"})
 _TIME = re.compile(r"\b0?([0-9]{1,2})[:.]?([0-9]{2})\b")
 
@@ -62,12 +64,14 @@ def faults(wanted: Mapping[str, str], transcript: Transcript, rules: Rules) -> t
 
 
 def _texts(transcript: Transcript) -> Iterator[str]:
-    """Yield what is said about the taxi, answers to the agent's questions about it among it."""
-    was_asked = False
+    """Yield what is said about the taxi, answers to questions about its ride among it."""
+    since = STILL + 1
     for exchange in transcript.exchanges:
-        if was_asked or TAXI in exchange.domains:
+        since = 0 if TAXI in exchange.domains else since + 1
+        if since <= STILL:
             yield from (exchange.user, exchange.agent)
-        was_asked = TAXI in domains_told(exchange.agent)
+        if TAXI in domains_told(exchange.agent):
+            since = 0
 
 
 def _is_same(slot: str, wanted: str, given: str, rules: Rules) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.grounding.claims import NAMING
 from mwzeval.multiwoz.grounding.responses import CHECKED
 from mwzeval.multiwoz.live.transcript import TAXI, Exchange, Transcript
 from mwzeval.multiwoz.normalization.normalize import State, normalize_states
@@ -34,42 +35,77 @@ def read(
     the user has said.
     """
     exchanges = transcript.exchanges
-    texts = [text for one in exchanges for text in (one.user, one.agent)]
-    called = normalize_states((one.state for one in exchanges), rules)
-    states = [state for state in called for _ in range(2)]
-    domains = [one.domains for one in exchanges for _ in range(2)]
-    found = [one.mentions for one in delexicalizer.dialogue(texts, states, domains)]
-    gazetteer = delexicalizer.gazetteer
-    spoken = [
-        Spoken(
-            one.user,
-            one.agent,
-            found[2 * turn],
-            _of_taxi(
-                one, with_unknown_names(one.agent, found[2 * turn + 1], one.domains, gazetteer)
-            ),
-            one.domains,
+    states = normalize_states((one.state for one in exchanges), rules)
+    if transcript.has_calls:
+        found = delexicalizer.dialogue(
+            [one.agent for one in exchanges], states, [one.domains for one in exchanges]
         )
-        for turn, one in enumerate(exchanges)
+        said = _with_unknown(transcript, [one.mentions for one in found], delexicalizer)
+        asked = _chosen(exchanges, said, states, delexicalizer)
+    else:
+        # What the user has said tells as well what the agent's words mean.
+        twice = [one for one in exchanges for _ in range(2)]
+        found = delexicalizer.dialogue(
+            [text for one in exchanges for text in (one.user, one.agent)],
+            [{}] * len(twice),
+            [one.domains for one in twice],
+        )
+        asked = [one.mentions for one in found[::2]]
+        said = _with_unknown(transcript, [one.mentions for one in found[1::2]], delexicalizer)
+        states = normalize_states(_told(exchanges, asked), rules)
+    spoken = [
+        Spoken(one.user, one.agent, of_user, of_agent, one.domains)
+        for one, of_user, of_agent in zip(exchanges, asked, said, strict=True)
     ]
-    if not transcript.has_calls:
-        called = normalize_states(_told(spoken), rules)
-    return spoken, called
+    return spoken, states
 
 
-def _of_taxi(exchange: Exchange, said: tuple[Mention, ...]) -> tuple[Mention, ...]:
-    if TAXI not in (*exchange.state, *exchange.domains):
-        return said
-    return tuple(with_numbers_of_taxis(said, exchange.agent))
+def _with_unknown(
+    transcript: Transcript, found: Iterable[Sequence[Mention]], delexicalizer: Delexicalizer
+) -> list[tuple[Mention, ...]]:
+    """Return the agent's mentions with names that no venue has, and numbers of taxis."""
+    said = []
+    has_taxi = False
+    for one, mentions in zip(transcript.exchanges, found, strict=True):
+        named = with_unknown_names(one.agent, mentions, one.domains, delexicalizer.gazetteer)
+        has_taxi = has_taxi or TAXI in one.domains
+        said.append(tuple(with_numbers_of_taxis(named, one.agent)) if has_taxi else named)
+    return said
 
 
-def _told(spoken: Iterable[Spoken]) -> Iterator[State]:
+def _chosen(
+    exchanges: Sequence[Exchange],
+    said: Sequence[Sequence[Mention]],
+    states: Sequence[State],
+    delexicalizer: Delexicalizer,
+) -> list[Sequence[Mention]]:
+    """Return what the user mentions where it may be a choice: after a list, or with a name in it.
+
+    To read all of it takes as long as to read the agent's words.
+    """
+    asked: list[Sequence[Mention]] = []
+    names: set[str] = set()
+    listed = False
+    for one, of_turn, state in zip(exchanges, said, states, strict=True):
+        low = one.user.lower()
+        mentions: Sequence[Mention] = ()
+        if listed or any(name in low for name in names):
+            mentions = delexicalizer.dialogue([one.user], [state], [one.domains])[0].mentions
+        asked.append(mentions)
+        now = {m.text.lower().removeprefix("the ") for m in of_turn if m.slot in NAMING}
+        if now or of_turn:
+            listed = len(now) > 1
+        names |= now
+    return asked
+
+
+def _told(exchanges: Iterable[Exchange], asked: Iterable[Sequence[Mention]]) -> Iterator[State]:
     """Yield the state after each message of the user, of what the user has said so far."""
     state: dict[str, Mapping[str, str]] = {}
-    for one in spoken:
+    for one, mentions in zip(exchanges, asked, strict=True):
         for domain in one.domains[:1]:
             state = {**state, domain: state.get(domain, {})}
-        for mention in one.asked:
+        for mention in mentions:
             domain = mention.domain or next(iter(one.domains), "")
             if mention.slot in CONSTRAINTS.get(domain, ()):
                 value = mention.value or mention.text

@@ -41,7 +41,7 @@ _SPOKEN_OF = {
 }
 """Domain → words that tell that it is spoken of."""
 _WORDS = re.compile(
-    "|".join(rf"\b(?P<{domain}>{words})\b" for domain, words in _SPOKEN_OF.items()), re.IGNORECASE
+    r"\b(?:" + "|".join(f"(?P<{domain}>{words})" for domain, words in _SPOKEN_OF.items()) + r")\b"
 )
 
 
@@ -114,7 +114,7 @@ class Transcript:
 
 def domains_told(text: str) -> tuple[str, ...]:
     """Return the domains that a text speaks of, in the order of the text; a ride before all."""
-    told = dict.fromkeys(str(match.lastgroup) for match in _WORDS.finditer(text))
+    told = dict.fromkeys(str(match.lastgroup) for match in _WORDS.finditer(text.lower()))
     return tuple(sorted(told, key=lambda domain: domain != TAXI))
 
 

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from tests.multiwoz.towns import TOWN
@@ -302,3 +304,89 @@ def test_grounded_counts_stand_beside_the_verdicts() -> None:
     assert row["belonging.total"] == 1
     assert "consistent.total" not in row
     assert (row["grounded_inform.total"], row["grounded_success.total"]) == (1, 0)
+
+
+def test_the_user_chooses_from_what_an_agent_with_tools_lists() -> None:
+    found = {"count": 2, "results": [{"name": "blue lantern"}, {"name": "red kettle"}]}
+    messages = [
+        {"role": "user", "content": "A Chinese restaurant in the north?"},
+        *called("find_restaurant", found, food="chinese", area="north"),
+        {"role": "assistant", "content": "1. Red Kettle\n2. Blue Lantern"},
+        {"role": "user", "content": "The cheap one. Its phone number?"},
+        {"role": "assistant", "content": "It is 01223000001."},
+    ]
+    judgement = judged({"restaurant": LANTERN}, messages)
+    assert judgement.success
+    assert judgement.domains["restaurant"].venue == "Blue Lantern"
+
+
+WORDS = st.sampled_from(
+    [
+        *("the Blue Lantern", "Red Kettle", "Purple Frog", "TR0001", "01223000001", "7GAWK763"),
+        *("restaurant", "taxi", "train", "cheap", "the first one", "09:15", "I couldn't find any"),
+        *("red toyota", "\n1. ", "\n2. ", ".", "?", "**", "booked", "reference", "\x00", "Ǆ"),
+    ]
+)
+TEXTS = st.lists(WORDS, max_size=12).map(" ".join)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(["find_restaurant", "book_restaurant", "book_taxi", "book_train", "f"])
+CALLS = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(["1", "2"]) | ANYTHING,
+        "function": st.fixed_dictionaries(
+            {
+                "name": NAMES | ANYTHING,
+                "arguments": ANYTHING.map(json.dumps)
+                | st.dictionaries(
+                    st.sampled_from(["name", "people", "day", "time", "trainid", "leaveat"]),
+                    TEXTS | ANYTHING,
+                ),
+            }
+        )
+        | ANYTHING,
+    }
+)
+MESSAGES = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool", "system"]) | ANYTHING},
+    optional={
+        "content": TEXTS | ANYTHING,
+        "tool_calls": st.lists(CALLS | ANYTHING, max_size=2) | ANYTHING,
+        "tool_call_id": st.sampled_from(["1", "2"]) | ANYTHING,
+    },
+)
+PARTS = {
+    "restaurant": {**LANTERN, **TABLE},
+    "train": {**TRAIN, "reqt": ["trainID", "price"], "book": {"people": "1"}},
+    "taxi": RIDE,
+    "police": {"info": {}, "reqt": ["phone"]},
+}
+
+
+@given(
+    st.lists(MESSAGES | ANYTHING, max_size=8),
+    st.sets(st.sampled_from(sorted(PARTS)), min_size=1),
+    ANYTHING,
+)
+def test_any_messages_can_be_judged(messages: list[Any], domains: set[str], bookings: Any) -> None:
+    goal = {domain: PARTS[domain] for domain in sorted(domains)}
+    before = repr((goal, messages, bookings))
+    judgement = judged(goal, messages, bookings)
+    assert repr((goal, messages, bookings)) == before
+    assert judged(goal, messages, bookings) == judgement
+    assert set(judgement.domains) == domains
+    for domain, one in judgement.domains.items():
+        part = PARTS[domain]
+        assert (one.success is None) == ("reqt" not in part)
+        assert (one.booking is None) == (one.reference is None) == ("book" not in part)
+        # Whatever is lost has a reason, and whatever has a reason is lost.
+        lost = {reason.outcome for reason in judgement.reasons if reason.scope == domain}
+        assert ("inform" in lost) == (not one.inform)
+        assert ("booking" in lost) == (one.booking is False)
+        if one.inform:
+            assert ("success" in lost) == (one.success is False)
+        if one.success or one.booking:
+            assert one.inform

@@ -1,0 +1,78 @@
+"""Our verdicts against those of a project that had a language model read the dialogues.
+
+Each verdict on which the two differ is in docs/live_agreement.md, with who is right and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from mwzeval.multiwoz.live.judgement import Judge
+from tests.multiwoz.live.autotod import VERDICTS, dialogues
+from tests.places import ROOT, read_json, shared
+
+PAGE = ROOT / "docs" / "live_agreement.md"
+ROW = re.compile(
+    r"^\| (?P<dialogue>\w+) \| (?P<domain>\w+) \| (?P<verdict>\w+)"
+    r" \| (?P<theirs>[01]) \| (?P<ours>[01]) \| (?P<right>ours|theirs|either): \S.*\|$",
+    re.MULTILINE,
+)
+Verdict = tuple[str, str, str, int, int]
+
+
+@cache
+def verdicts() -> list[Verdict]:
+    """Dialogue, domain, verdict, theirs, ours; where theirs applies."""
+    folder = shared("data", "multiwoz", "db")
+    names = ("restaurant", "hotel", "attraction", "train", "police", "hospital")
+    judge = Judge({name: read_json(folder / f"{name}_db.json") for name in names})
+    found = []
+    for one in dialogues():
+        judgement = judge.judge(one.goal, one.messages, one.bookings)
+        for domain, theirs in one.theirs.items():
+            ours = judgement.domains[domain]
+            for verdict, value in theirs.items():
+                mine = getattr(ours, verdict)
+                # What applies to them applies to us, and the other way round.
+                assert (mine is None) == (value is None), (one.name, domain, verdict)
+                if value is not None:
+                    found.append((one.name, domain, verdict, value, int(mine)))
+    return found
+
+
+def listed() -> dict[Verdict, str]:
+    rows = ROW.finditer(PAGE.read_text("utf-8"))
+    return {
+        (
+            *(row["dialogue"], row["domain"], row["verdict"]),
+            *(int(row["theirs"]), int(row["ours"])),
+        ): row["right"]
+        for row in rows
+    }
+
+
+def test_every_difference_is_listed() -> None:
+    differences = {one for one in verdicts() if one[3] != one[4]}
+    assert differences == set(listed())
+
+
+@pytest.mark.parametrize("verdict", VERDICTS.values())
+def test_agreement_with_what_a_reader_finds_right(verdict: str) -> None:
+    """At least 90 % once verdicts that the dialogue itself refutes are put right."""
+    refuted = {one for one, right in listed().items() if right == "ours"}
+    of_kind = [one for one in verdicts() if one[2] == verdict]
+    agreed = sum(one[3] == one[4] or one in refuted for one in of_kind)
+    assert agreed / len(of_kind) >= 0.9
+
+
+def test_the_page_has_the_real_figures() -> None:
+    text = PAGE.read_text("utf-8")
+    count = Counter((one[2], one[3] == one[4]) for one in verdicts())
+    for verdict in VERDICTS.values():
+        same = count[verdict, True]
+        cases = same + count[verdict, False]
+        assert f"| {verdict} | {same} of {cases} | {100 * same / cases:.1f} |" in text
