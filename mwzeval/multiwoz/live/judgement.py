@@ -13,9 +13,9 @@ from typing import Any
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.corpus.gold import goals_of
 from mwzeval.multiwoz.database.venues import Row
-from mwzeval.multiwoz.live.case import Case, DomainJudgement, Ground, Judgement
-from mwzeval.multiwoz.live.spoken import read
-from mwzeval.multiwoz.live.transcript import Transcript
+from mwzeval.multiwoz.live.verdicts.case import Case, DomainJudgement, Ground, Judgement
+from mwzeval.multiwoz.live.verdicts.spoken import read
+from mwzeval.multiwoz.live.verdicts.transcript import Transcript
 
 __all__ = ["DomainJudgement", "Judge", "Judgement"]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.grounding.claims import NAMING
 from mwzeval.multiwoz.grounding.responses import CHECKED
-from mwzeval.multiwoz.live.transcript import TAXI, Exchange, Transcript
+from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Exchange, Transcript
 from mwzeval.multiwoz.normalization.normalize import State, normalize_states
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis

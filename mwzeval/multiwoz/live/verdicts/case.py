@@ -23,13 +23,13 @@ from mwzeval.multiwoz.grounding.bookings import (
 from mwzeval.multiwoz.grounding.evidence import LogClaim, Said, held_against_log
 from mwzeval.multiwoz.grounding.responses import NAMED_BY, Grounded, Grounding
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
-from mwzeval.multiwoz.live import answers, rides
-from mwzeval.multiwoz.live.answers import REFERENCE, Answer
-from mwzeval.multiwoz.live.choices import Choices, Settled
 from mwzeval.multiwoz.live.losses import BOOKING, INFORM, SUCCESS, TOLD, listed, loss
-from mwzeval.multiwoz.live.spoken import Spoken
 from mwzeval.multiwoz.live.tools import DatabaseTools
-from mwzeval.multiwoz.live.transcript import TAXI, Made, Transcript
+from mwzeval.multiwoz.live.verdicts import answers, rides
+from mwzeval.multiwoz.live.verdicts.answers import REFERENCE, Answer
+from mwzeval.multiwoz.live.verdicts.choices import Choices, Settled
+from mwzeval.multiwoz.live.verdicts.spoken import Spoken
+from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Made, Transcript
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.scoring.offers import prepare_goal
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer

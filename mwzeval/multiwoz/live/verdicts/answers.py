@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.database.facts import OTHER_END, SAID_AS, VenueFacts, comparable
 from mwzeval.multiwoz.grounding.responses import OF_ONE_VENUE, Judged
-from mwzeval.multiwoz.live.transcript import TAXI, Made
+from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Made
 from mwzeval.multiwoz.normalization.normalize import normalize_slot
 from mwzeval.multiwoz.words.text import Mention
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.database.facts import comparable
-from mwzeval.multiwoz.live.transcript import TAXI, Transcript, domains_told
+from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Transcript, domains_told
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
 from mwzeval.multiwoz.words.text import fold
 
