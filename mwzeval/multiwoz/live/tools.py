@@ -117,19 +117,23 @@ class DatabaseTools:
         return [number for number in numbers if self._departments[number] in meant]
 
     def venue(self, domain: str, called: str) -> Mapping[str, Any]:
-        """Return what is known of the venue that is booked. Raises `CallError` if there is none."""
+        """Return what is known of the venue that is booked. Raises `CallError` if there is none.
+
+        Of trains that share an id that is what they have in common.
+        """
         if domain == "train":
             numbers: Sequence[str] = self._trains.get(called.upper(), ())
         else:
             numbers = venues_called(domain, called, self._database, self._facts)
-        rows = self._rows[domain]
-        if not numbers:
+        rows = [self._rows[domain][int(number)] for number in numbers]
+        if not rows:
             what = "id" if domain == "train" else "name"
             raise CallError(f'no {domain} has the {what} "{called}": look for one, and book that')
-        if domain != "train" and len(numbers) > 1:
-            names = ", ".join(f'"{rows[int(number)]["name"]}"' for number in numbers)
+        if domain != "train" and len(rows) > 1:
+            names = ", ".join(f'"{row["name"]}"' for row in rows)
             raise CallError(f'"{called}" may be any of {names}: give the whole name')
-        return rows[int(numbers[0])]
+        first, *others = rows
+        return {slot: v for slot, v in first.items() if all(row.get(slot) == v for row in others)}
 
 
 class Tools:
