@@ -353,8 +353,19 @@ def test_of_what_is_offered_the_wish_is_chosen_or_one_of_them() -> None:
     user.begin()
     areas = [Act("Select", "Hotel", "Area", area) for area in ("south", "north")]
     assert user.answer(areas) == [inform("Hotel", "Area", "north")]
-    names = [Act("Select", "Hotel", "Name", name) for name in ("a", "b")]
+    names = [Act("Select", "Hotel", "Name", name) for name in ("a", "b", "c")]
+    assert user.answer(names[:2]) == [inform("Hotel", "Name", "b")]
     assert user.answer(names) == [inform("Hotel", "Name", "b")]
+    # The phone is that of the chosen one.
+    user.answer([inform("Hotel", "Name", "b"), inform("Hotel", "Phone", "01223")])
+    assert user.complete
+
+
+def test_nothing_is_chosen_before_all_is_told() -> None:
+    user = LiveUser({"domain_ordering": ["hotel"], "hotel": INN}, PlainDraws(pick=0))
+    user.begin()
+    names = [Act("Select", "Hotel", "Name", name) for name in ("a", "b")]
+    assert user.answer(names) == [inform("Hotel", "Stars", "4")]
 
 
 def test_a_taxi_goes_to_the_venue_that_was_named() -> None:

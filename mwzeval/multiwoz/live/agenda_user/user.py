@@ -25,13 +25,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mwzeval.multiwoz.convlab.acts import NONE, Act, spoken
-from mwzeval.multiwoz.convlab.agenda import BOOK_SLOTS, BYE, INFORM, REQUEST
+from mwzeval.multiwoz.convlab.agenda import BYE, INFORM, REQUEST
 from mwzeval.multiwoz.convlab.draws import UserDraws
 from mwzeval.multiwoz.convlab.wishes import place_for
 from mwzeval.multiwoz.goals.goals import UNANSWERED, Goal, begun
 from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, SAME, THANK, giving_up
-from mwzeval.multiwoz.live.agenda_user.hearing import CHOICE, NO_OFFER, heard_acts
+from mwzeval.multiwoz.live.agenda_user.hearing import NO_OFFER, heard_acts
 from mwzeval.multiwoz.live.agenda_user.pursuit import Pursuit, Said
+from mwzeval.multiwoz.live.agenda_user.replies import answer_to, choice_among
 
 MOST_MESSAGES = 20
 """Messages of the user; with the next it says goodbye, whatever is left."""
@@ -39,10 +40,8 @@ PATIENCE = 3
 """How often the same is said before the user gives up."""
 MOST_IN_A_MESSAGE = 3
 """Constraints and questions that a message has of the user's own accord."""
-TELLING = frozenset({INFORM, "recommend", "offerbook", "offerbooked", "book", "select"})
+TELLING = frozenset({INFORM, "recommend", "offerbook", "offerbooked", "book"})
 BOOKED = frozenset({"book", "offerbooked"})
-_OTHER_TIME = {"leaveAt": "arriveBy", "arriveBy": "leaveAt"}
-_ONE = frozenset({"1", "one"})
 
 
 class LiveUser:
@@ -146,10 +145,16 @@ class LiveUser:
             self._refused(pursuit, "book")
         told = [act for act in acts if act.intent in TELLING]
         self._learn(pursuit, told)
-        for slot in dict.fromkeys(act.slot for act in acts if act.intent == REQUEST):
-            self._asked(pursuit, slot)
+        replies = [
+            answer_to(pursuit, slot)
+            for slot in dict.fromkeys(act.slot for act in acts if act.intent == REQUEST)
+        ]
         if NO_OFFER not in intents:
-            self._choose(pursuit, told)
+            offers = [act for act in acts if act.intent in (*TELLING, "select")]
+            replies.append(choice_among(pursuit, offers, self._draws))
+        for reply in replies:
+            if reply is not None:
+                self._reply(pursuit, *reply)
 
     def _refused(self, pursuit: Pursuit, part: str) -> None:
         key = (pursuit.domain, part)
@@ -208,35 +213,6 @@ class LiveUser:
         if not missing and not pursuit.pending():
             pursuit.wanted["booked"] = "yes"
             self._progress()
-
-    def _asked(self, pursuit: Pursuit, slot: str) -> None:
-        """Answer a question: with what is wanted, or that it does not matter."""
-        if slot in pursuit.requests or slot in ("ref", NONE):
-            return
-        wishes = pursuit.wishes
-        other = _OTHER_TIME.get(slot, "")
-        if slot == CHOICE:
-            self._reply(pursuit, CHOICE, "any")
-        elif slot in wishes:
-            self._reply(pursuit, slot, wishes[slot])
-        elif other in pursuit.pending():
-            self._reply(pursuit, other, wishes[other])
-        elif slot in BOOK_SLOTS and "book" not in pursuit.wanted:
-            self._reply(pursuit, "NotBook", NONE)
-        else:
-            self._reply(pursuit, slot, "dontcare")
-
-    def _choose(self, pursuit: Pursuit, told: Sequence[Act]) -> None:
-        """Answer an offer of several: with a wish, or when all is told, that any will do."""
-        offers = [act for act in told if act.intent == "select" and act.slot not in (CHOICE, NONE)]
-        if offers:
-            slot = offers[0].slot
-            values = [act.value for act in offers if act.slot == slot]
-            wish = pursuit.wishes.get(slot) or values[self._draws.pick(len(values))]
-            self._reply(pursuit, slot, wish)
-        several = any(act.slot == CHOICE and act.value.lower() not in _ONE for act in told)
-        if several and not offers and pursuit.venue is None and not pursuit.pending():
-            self._reply(pursuit, CHOICE, "any")
 
     def _reply(self, pursuit: Pursuit, slot: str, value: str) -> None:
         act = Act(INFORM, pursuit.domain, slot, value)
