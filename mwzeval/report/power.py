@@ -35,8 +35,11 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is to be seen, and with what: a difference in the unit of the score (or None), the test,
-    the numbers of items and trials to look at, and the most items that there are (or None)."""
+    """What is to be seen, and with what.
+
+    `difference` is in the unit of the score (None: only the smallest ones are asked for); `items`
+    and `trials` are the numbers to look at; `most` is how many items there are (None: no limit).
+    """
 
     difference: float | None
     test: TwoSided

@@ -101,18 +101,16 @@ def spread_of_difference(
     """
     if len(system) != len(baseline):
         raise ValueError("the spread of a difference needs the same items of both systems")
-    noise = spread_of(system) + spread_of(baseline)
+    spreads = [(of_items, spread_of(of_items)) for of_items in (system, baseline)]
+    noise = spreads[0][1] + spreads[1][1]
     differences = [
         mine.mean() - theirs.mean() for mine, theirs in zip(system, baseline, strict=True)
     ]
-    variance = float(np.var(differences, ddof=1))
-    if noise.within is None:
-        return Spread(variance, None)
-    for of_items in (system, baseline):
-        within = spread_of(of_items).within
-        assert within is not None
-        variance -= within * float(np.mean([1 / of_item.size for of_item in of_items]))
-    return Spread(max(0.0, variance), noise.within)
+    between = float(np.var(differences, ddof=1))
+    for of_items, spread in spreads:
+        if spread.within is not None:
+            between -= spread.within * float(np.mean([1 / of_item.size for of_item in of_items]))
+    return Spread(max(0.0, between), noise.within)
 
 
 @dataclass(frozen=True, slots=True)
