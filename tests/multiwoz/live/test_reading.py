@@ -71,7 +71,7 @@ def call(name: str, result: Any, number: int = 1) -> tuple[Any, ...]:
 VALUES = [
     ("restaurant", "Its phone number is 01223 000001.", "Inform Restaurant Phone 01223000001"),
     ("restaurant", "You can ring them on **01223000001**!", "Inform Restaurant Phone 01223000001"),
-    ("restaurant", "The address is 1 High Street.", "Inform Restaurant Addr 1 high street"),
+    ("restaurant", "The address is 1 High Street.", "Inform Restaurant Addr 1 High Street"),
     ("restaurant", "the postcode is CB1 0AA", "Inform Restaurant Post cb10aa"),
     ("restaurant", "How about Blue Lantern?", "Recommend Restaurant Name blue lantern"),
     ("restaurant", "It is in the north of town.", "Inform Restaurant Area north"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mwzeval.errors import InputError
@@ -13,8 +13,8 @@ from mwzeval.multiwoz.formats.functions import BY_NAME
 class Called(NamedTuple):
     """A call of a tool: what it is about, and what came of it.
 
-    `found` is how many venues were found, None where that is not told. `reference` is "" unless a
-    booking was made.
+    `found` is how many venues were found, None where that is not told, and `names` are those of
+    them that are listed. `reference` is "" unless a booking was made.
     """
 
     kind: str
@@ -22,6 +22,7 @@ class Called(NamedTuple):
     found: int | None
     booked: bool
     reference: str
+    names: tuple[str, ...]
 
 
 def calls_of(messages: Sequence[Any]) -> list[Called]:
@@ -56,7 +57,15 @@ def _called(call: Any, results: Mapping[str, Any]) -> Called | None:
         found=count if type(count) is int else None,
         booked=booked,
         reference=str(result.get("reference", "")) if booked else "",
+        names=tuple(_names(result.get("results"))),
     )
+
+
+def _names(results: Any) -> Iterator[str]:
+    for one in results if isinstance(results, list | tuple) else ():
+        name = one.get("name") if isinstance(one, Mapping) else None
+        if isinstance(name, str):
+            yield name
 
 
 def _result(content: Any) -> Mapping[str, Any]:

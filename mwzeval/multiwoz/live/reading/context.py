@@ -34,15 +34,20 @@ class ReadingContext:
         self.domain: str | None = None
         self.state: dict[str, dict[str, str]] = {}
         self.words = Context(gazetteer)
+        self.asked: set[tuple[str, str]] = set()
+        """Domain and slot, as acts call it, of what the user has asked for last."""
         self._rules = rules
 
     def said(self, acts: Iterable[Act]) -> None:
         """Go on with what the user has said."""
-        for _, raw, spoken, value in acts:
+        self.asked.clear()
+        for intent, raw, spoken, value in acts:
             domain = raw.lower()
             if domain not in GOAL_SLOTS:
                 continue
             self.domain = domain
+            if intent == "Request":
+                self.asked.add((domain, spoken))
             slot = GOAL_SLOTS[domain].get(spoken.lower())
             if slot is not None and value != "?" and not value.startswith(_REFERRING):
                 normal = normalize_slot(slot)

@@ -8,15 +8,18 @@ from collections.abc import Mapping
 TOPICS: Mapping[str, re.Pattern[str]] = {
     domain: re.compile(rf"\b(?:{words})\b")
     for domain, words in {
-        "restaurant": r"restaurants?|tables?|eater(?:y|ies)|dining|dine|diners?|cuisines?|foods?",
+        "restaurant": (
+            r"restaurants?|(?:to|can) eat|tables?|eater(?:y|ies)|dining|dine|diners?|cuisines?"
+            r"|foods?"
+        ),
         "hotel": (
             r"hotels?|guest ?-?houses?|rooms?|nights?|lodgings?|accommodations?|stay(?:ing)?"
-            r"|b ?& ?bs?|places? to stay|check ?-?in|stars?"
+            r"|b ?& ?bs?|places? to stay|sleep|check ?-?in|stars?"
         ),
         "attraction": (
             r"attractions?|museums?|colleges?|parks?|theat(?:re|er)s?|night"
             r" ?clubs?|cinemas?|church(?:es)?"
-            r"|entrance|admission|galler(?:y|ies)|pools?|concert ?halls?|architecture"
+            r"|entrance|admission|sights?|galler(?:y|ies)|pools?|concert ?halls?|architecture"
             r"|entertainment"
         ),
         "train": r"trains?|tickets?|stations?|rail(?:way)?",
@@ -27,10 +30,12 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
 }
 """Words of a sentence that tell which domain it is about; `police station` is no train's."""
 
+_SAME_AS = re.compile(r"\bsame (?:\w+ ){1,3}as (?:the |your )?\w+")
 _NT = r"(?: ?n ?['’`] ?t|nt| not)"
 """`not` as it follows a verb: `do n't`, `doesn’t`, `dont`."""
 _NEGATION = re.compile(
-    r"\b(?:no|not|none|nothing|neither|never|unable|without|cannot|cant|dont|didnt|doesnt|couldnt"
+    r"\b(?:no|not|none|nothing|neither|never|unknown|unlisted|unspecified|unable|without"
+    r"|cannot|cant|dont|didnt|doesnt|couldnt"
     r"|unfortunately|unavailable|unsuccessful|failed|fully|full|zero|sorry|apolog\w+|afraid"
     r"|nt)\b"
     r"|n ?['’`] ?t\b"
@@ -38,12 +43,14 @@ _NEGATION = re.compile(
 """Without any of these words a sentence denies nothing."""
 
 _THING = (
-    r"(?:restaurants?|hotels?|guest ?-?houses?|attractions?|trains?|museums?|colleges?|parks?"
+    r"(?:restaurants?|hotels?|guest ?-?houses?|attractions?|trains?|somewhere"
+    r"|museums?|colleges?|parks?"
     r"|theat(?:re|er)s?|night ?-?clubs?|cinemas?|places?|venues?|options?|match(?:es)?|results?"
     r"|listings?|availab\w+|choices?|ones?|lodgings?|accommodations?|entertainment|architecture"
     r"|(?:swimming ?)?pools?|church(?:es)?|concert ?halls?|eater(?:y|ies)"
     r"|departures?|rooms?|tables?"
-    r"|boats?|sports|entries|gastropubs?|food|cuisine|establishments?|facilities|departments?"
+    r"|boats?|sights?|sports|entries|gastropubs?|food|cuisine|establishments?|facilities"
+    r"|departments?"
     r"|galler(?:y|ies)|tickets?|records?)"
 )
 _FINDING = (
@@ -118,6 +125,33 @@ _NOT_YET = re.compile(
 )
 _DEPENDS = re.compile(r"\b(?:without|until|unless|before|if you (?:do|don|have|could))\b|not need")
 """What makes a booking depend on what the user is asked for."""
+_REQUESTED: Mapping[str, str] = {
+    "Phone": r"phone|telephone|contact|number|called",
+    "Addr": r"address|location",
+    "Post": r"post ?-?codes?|zip",
+    "Fee": r"fees?|entrance|admission|entry|cost|charge",
+    "Area": r"areas?|part of town",
+    "Price": r"prices?|price range|pricing",
+    "Ticket": r"prices?|costs?|fares?",
+    "Time": r"duration|travel time|how long|journey",
+    "Type": r"types?|kind",
+    "Food": r"food|cuisine",
+    "Stars": r"stars?|ratings?",
+    "Internet": r"internet|wi ?-?fi",
+    "Parking": r"parking",
+    "Id": r"ids?",
+    "Leave": r"departure|leaves?",
+    "Arrive": r"arrival|arrives?",
+    "Car": r"car|vehicle|model",
+}
+_UNKNOWN = re.compile(
+    r"\b(?:unknown|unlisted|unspecified|unavailable|no information|unable|cannot|don't know"
+    r"|not (?:\w+ )?(?:known|listed|available|specified|mentioned|provided|given|stated|sure)"
+    r"|no (?:\w+ ){0,3}(?:listed|available|given|specified|provided|number|phone|address|post"
+    r" ?code))\b"
+    rf"|{_NT} (?:\w+ )?(?:know|have|list|provide|find|see|mention|specify|show|say|include|any)\b"
+)
+_LACKING = {slot: re.compile(rf"\b(?:{words})\b") for slot, words in _REQUESTED.items()}
 _CHOOSES = re.compile(
     r"\b(?:or|which|what|prefer\w*|any of|either|versus|vs|types? of|kinds? of|sorts? of)\b"
 )
@@ -143,11 +177,17 @@ _ANY_GENERAL = re.compile(
 
 
 def topics_of(sentence: str) -> list[str]:
-    """Return the domains that words of a sentence in lower case tell."""
-    found = [domain for domain, pattern in TOPICS.items() if pattern.search(sentence)]
-    if "police" in found and "train" in found:
-        found.remove("train")
-    return found
+    """Return the domains that words of a sentence in lower case tell, in the order of these."""
+    if "same" in sentence:
+        sentence = _SAME_AS.sub(" ", sentence)
+    places = {}
+    for domain, pattern in TOPICS.items():
+        match = pattern.search(sentence)
+        if match:
+            places[domain] = match.start()
+    if "police" in places:
+        places.pop("train", None)
+    return sorted(places, key=places.__getitem__)
 
 
 def finds_nothing(sentence: str) -> bool:
@@ -198,6 +238,16 @@ def has_booked(sentence: str) -> bool:
 def chooses(sentence: str) -> bool:
     """Tell whether a sentence in lower case lets the user choose among what it says."""
     return bool(_CHOOSES.search(sentence))
+
+
+def is_unknown(sentence: str, slot: str) -> bool:
+    """Tell whether a sentence in lower case says that the value of an act's slot is not known."""
+    lacking = _LACKING.get(slot)
+    return (
+        lacking is not None
+        and lacking.search(sentence) is not None
+        and _UNKNOWN.search(sentence) is not None
+    )
 
 
 def courtesies_of(text: str) -> list[str]:

@@ -40,6 +40,10 @@ _GIVES_UP = re.compile(
 _SETS_OUT = re.compile(
     r"\b(?:leav\w*|depart\w*|set(?:ting)? off|pick\w*|travel from|go(?:ing)? out)\b"
 )
+_PLACES = re.compile(
+    r"\b(?:place|point|station|location|city) of (?:departure|arrival)"
+    r"|\b(?:departure|arrival) (?:place|point|station|location|city)"
+)
 _ARRIVES = re.compile(r"\b(?:arriv\w*|get(?:ting)? (?:there|in)|reach\w*|be there|drop\w*)\b")
 _TIME = re.compile(
     r"\b(?:(?<!travel )(?<!total )(?<!at the )times?\b(?! of (?:day|year))|o ?'? ?clock"
@@ -99,8 +103,8 @@ _PATTERNS: Mapping[str, str] = {
     "departure": (
         r"where .{0,40}?\b(?:depart\w*|leav\w*|from|pick\w*|coming|start\w*"
         r"|set(?:ting)? (?:off|out))"
-        r"|from where|departure (?:location|station|point|city|place|site|and)"
-        r"|\bdeparture\b(?! (?:time|dat))|departing (?:from|station|location)"
+        r"|from where|(?<!time of )departure (?:location|station|point|city|place|site|and)"
+        r"|(?<!time of )\bdeparture\b(?! (?:time|dat))|departing (?:from|station|location)"
         r"|leaving from(?! ?[a-z]{3,} ?to)|pick(?:ed|ing)? ?-?(?:you )?up (?:from|at|location"
         r"|point"
         r"|address|and)|\borigin\b|starting (?:point|location)"
@@ -184,6 +188,7 @@ def _of(told: Collection[str], timed: bool, domains: Sequence[str]) -> str | Non
 
 def _ends_asked(sentence: str, told: Collection[str]) -> list[str]:
     """Return of which ends of a journey the time is asked for: of both, unless a word tells."""
+    sentence = _PLACES.sub(" ", sentence)
     leaves = _SETS_OUT.search(sentence) is not None
     arrives = _ARRIVES.search(sentence) is not None
     if leaves == arrives:

@@ -19,7 +19,7 @@ from typing import Any
 
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.multiwoz.choices import RULES, Rules
-from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, Act
+from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, SYSTEM_SLOTS, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.wishes import correction
 from mwzeval.multiwoz.goals.goals import Goal
 from mwzeval.multiwoz.grounding.responses import NAMED_BY
@@ -31,11 +31,14 @@ from mwzeval.multiwoz.live.reading.said import TIMES, Said, Sentence, Value
 from mwzeval.multiwoz.live.reading.values import (
     BOOKABLE,
     Services,
+    WordLikeNames,
 )
 from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
 
 _BOOKING = BOOKING.capitalize()
+UNKNOWN = "unknown"
+"""The value of what the user has asked for when the agent says that it does not know it."""
 
 
 class AgentReader:
@@ -50,6 +53,7 @@ class AgentReader:
         venues = {domain: rows for domain, rows in tables.items() if domain in NAMED_BY}
         self._delexicalizer = Delexicalizer(venues)
         self._services = Services(tables)
+        self._names = WordLikeNames(tables, self._delexicalizer)
         self._rules = rules
 
     def context(self, goal: Goal) -> ReadingContext:
@@ -70,7 +74,11 @@ class AgentReader:
         told = (context.domain,) if context.domain else ()
         focus = tuple(dict.fromkeys((*called, *told, *context.domains)))
         context.words.turn(context.state, tuple(dict.fromkeys((*called[:1], *told))))
+        for one in calls:
+            # A name that is also a word is one where it was found.
+            context.words.names.update(name.lower() for name in one.names)
         mentions = self._delexicalizer.read(turn.text, context.words)
+        mentions = self._names.added(turn.text, mentions)
         said = Said(turn.text, mentions, calls, focus, context)
         said.read(self._services)
         return _Meaning(said).acts()
@@ -91,6 +99,7 @@ class _Meaning:
         for domain in dict.fromkeys(value.domain for value in heard):
             acts += self._of_domain(domain, [value for value in heard if value.domain == domain])
         acts += self._said.services
+        acts += self._unknown(acts)
         acts += self._requests()
         acts += self._of_bookings(booked, acts)
         acts += (Act(intent, GENERAL, NONE, NONE) for intent in cues.courtesies_of(self._said.low))
@@ -155,6 +164,25 @@ class _Meaning:
                 # Said of one thing, the last counts: `not 10 but 12 pounds`.
                 yield Act(intent, spoken, slot, different[-1])
 
+    def _unknown(self, acts: Sequence[Act]) -> Iterator[Act]:
+        """Yield what the user has asked for and the agent does not know."""
+        told = {(act.domain.lower(), act.slot) for act in acts}
+        for sentence in self._said.sentences:
+            if sentence.asks or not cues.denies(sentence.low):
+                continue
+            for domain, slot in sorted(self._wanted(sentence) - told):
+                if cues.is_unknown(sentence.low, slot):
+                    told.add((domain, slot))
+                    yield Act("Inform", domain.capitalize(), slot, UNKNOWN)
+
+    def _wanted(self, sentence: Sentence) -> set[tuple[str, str]]:
+        """Return domain and slot of what the user has asked for, or will ask for here."""
+        context = self._said.context
+        domain = self._said.likeliest(sentence)
+        slots = context.goal[domain].get("reqt", ()) if domain else ()
+        words = USER_SLOTS.get(str(domain), {})
+        return context.asked | {(str(domain), words[slot]) for slot in slots if slot in words}
+
     def _by_name(
         self, names: Sequence[str], naming: str, heard: Sequence[Value]
     ) -> dict[str, list[Value]]:
@@ -208,7 +236,12 @@ class _Meaning:
 
     def _booked(self) -> dict[str, str]:
         """Return domain → reference of the bookings that were made; "" where none is told."""
-        booked = {domain: code for code, domain in self._said.references if domain}
+        made = any(sentence.booked for sentence in self._said.sentences)
+        booked = {
+            domain: code
+            for code, domain in self._said.references
+            if made or self._is_booking(domain)
+        }
         for sentence in self._said.sentences:
             if sentence.booked and not self._said.references:
                 domain = self._whose_booking(sentence)
@@ -265,10 +298,13 @@ class _Meaning:
 
         So it is when the user has come to book, or its day or number of people is said.
         """
-        domain = str(self._searched(sentence))
-        slots = {slot.lower() for slot in BOOKABLE.get(domain, ())}
-        return (
-            any(call.kind == "book" and call.domain == domain for call in self._said.calls)
-            or any(of.start == sentence.start for of, _, _ in self._said.details)
-            or not slots.isdisjoint(self._said.context.state.get(domain, {}))
+        return self._is_booking(str(self._searched(sentence))) or any(
+            of.start == sentence.start for of, _, _ in self._said.details
         )
+
+    def _is_booking(self, domain: str) -> bool:
+        """Tell whether user or agent have come to book in a domain."""
+        slots = {slot.lower() for slot in BOOKABLE.get(domain, ())}
+        return any(
+            call.kind == "book" and call.domain == domain for call in self._said.calls
+        ) or not slots.isdisjoint(self._said.context.state.get(domain, {}))

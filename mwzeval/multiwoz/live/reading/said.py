@@ -28,7 +28,13 @@ from mwzeval.multiwoz.words.text import Mention, lowered
 
 _LIMIT = re.compile(r"\b(?:after|before|past|between|around|about|than|earliest|latest|to|or)\s*$")
 """What stands before a time that only bounds others."""
+_LETTER = re.compile(r"\w")
+_NAMES = frozenset({"name", "departure", "destination"})
 _FLAGS = frozenset({"internet", "parking"})
+_FREE_OF = re.compile(r"\b(?:parking|wi-?fi|internet|breakfast)\W+(?:is |are |it'?s? )?$")
+"""What stands before `free of charge` that is no visit."""
+_COUNTED = re.compile(r"[0-9]+ [a-z]+s")
+"""What may be a name, but is a count: `17 restaurants`."""
 _OTHER_END = {"Leave": "Arrive", "Arrive": "Leave"}
 TIMES = frozenset({"Leave", "Arrive"})
 _OF_SENTENCE = frozenset({"area", "pricerange", "phone", "postcode", "address", "choice"})
@@ -87,7 +93,7 @@ class Said:
         self.focus = focus
         self.context = context
         self._shown = shown(response)
-        self.low = lowered(self._shown.text)
+        self.low = self._without_names(lowered(self._shown.text))
         self.sentences = list(self._split())
         self._starts = [sentence.start for sentence in self.sentences]
         self.values: list[Value] = []
@@ -101,6 +107,14 @@ class Said:
         """Sentence and slot → values, whether or not they are said to be so."""
         self.spoken_of: list[str] = []
         """Domains in the order in which the turn comes to them."""
+
+    def _without_names(self, low: str) -> str:
+        """Return a text with `_` for the letters of names, which are often words that tell."""
+        for mention in self._mentions:
+            if mention.slot in _NAMES:
+                start, end = self._shown.shown_at(mention.start, mention.end)
+                low = low[:start] + _LETTER.sub("_", low[start:end]) + low[end:]
+        return low
 
     def _split(self) -> Iterator[Sentence]:
         goal = self.context.domains
@@ -148,9 +162,13 @@ class Said:
             self.details.append((sentence, BOOKED_SLOTS[slot], value))
             self.given.setdefault((sentence.start, BOOKED_SLOTS[slot]), set()).add(value)
             return
+        if slot == "entrancefee" and _FREE_OF.search(self.low, max(0, start - 25), start):
+            return
         domain = self._domain(mention, sentence)
         if domain is None:
             return
+        if slot == "name" and _COUNTED.fullmatch(mention.text.lower()):
+            slot, value = "choice", mention.text.split()[0]
         if domain not in self.spoken_of:
             self.spoken_of.append(domain)
         spoken = ACT_SLOTS[domain][slot]
@@ -228,6 +246,9 @@ class Said:
             if call.reference and call.reference.lower() == code.lower():
                 return call.domain
         bookable = [d for d in self.context.domains if d in BOOKABLE]
+        about = sentence.topics or self.spoken_of[-1:]
+        if about and not sentence.booked and BOOKABLE.keys().isdisjoint(about):
+            return ""
         named = [d for d in (*sentence.topics, *self.spoken_of[::-1]) if d in bookable]
         for domain in (*named, self.context.domain, mention.domain, *bookable):
             if domain in bookable:

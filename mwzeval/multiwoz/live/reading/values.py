@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mwzeval.multiwoz.convlab.act_database import ADDED_FIELDS
+from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
 from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import LANDMARK, Mention, fold, lowered
 from mwzeval.multiwoz.words.value_spellings import SPELLED, clock, number
@@ -103,6 +105,9 @@ def _spelled(mention: Mention) -> str:
         return number(text)
     if slot == "booktime":
         return clock(text)
+    if slot == "address":
+        # What is said may be less than the database has, or of several venues.
+        return " ".join(mention.text.split())
     if mention.value is not None:
         value = mention.value
     else:
@@ -145,3 +150,40 @@ class Services:
 def _street(address: str) -> tuple[str, ...]:
     """Return the words of an address up to the town, which people leave out."""
     return fold(address.split(",")[0])
+
+
+class WordLikeNames:
+    """Names that are words (`the place`), which the mention finder needs capitals to tell.
+
+    They are taken for names behind words of an offer.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Sequence[Mapping[str, Any]]], finder: Delexicalizer
+    ) -> None:
+        self._domains: dict[str, str] = {}
+        for domain in ("attraction", "hotel", "restaurant"):
+            for row in tables.get(domain, ()):
+                name = str(row["name"]).lower()
+                context = Context(finder.gazetteer)
+                context.turn({}, (domain,))
+                found = finder.read(f"I would recommend {name}.", context)
+                if not any(mention.slot == "name" for mention in found):
+                    self._domains[name] = domain
+        names = "|".join(map(re.escape, sorted(self._domains, key=len, reverse=True)))
+        self._offered = re.compile(
+            rf"\b(?:recommend|suggest(?:ion is)?|how about|try|have|visit|called|named) ({names})"
+            r"(?=\s*(?:[.,;!?]|$|which))",
+            re.IGNORECASE,
+        )
+
+    def added(self, text: str, mentions: Sequence[Mention]) -> list[Mention]:
+        """Return the mentions of a text with those of such names, in the order of the text."""
+        if not self._domains:
+            return list(mentions)
+        names = [
+            Mention(*match.span(1), match[1], "name", self._domains[match[1].lower()], match[1])
+            for match in self._offered.finditer(text)
+            if not any(one.start < match.end(1) and match.start(1) < one.end for one in mentions)
+        ]
+        return sorted([*mentions, *names], key=lambda mention: mention.start)

@@ -1,0 +1,223 @@
+"""Faults of a user, told by code from what was said: a dialogue may be lost through its user.
+
+* `misunderstood`: the user took a turn of the agent for something else. It is told where the agent
+  adds its acts to its message (key `acts`). What counts is what changes what the user does next:
+  an answer to something that its goal asks for, a value against its goal, the name of a venue, a
+  question, a booking with its reference, that something is not there or cannot be booked. A turn is
+  misunderstood when one of these was missed, invented or heard with another value.
+* `invented`: the user says a value that is neither in its goal nor said by the agent before.
+* `early`: the user says that it is done, and something of its goal is not answered or not booked.
+* `repeated`: a message of the user is its last one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, Act
+from mwzeval.multiwoz.convlab.wishes import NOT_SURE
+from mwzeval.multiwoz.database.facts import comparable
+from mwzeval.multiwoz.goals.goals import ORDERING, UNANSWERED, Goal, begun
+from mwzeval.multiwoz.grounding.statements import GENERIC
+from mwzeval.multiwoz.grounding.tool_results import folded
+from mwzeval.multiwoz.live.agenda_user.hearing import NO_VALUE, fits
+from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.words.text import Mention, fold
+
+MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
+FAULTS = (MISUNDERSTOOD, INVENTED, EARLY, REPEATED)
+DONE, GIVES_UP = "[DONE]", "[GIVE UP]"
+"""What a user reports at the end: that it has everything, or that it does not go on."""
+
+_TELLING = frozenset({"inform", "recommend", "offerbook", "offerbooked", "select", "book"})
+_BOOKED = frozenset({"book", "offerbooked"})
+_COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "arriveby"}
+_NAMING = frozenset({"name", "trainID"})
+_BOOKING = frozenset({"day", "people", "time", "stay"})
+_PARTS = ("info", "fail_info", "book", "fail_book")
+_UNTOLD = frozenset({"choice", "internet", "parking", "landmark", "openhours"})
+"""Slots of mentions that say no value of their own."""
+
+Effect = tuple[str, ...]
+
+
+class Fault(NamedTuple):
+    """A fault of a user: what it is, in which of its turns (from 0), and the evidence."""
+
+    kind: str
+    turn: int
+    detail: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fault as it stands in a report."""
+        return {"kind": self.kind, "turn": self.turn, "detail": self.detail}
+
+
+def effects(acts: Iterable[Sequence[str]], goal: Goal) -> frozenset[Effect]:
+    """Return what acts of a system change for a user with this goal; () for what changes nothing.
+
+    `goal` is as the dialogue began. Two readings of a turn are one when their effects are.
+    """
+    found: set[Effect] = set()
+    for raw in acts:
+        if len(raw) == 4 and all(isinstance(part, str) for part in raw):
+            found.update(_of_act(Act(*raw), goal))
+    return frozenset(found)
+
+
+def _of_act(act: Act, goal: Goal) -> Iterator[Effect]:
+    intent, domain, value = act.intent.lower(), act.domain.lower(), act.value
+    slot = SYSTEM_SLOTS.get(domain, {}).get(act.slot.lower())
+    if slot is None:
+        return
+    if intent == "nobook":
+        yield ("not booked",)
+    if domain != "booking" and domain not in goal[ORDERING]:
+        return
+    if intent == "nooffer" or (slot == "choice" and value.lower() in ("0", "zero")):
+        yield "nothing", domain
+        return
+    if intent in _BOOKED:
+        yield ("booked",)
+        if slot == "ref":
+            yield "reference", value.lower()
+    if slot == NONE:
+        return
+    if intent == "request":
+        if slot not in goal.get(domain, {}).get("reqt", {}):
+            yield ("asked", slot) if slot in _BOOKING else ("asked", domain, slot)
+    elif intent in _TELLING:
+        yield from _of_value(domain, slot, value, goal)
+
+
+def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect]:
+    if slot == "ref":
+        return
+    domains = goal[ORDERING] if domain == "booking" else [domain]
+    same = _same(slot, value)
+    for one in domains:
+        wanted = goal[one]
+        if slot in wanted.get("reqt", {}):
+            yield "answer", one, slot, same
+        elif slot in _NAMING and domain != "booking":
+            yield "named", one, same
+        wishes = [wanted[part][slot] for part in _PARTS if slot in wanted.get(part, {})]
+        if not all(fits(one, slot, value, wish) for wish in wishes):
+            yield "against", one, slot, same
+
+
+def _same(slot: str, value: str) -> str:
+    """Return a value so that others that mean the same are equal."""
+    if value.strip().lower() in NO_VALUE:
+        return "unknown"
+    said = comparable(_COMPARED.get(slot, slot), value)
+    if slot in ("phone", "postcode"):
+        return "".join(sign for sign in value.lower() if sign.isalnum())
+    return " ".join(folded(value)) if said is None or isinstance(said, str) else str(said)
+
+
+def misunderstanding(
+    meant: Iterable[Sequence[str]], understood: Iterable[Sequence[str]], goal: Goal
+) -> str | None:
+    """Return what of a turn was misunderstood, in words; None when nothing was."""
+    wanted, got = effects(meant, goal), effects(understood, goal)
+    missed = [f"missed {' '.join(effect)}" for effect in sorted(wanted - got)]
+    invented = [f"invented {' '.join(effect)}" for effect in sorted(got - wanted)]
+    return "; ".join([*missed, *invented]) or None
+
+
+def meant_acts(messages: Iterable[Mapping[str, Any]]) -> list[Sequence[str]] | None:
+    """Return the acts that an agent has added to the messages of a turn; None where it has none."""
+    added = [message["acts"] for message in messages if isinstance(message.get("acts"), list)]
+    if not added:
+        return None
+    return [act for acts in added for act in acts if isinstance(act, list | tuple)]
+
+
+def invented_values(said: Iterable[Mention], goal: Goal, heard: str) -> Iterator[str]:
+    """Yield the values that a user's message says of its own making.
+
+    `said` are its mentions, `heard` is all that the agent has said before.
+    """
+    known = {
+        " ".join(fold(str(value)))
+        for domain in goal[ORDERING]
+        for part in _PARTS
+        for value in goal[domain].get(part, {}).values()
+    }
+    told = f" {' '.join(fold(heard))} "
+    for mention in said:
+        if mention.slot in _UNTOLD or not mention.written or mention.text.lower() == GENERIC:
+            continue
+        forms = {" ".join(fold(text)) for text in (mention.text, mention.value or mention.text)}
+        if any(f" {form} " in told for form in forms):
+            continue
+        if not any(form in value or value in form for form in forms for value in known):
+            yield f"{mention.slot} {mention.text}"
+
+
+def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
+    """Return the faults of the user in a dialogue, in the order of its turns.
+
+    `dialogue` is a line of a trajectory file: its `messages`, its `goal` as the user got it, and
+    what it reports at the end as `user`, of which `understood`, `token` and `goal` are used. What
+    is not there is not judged.
+    """
+    goal = begun(dialogue["goal"])
+    report = dialogue.get("user") or {}
+    understood = report.get("understood") or ()
+    faults = []
+    heard = last = ""
+    turn = -1
+    of_agent: list[Mapping[str, Any]] = []
+    for message in (*dialogue["messages"], {"role": "user", "content": None}):
+        if message.get("role") != "user":
+            of_agent.append(message)
+            continue
+        meant = meant_acts(of_agent)
+        if meant is not None and 0 <= turn < len(understood):
+            problem = misunderstanding(meant, understood[turn], goal)
+            if problem is not None:
+                faults.append(Fault(MISUNDERSTOOD, turn, problem))
+        heard += "".join(f"\n{said['content']}" for said in of_agent if _is_heard(said))
+        of_agent = []
+        text = message.get("content")
+        if not isinstance(text, str):
+            continue
+        turn += 1
+        if " ".join(text.lower().split()) == last:
+            faults.append(Fault(REPEATED, turn, text))
+        last = " ".join(text.lower().split())
+        values = invented_values(reader.mentions_of(text), goal, heard)
+        faults += (Fault(INVENTED, turn, value) for value in values)
+    held = report.get("goal")
+    if report.get("token") == DONE and isinstance(held, Mapping) and _is_open(held):
+        faults.append(Fault(EARLY, turn, "something is not answered or not booked"))
+    return faults
+
+
+def _is_heard(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "assistant" and isinstance(message.get("content"), str)
+
+
+def turns_checked(dialogue: Mapping[str, Any]) -> int:
+    """Return of how many turns of the agent `faults_of` can tell whether they were understood."""
+    messages = dialogue["messages"]
+    understood = (dialogue.get("user") or {}).get("understood") or ()
+    turn, checked = -1, set()
+    for message in messages:
+        if message.get("role") == "user":
+            turn += 1
+        elif isinstance(message.get("acts"), list) and 0 <= turn < len(understood):
+            checked.add(turn)
+    return len(checked)
+
+
+def _is_open(goal: Mapping[str, Any]) -> bool:
+    """Tell whether anything that a user has written its answers into lacks one, or a booking."""
+    return any(
+        goal[domain].get("booked") in NOT_SURE
+        or UNANSWERED in goal[domain].get("reqt", {}).values()
+        for domain in goal[ORDERING]
+    )

@@ -1,0 +1,98 @@
+"""The rule user in words: it reads what the agent says, thinks in acts, and words what it says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from mwzeval.conversation.messages import AgentTurn, Message, user_message
+from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.goals.goals import begun
+from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.user_faults import DONE, GIVES_UP, faults_of
+
+
+class ActUser(Protocol):
+    """A user that talks in acts, such as `LiveUser`, and the agenda user of `convlab.dialogue`."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user has said its last."""
+
+    def begin(self) -> list[Act]:
+        """Return what the user says first."""
+
+    def answer(self, heard: Sequence[Act], /) -> list[Act]:
+        """Return what the user says to the acts of an agent."""
+
+    def report(self) -> Mapping[str, Any]:
+        """Return whether the user is `complete`, and its `goal`, into which it writes answers."""
+
+
+class Wordings(Protocol):
+    """What puts acts of a user into words."""
+
+    def say(self, acts: Sequence[Act], rng: random.Random) -> str:
+        """Return a wording of what a user says in one turn."""
+
+
+class UserInWords:
+    """A user of the conversation loop, one dialogue long, on MultiWOZ and in words.
+
+    `reader` serves many users; `rng` is this user's own and decides between wordings.
+    """
+
+    def __init__(
+        self, user: ActUser, wordings: Wordings, reader: AgentReader, rng: random.Random
+    ) -> None:
+        self._user = user
+        self._wordings = wordings
+        self._reader = reader
+        self._rng = rng
+        goal = user.report()["goal"]
+        self._goal = begun(goal)
+        self._context = reader.context(goal)
+        self._understood: list[list[Act]] = []
+        self._said: list[list[Act]] = []
+        self._messages: list[Message] = []
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the user has said its last."""
+        return self._user.is_done
+
+    def begin(self) -> str:
+        """Return what the user says first."""
+        return self._say(self._user.begin())
+
+    def answer(self, heard: AgentTurn, /) -> str:
+        """Return what the user says to a turn of the agent."""
+        understood = self._reader.acts_of(heard, self._context)
+        self._understood.append(understood)
+        self._messages += heard.messages
+        return self._say(self._user.answer(understood))
+
+    def _say(self, acts: list[Act]) -> str:
+        text = self._wordings.say(acts, self._rng)
+        self._context.said(acts)
+        self._said.append(acts)
+        self._messages.append(user_message(text))
+        return text
+
+    def report(self) -> dict[str, Any]:
+        """Return what the user holds in the end, as JSON.
+
+        That is its report in acts, with `complete` and `goal`; `token`, whether it has everything
+        or gave up; what it `said` and `understood` as acts, by turn; and its `faults`.
+        """
+        own = self._user.report()
+        report = {
+            **own,
+            "token": DONE if own["complete"] else GIVES_UP,
+            "said": [[list(act) for act in acts] for acts in self._said],
+            "understood": [[list(act) for act in acts] for acts in self._understood],
+        }
+        dialogue = {"goal": self._goal, "messages": self._messages, "user": report}
+        faults = faults_of(dialogue, self._reader)
+        return {**report, "faults": [fault.to_json() for fault in faults]}

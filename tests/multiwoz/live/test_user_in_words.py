@@ -1,0 +1,276 @@
+"""The user in words: what it understands, what it reports, and which faults are told of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.conversation.loop import converse
+from mwzeval.conversation.messages import AgentTurn
+from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws
+from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
+from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker, ValueSpellings
+from mwzeval.multiwoz.live.agenda_user.user import LiveUser
+from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.user_faults import (
+    EARLY,
+    INVENTED,
+    MISUNDERSTOOD,
+    REPEATED,
+    effects,
+    faults_of,
+    misunderstanding,
+    turns_checked,
+)
+from mwzeval.multiwoz.live.user_in_words import UserInWords
+from mwzeval.multiwoz.live.wordings.sentences import SystemWordings, UserWordings
+from tests.multiwoz.convlab.records import golden
+from tests.multiwoz.towns import TOWN
+from tests.places import read_json, shared
+
+GOAL: dict[str, Any] = {
+    "domain_ordering": ["restaurant", "train"],
+    "restaurant": {
+        "info": {"food": "chinese", "area": "north"},
+        "fail_info": {"food": "thai", "area": "north"},
+        "reqt": ["phone"],
+        "book": {"people": "2", "day": "monday", "time": "18:15"},
+    },
+    "train": {"info": {"destination": "cambridge", "leaveAt": "10:30"}, "reqt": ["price"]},
+}
+
+
+@lru_cache
+def reader() -> AgentReader:
+    return AgentReader(TOWN)
+
+
+EFFECTS = [
+    (["Inform", "Restaurant", "Phone", "01223 000001"], {("answer", "restaurant", "phone")}),
+    (["Recommend", "Restaurant", "Name", "red kettle"], {("named", "restaurant", "red kettle")}),
+    (["Inform", "Restaurant", "Area", "south"], {("against", "restaurant", "area")}),
+    (["Inform", "Restaurant", "Area", "north"], set()),
+    (["Inform", "Restaurant", "Post", "cb10aa"], set()),
+    (["Inform", "Restaurant", "Choice", "12"], set()),
+    (["Inform", "Restaurant", "Choice", "0"], {("nothing", "restaurant")}),
+    (["NoOffer", "Restaurant", "Food", "thai"], {("nothing", "restaurant")}),
+    (["Inform", "Train", "Leave", "10:45"], set()),
+    (["Inform", "Train", "Leave", "10:15"], {("against", "train", "leaveAt")}),
+    (["Inform", "Train", "Ticket", "4.40 pounds"], {("answer", "train", "price")}),
+    (["Request", "Restaurant", "Price", "?"], {("asked", "restaurant", "pricerange")}),
+    (["Request", "Booking", "Day", "?"], {("asked", "day")}),
+    (["Request", "Restaurant", "Phone", "?"], set()),
+    (["Book", "Booking", "Ref", "7GAWK763"], {("booked",), ("reference", "7gawk763")}),
+    (["Book", "Booking", "none", "none"], {("booked",)}),
+    (["Book", "Booking", "Day", "tuesday"], {("booked",), ("against", "restaurant", "day")}),
+    (["NoBook", "Booking", "none", "none"], {("not booked",)}),
+    (["Inform", "Hotel", "Area", "south"], set()),
+    (["bye", "general", "none", "none"], set()),
+    (["Inform", "Nowhere"], set()),
+]
+
+
+@pytest.mark.parametrize(("act", "expected"), EFFECTS)
+def test_an_act_counts_by_what_it_changes(act: list[str], expected: set[tuple[str, ...]]) -> None:
+    found = {
+        effect[:3] if effect[0] in ("answer", "against") else effect
+        for effect in effects([act], GOAL)
+    }
+    assert found == expected
+
+
+def test_spelling_is_no_misunderstanding() -> None:
+    meant = [
+        ["Inform", "Restaurant", "Phone", "01223000001"],
+        ["Inform", "Train", "Ticket", "4.40 pounds"],
+        ["Recommend", "Restaurant", "Name", "Red Kettle"],
+    ]
+    understood = [
+        ["Recommend", "Restaurant", "Name", "red kettle"],
+        ["Inform", "Restaurant", "Phone", "01223 000-001"],
+        ["Inform", "Train", "Ticket", "£4.40"],
+        ["Inform", "Restaurant", "Post", "cb10aa"],
+    ]
+    assert misunderstanding(meant, understood, GOAL) is None
+    assert misunderstanding(meant, understood[1:], GOAL) == "missed named restaurant red kettle"
+    assert (
+        misunderstanding(meant[1:], understood, GOAL)
+        == "invented answer restaurant phone 01223000001"
+    )
+
+
+def line(*texts: str, **report: Any) -> dict[str, Any]:
+    """Return a dialogue in which user and agent take turns."""
+    roles = ("user", "assistant")
+    said = [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]
+    return {"goal": GOAL, "messages": said, "user": report}
+
+
+def kinds(dialogue: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(fault.kind, fault.turn) for fault in faults_of(dialogue, reader())]
+
+
+def test_values_from_nowhere_are_invented() -> None:
+    chinese = "A chinese restaurant in the north, please, or a thai one."
+    assert kinds(line(chinese)) == []
+    assert kinds(line("I want british food.")) == [(INVENTED, 0)]
+    assert kinds(line("Hello!", "How about Red Kettle?", "Yes, Red Kettle.")) == []
+    assert kinds(line("Hello!", "Hi.", "Book Red Kettle for 7 people.")) == [
+        (INVENTED, 1),
+        (INVENTED, 1),
+    ]
+
+
+def test_messages_that_repeat_the_last_one_are_faults() -> None:
+    assert kinds(line("Hello there!", "Yes?", "hello  there!", "Yes?", "Bye.")) == [(REPEATED, 1)]
+
+
+def test_to_be_done_too_early_is_a_fault() -> None:
+    held: dict[str, Any] = {
+        "domain_ordering": ["train"],
+        "train": {"info": {}, "reqt": {"price": "?"}},
+    }
+    assert kinds(line("Hi.", "Hello.", "Bye.", token="[DONE]", goal=held)) == [(EARLY, 1)]
+    assert kinds(line("Hi.", "Hello.", "Bye.", token="[GIVE UP]", goal=held)) == []
+    held["train"]["reqt"] = {"price": "4.40 pounds"}
+    assert kinds(line("Hi.", "Hello.", "Bye.", token="[DONE]", goal=held)) == []
+
+
+def test_misunderstanding_needs_acts_of_both_sides() -> None:
+    dialogue = line("Hello!", "Red Kettle is nice.", "Bye.")
+    assert turns_checked(dialogue) == 0
+    dialogue["messages"][1]["acts"] = [["Recommend", "Restaurant", "Name", "red kettle"]]
+    assert kinds(dialogue) == []
+    dialogue["user"] = {"understood": [[]]}
+    assert turns_checked(dialogue) == 1
+    assert kinds(dialogue) == [(MISUNDERSTOOD, 0)]
+    dialogue["user"] = {"understood": [dialogue["messages"][1]["acts"]]}
+    assert kinds(dialogue) == []
+
+
+class Scripted:
+    """Says the same answers in order, the last one for ever."""
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = list(answers)
+
+    def answer(self, said: str, /) -> AgentTurn:
+        text = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return AgentTurn(({"role": "assistant", "content": text},), text)
+
+
+def user(seed: int = 1, goal: dict[str, Any] = GOAL) -> UserInWords:
+    live = LiveUser(goal, SeededUserDraws(seed, "mul0001", 1))
+    return UserInWords(live, UserWordings(), reader(), Random(seed))
+
+
+def dialogue_with(make: Callable[[], UserInWords], *answers: str) -> dict[str, Any]:
+    users: list[UserInWords] = []
+
+    def begun() -> UserInWords:
+        users.append(make())
+        return users[0]
+
+    converse(begun, lambda: Scripted(*answers))
+    report: dict[str, Any] = json.loads(json.dumps(users[0].report()))
+    return report
+
+
+def test_a_user_gets_what_it_wants_in_words() -> None:
+    wanted = {part: wish for part, wish in GOAL["restaurant"].items() if part != "fail_info"}
+    goal = {"domain_ordering": ["restaurant"], "restaurant": wanted}
+    report = dialogue_with(
+        lambda: user(goal=goal),
+        "Which area and what kind of food?",
+        "Red Kettle serves chinese food in the north. Its phone number is 01223000002.",
+        "For how many people, on what day and at what time?",
+        "Booked! 2 people on Monday at 18:15 at Red Kettle. Your reference number is 7GAWK763.",
+    )
+    assert report["complete"]
+    assert report["goal"]["restaurant"]["reqt"] == {"phone": "01223000002"}
+    assert report["token"] == "[DONE]"
+    assert report["faults"] == []
+    assert len(report["said"]) == len(report["understood"]) + 1
+
+
+def test_a_user_that_is_told_nothing_gives_up() -> None:
+    report = dialogue_with(user, "I see.")
+    assert not report["complete"]
+    assert report["token"] == "[GIVE UP]"
+
+
+def test_the_same_seed_says_the_same() -> None:
+    answers = (
+        "What kind of food?",
+        "There are no thai restaurants.",
+        "How about Red Kettle?",
+        "Hm.",
+    )
+    assert dialogue_with(user, *answers) == dialogue_with(user, *answers)
+    assert dialogue_with(user, *answers) != dialogue_with(lambda: user(2), *answers)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=4))
+def test_no_words_break_a_user(answers: Sequence[str]) -> None:
+    assert dialogue_with(user, *answers)["token"] in ("[DONE]", "[GIVE UP]")
+
+
+class RuleSystemInWords:
+    """The rule system of ConvLab-2: it hears the acts of the user, and words its own."""
+
+    def __init__(self, talking: list[UserInWords], spellings: ValueSpellings, seed: int) -> None:
+        self._talking = talking
+        self._tracker = RuleTracker(spellings)
+        self._policy = RulePolicy(database(), SeededSystemDraws(seed, "any", 1))
+        self._rng = Random(seed)
+
+    def answer(self, said: str, /) -> AgentTurn:
+        acts = [Act(*act) for act in self._talking[-1].report()["said"][-1]]
+        self._tracker.update(acts)
+        answer = self._policy.predict(self._tracker.semi, acts)
+        text = SystemWordings().say(answer, self._rng)
+        message = {"role": "assistant", "content": text, "acts": [list(act) for act in answer]}
+        return AgentTurn((message,), text)
+
+
+@lru_cache
+def tables() -> dict[str, Any]:
+    folder = shared("data", "multiwoz", "db")
+    domains = ("attraction", "hospital", "hotel", "police", "restaurant", "train")
+    return {domain: read_json(folder / f"{domain}_db.json") for domain in domains}
+
+
+@lru_cache
+def database() -> ActDatabase:
+    return ActDatabase(tables())
+
+
+def test_few_turns_of_a_rule_system_are_misunderstood() -> None:
+    spellings = ValueSpellings(read_json(shared("data", "live", "convlab2", "value_dict.json")))
+    real = AgentReader(tables())
+    turns = misunderstood = complete = 0
+    goals = [record["goal"] for record, _ in zip(golden("corpus_goals"), range(25), strict=False)]
+    for seed, goal in enumerate(goals):
+        live = LiveUser(goal, SeededUserDraws(seed, "any", 1))
+        talking = [UserInWords(live, UserWordings(), real, Random(seed))]
+        converse(
+            lambda talking=talking: talking[0],  # type: ignore[misc]
+            lambda talking=talking, seed=seed: RuleSystemInWords(talking, spellings, seed),  # type: ignore[misc]
+        )
+        report = talking[0].report()
+        turns += len(report["understood"])
+        misunderstood += sum(fault["kind"] == MISUNDERSTOOD for fault in report["faults"])
+        complete += report["complete"]
+    assert turns > 100
+    assert misunderstood / turns < 0.03
+    assert complete >= 24
