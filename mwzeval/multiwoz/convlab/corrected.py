@@ -24,6 +24,24 @@ SAME = frozenset({"the same", "the same day"})
 """How a user says a value that it has said of something else."""
 
 
+class SaidBookings:
+    """What a user has said of its bookings, domain → slot → value; "the same day" is resolved."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, dict[str, str]] = {}
+        self._last: dict[str, str] = {}
+
+    def hear(self, acts: Iterable[Act]) -> None:
+        """Take in a turn of the user."""
+        for intent, domain, slot, value in acts:
+            slot = slot.lower()
+            if intent.lower() == "inform" and slot in BOOK_SLOTS:
+                if value in SAME:
+                    value = self._last.get(slot, value)
+                self._last[slot] = value
+                self.of.setdefault(domain.lower(), {})[slot] = value
+
+
 class CorrectedEvaluator(PublicEvaluator):
     """Judges one dialogue as `PublicEvaluator` does, by corrected rules.
 
@@ -36,8 +54,7 @@ class CorrectedEvaluator(PublicEvaluator):
         super().__init__(goal, database)
         self._values: dict[str, set[tuple[str, str]]] = {}
         self._implausible_values: set[tuple[str, str, str]] = set()
-        self._said: dict[str, dict[str, str]] = {}
-        self._said_last: dict[str, str] = {}
+        self._said = SaidBookings()
         self._confirmed: dict[str, str] = {}
         self._details: dict[str, dict[str, str]] = {}
 
@@ -57,13 +74,7 @@ class CorrectedEvaluator(PublicEvaluator):
         """Take note of a turn of the user."""
         acts = list(acts)
         super().user(acts)
-        for intent, domain, slot, value in acts:
-            slot = slot.lower()
-            if intent.lower() == "inform" and slot in BOOK_SLOTS:
-                if value in SAME:
-                    value = self._said_last.get(slot, value)
-                self._said_last[slot] = value
-                self._said.setdefault(domain.lower(), {})[slot] = value
+        self._said.hear(acts)
 
     def _tell(self, domain: str, slot: str, value: str) -> None:
         value = value.strip().lower()
@@ -85,7 +96,7 @@ class CorrectedEvaluator(PublicEvaluator):
         record = self._record_of(domain, reference)
         if record is not None:
             self._booked[domain] = record
-            self._details[domain] = {**self._said.get(domain, {}), **self._confirmed}
+            self._details[domain] = {**self._said.of.get(domain, {}), **self._confirmed}
 
     def _book_score(self, domain: str) -> float | None:
         part = self.goal[domain]

@@ -16,8 +16,9 @@ from mwzeval.conversation.protocols import AnswerError
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
-from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.acts import NONE, Act
 from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
+from mwzeval.multiwoz.convlab.corrected import SaidBookings
 from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws, SystemDraws
 from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.resources import ActResources
@@ -25,12 +26,16 @@ from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
 from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker
 from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.convlab.scores import Outcome
-from mwzeval.multiwoz.goals.goals import Goal, begun
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal, begun
 
 USER_CALLS = 21
 """Turns of the user, the last of which is its farewell: by then it has given up by itself."""
 MOST_ACTS = 1_000
 """Acts of a turn: an answer may be a generator, and that may never end."""
+
+BOOKS = frozenset({("Booking", "Book"), ("Train", "OfferBooked")})
+"""Domain and intent of the acts that book."""
+NO_BOOKING = Act("NoBook", "Booking", NONE, NONE)
 
 Judge = Callable[[Goal, ActDatabase], PublicEvaluator]
 
@@ -58,6 +63,39 @@ class RuleSystem:
 def rule_system(resources: ActResources, seed: int, item: str, trial: int) -> RuleSystem:
     """Return a rule system for one dialogue; what it draws follows from the other arguments."""
     return RuleSystem(resources, SeededSystemDraws(seed, item, trial))
+
+
+class RefusedBookings:
+    """A system whose bookings are refused where the user says what its goal has in `fail_book`.
+
+    In place of all that the system says in such a turn the user hears that there is no booking.
+    """
+
+    def __init__(self, system: ActSystem, goal: Goal) -> None:
+        self._system = system
+        self._said = SaidBookings()
+        self._domain = ""
+        self._refused = {
+            domain: {
+                (slot, value)
+                for slot, value in goal[domain].get("fail_book", {}).items()
+                if goal[domain].get("book", {}).get(slot) != value
+            }
+            for domain in goal[ORDERING]
+        }
+
+    def answer(self, acts: Sequence[Act], /) -> Iterable[Act]:
+        """Return what the system says, or that it could not book."""
+        self._said.hear(acts)
+        for act in acts:
+            if act.domain.lower() in self._refused:
+                self._domain = act.domain.lower()
+        answer = checked_acts(self._system.answer(acts))
+        said = self._said.of.get(self._domain, {}).items()
+        is_refused = not self._refused.get(self._domain, set()).isdisjoint(said)
+        if is_refused and any((act.domain, act.intent) in BOOKS for act in answer):
+            return [NO_BOOKING]
+        return answer
 
 
 class ActUser:

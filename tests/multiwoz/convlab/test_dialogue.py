@@ -21,6 +21,7 @@ from mwzeval.multiwoz.convlab.dialogue import (
     USER_CALLS,
     ActSystem,
     Judge,
+    RefusedBookings,
     hold_dialogue,
     judged,
     rule_system,
@@ -186,6 +187,34 @@ def test_whatever_a_system_answers_ends_its_own_dialogue(said: list[Any], seed: 
 
 def endless() -> Iterator[Act]:
     yield from repeat(Act("Inform", "Hotel", "Area", "north"))
+
+
+def test_bookings_that_the_goal_says_fail_are_refused_and_then_made() -> None:
+    goals = goals_of_the_town("corpus")
+    refused = {name: each for name, each in goals.items() if "fail_book" in json.dumps(each)}
+    assert len(refused) > 5
+    complete = {True: 0, False: 0}
+    for refuses in complete:
+        for item, goal in goals.items():
+            rules = partial(rule_system, town(), 0, item, 1)
+
+            def system(
+                rules: Callable[[], ActSystem] = rules, goal: Goal = goal, refuses: bool = refuses
+            ) -> ActSystem:
+                return RefusedBookings(rules(), goal) if refuses else rules()
+
+            dialogue = hold_dialogue(goal, system, town(), seed=0, item=item)
+            said = [act.intent for _, answer in dialogue.acts for act in answer]
+            if item not in refused:
+                assert "NoBook" not in said
+                continue
+            outcome = judged(dialogue, town().database, CorrectedEvaluator)
+            complete[refuses] += outcome.complete
+            booked = outcome.complete and outcome.book
+            # Without refusal the user is content with what was to fail.
+            assert refuses or "NoBook" not in said
+            assert not booked or (min(booked) == 1) is refuses
+    assert complete[True] >= complete[False] > 5
 
 
 class Raises:
