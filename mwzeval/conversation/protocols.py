@@ -74,8 +74,9 @@ class Partner(Protocol[Said_contra, Heard_co]):
 class Tools(Protocol):
     """The functions that an agent may call in one dialogue."""
 
-    schema: Sequence[Mapping[str, Any]]
-    """One JSON Schema a function, in the form of `tools` of OpenAI's chat completions."""
+    @property
+    def schema(self) -> Sequence[Mapping[str, Any]]:
+        """One JSON Schema a function, in the form of `tools` of OpenAI's chat completions."""
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Return what a call gives, a JSON value. It never raises: `{"error": "…"}`."""

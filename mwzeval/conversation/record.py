@@ -90,10 +90,15 @@ class Record:
         self.messages.append(message)
         self._tell("message", message)
 
-    def exchange(self, exchange: Any) -> None:
-        """Keep the acts of user and agent in one exchange."""
-        self.acts.append(exchange)
-        self._tell("exchange", exchange)
+    def said(self, acts: Any) -> None:
+        """Keep the acts of a turn of the user, with which an exchange begins."""
+        self.acts.append([acts, []])
+        self._tell("said", acts)
+
+    def heard(self, acts: Any) -> None:
+        """Keep the acts with which the agent answers what was said last."""
+        self.acts[-1][1] = acts
+        self._tell("heard", acts)
 
     def note(self, ending: Ending) -> None:
         """Keep what the dialogue comes to if the call that begins now never returns."""

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
-from mwzeval.conversation.loop import converse
+from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import MOST_CHARACTERS
-from mwzeval.conversation.protocols import AnswerError
+from mwzeval.conversation.protocols import AnswerError, User
+from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
@@ -125,15 +126,30 @@ class ActUser:
 class _Recorded:
     """A system whose answers are checked, and kept with what they answer."""
 
-    def __init__(self, system: ActSystem, exchanges: list[tuple[list[Act], list[Act]]]) -> None:
+    def __init__(self, system: ActSystem, record: Record) -> None:
         self._system = system
-        self._exchanges = exchanges
+        self._record = record
 
     def answer(self, said: list[Act], /) -> list[Act]:
-        heard: list[Act] = []
-        self._exchanges.append((said, heard))
-        heard += checked_acts(self._system.answer(tuple(said)))
+        self._record.said(said)
+        heard = checked_acts(self._system.answer(tuple(said)))
+        self._record.heard(heard)
         return heard
+
+
+def hold_in_acts(
+    make_user: Callable[[], User[list[Act], list[Act]]],
+    make_system: Callable[[], ActSystem],
+    record: Record,
+    *,
+    user_turns: int = USER_CALLS,
+) -> Ending:
+    """Hold a dialogue in acts, and return how it has ended.
+
+    What is said goes to the `record`, with the user's report. Nothing that the system does is an
+    error here: see `conversation.loop.converse`.
+    """
+    return hold(make_user, lambda: _Recorded(make_system(), record), record, user_turns=user_turns)
 
 
 def hold_dialogue(
@@ -148,23 +164,11 @@ def hold_dialogue(
     """Return a dialogue of the agenda user about a goal, with the user's report.
 
     `item` is the id of the goal; with `seed` and `trial` it decides all that the user draws.
-    Nothing that the system does is an error here: see `conversation.loop.converse`.
     """
-    exchanges: list[tuple[list[Act], list[Act]]] = []
+    record = Record()
     user = ActUser(goal, resources.said_values, seed, item, trial)
-    ending = converse(
-        lambda: user, lambda: _Recorded(make_system(), exchanges), user_turns=USER_CALLS
-    )
-    return Trajectory(
-        item,
-        goal,
-        acts=tuple(exchanges),
-        end=ending.end,
-        problem=ending.problem,
-        turns=ending.user_turns,
-        trial=trial,
-        more={"user": user.report()},
-    )
+    ending = hold_in_acts(lambda: user, make_system, record)
+    return record.trajectory(Planned(item, goal, trial, seed=seed), ending)
 
 
 def judged(dialogue: Trajectory, database: ActDatabase, judge: Judge = PublicEvaluator) -> Outcome:
