@@ -20,6 +20,7 @@ from mwzeval.scores.explanation import Claim, Explanation, Words
 
 if TYPE_CHECKING:
     from mwzeval.cluster.shards import ShardScorer
+    from mwzeval.conversation.runs import RunSetting
     from mwzeval.files.downloads import DataRoot
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
@@ -139,6 +140,13 @@ class Benchmark(Protocol):
     def document(self, report: Report, arguments: Namespace) -> Document | None:
         """Return what options of this benchmark show instead of the summary; mostly None."""
         return None
+
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return who talks to whom about what in a live run, as the options of `live` say.
+
+        Raises `UsageError` for unknown names, or where `lacks` says that nobody can be talked to.
+        """
+        raise UsageError(self.lacks["live"])
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the published results, with a system of one's own among them if there is one.

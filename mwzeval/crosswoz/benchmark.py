@@ -54,6 +54,7 @@ class CrossWoz(Benchmark):
         "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
         "beside ours",
         "claims": "claims are read in English words only: nothing reads them in CrossWOZ",
+        "live": "dialogues of CrossWOZ are held by `mwzeval crosswoz simulate`",
         "ceiling": "gold and a copy of the turn before stand beside the main scores of every track "
         "of CrossWOZ already, and simulated dialogues have no gold",
     }

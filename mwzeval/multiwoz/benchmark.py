@@ -25,6 +25,7 @@ from mwzeval.scores.explanation import Claim, Words
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Shelf
+    from mwzeval.conversation.runs import RunSetting
     from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
     from mwzeval.report.boards import Entry
@@ -139,6 +140,57 @@ def add_references(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_live(parser: argparse.ArgumentParser) -> None:
+    """Add who talks about what in a live run."""
+    parser.add_argument(
+        "--user",
+        default="agenda",
+        metavar="NAME",
+        help="agenda (default), or package.module:Name, file.py:Name",
+    )
+    parser.add_argument(
+        "--strict-user",
+        action="store_true",
+        help="the agenda user of ConvLab-2 as it is published, with its faults",
+    )
+    parser.add_argument(
+        "--level",
+        choices=("words", "acts"),
+        default="words",
+        help="what the two talk in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--goals",
+        default="corpus",
+        metavar="GOALS",
+        help="corpus[:FOLD][:NUMBER or IDS] (default: corpus, the test fold's), corpus-raw (as "
+        "annotated, with first wishes that can be had), sampled:NUMBER",
+    )
+    parser.add_argument(
+        "--fail-book", action="store_true", help="bookings fail that the goal says fail first"
+    )
+    parser.add_argument(
+        "--user-turns",
+        type=int,
+        metavar="N",
+        help="turns of the user at most (default: 20; in acts 21, the farewell among them)",
+    )
+    parser.add_argument(
+        "--tool-rounds",
+        type=int,
+        default=8,
+        metavar="N",
+        help="how often an agent may call tools in one turn (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--corpus",
+        default=AUTO,
+        metavar="NAME",
+        help=f"{', '.join(CORPUS_NAMES)} (default: multiwoz-2.2; sample needs no data)",
+    )
+    add_data(parser)
+
+
 METRICS = (
     ("-b", "bleu", "BLEU against every reference set that is there"),
     ("-s", "success", "Inform and Success rates"),
@@ -204,7 +256,9 @@ class MultiWoz(Benchmark):
             )
         if verb in ("evaluate", "compare", "power", "report", "plot", "ceiling"):
             add_references(parser)
-        if verb == "ceiling":
+        if verb == "live":
+            add_live(parser)
+        elif verb == "ceiling":
             add_corpus(parser)
         else:
             add_reading(parser)
@@ -258,6 +312,12 @@ class MultiWoz(Benchmark):
         from mwzeval.multiwoz.tracking.joint_goals import state_errors
 
         return state_errors(report) if arguments.dst_errors else None
+
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return a setting in words or in acts, on the database of a corpus."""
+        from mwzeval.multiwoz.live.settings.choosing import setting_of
+
+        return setting_of(arguments)
 
     def published(self, entry: Entry | None, arguments: Namespace) -> Document:
         """Return the published tables of response generation."""

@@ -314,6 +314,14 @@ def test_several_processes_compare_as_one_does(run: Run) -> None:
     assert Path("result.txt").read_text(encoding="utf-8")
 
 
+def test_there_are_live_dialogues_or_a_sentence_why_not(name: str, run: Run) -> None:
+    ran = run("live --agent nobody -o run.jsonl")
+    sentence = benchmark_named(name).lacks.get("live", 'unknown agent "nobody"')
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: {sentence}")
+    assert not Path("run.jsonl").exists()
+
+
 def test_a_system_has_its_place_on_the_board(name: str, run: Run, sample: Sample) -> None:
     """It is given as a file, or as the report of one."""
     board = " ".join(sample.board or ())

@@ -20,9 +20,19 @@ from mwzeval.commands.outcome import named_file
 
 NOT_READ = frozenset(
     {
-        *("corpus", "dask", "dst_rule", "fail_over", "fail_under", "fold", "name"),
+        *(
+            "agent",
+            "corpus",
+            "dask",
+            "dst_rule",
+            "fail_over",
+            "fail_under",
+            "fold",
+            "goals",
+            "name",
+        ),
         *("nlu", "policies", "reason", "references", "rules", "score", "scores"),
-        *("system", "table", "task", "tasks", "title", "track", "unfilled", "unit"),
+        *("system", "table", "task", "tasks", "title", "track", "unfilled", "unit", "user"),
         # A folder of which files are read as they are needed: beside them there is room for others.
         "data",
     }

@@ -1,0 +1,100 @@
+"""Let an agent talk to a user about goals, and keep what came of it.
+
+The agent is one that comes along, or code of your own: `package.module:Name` or `file.py:Name`, see
+docs/live.md. A run that was interrupted goes on when the same command is called again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from mwzeval.commands.outcome import FAILED
+from mwzeval.commands.systems import refuse
+from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
+
+LIVE = "live"
+
+
+def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    """Add the arguments of this verb."""
+    from mwzeval.conversation.workers import DIALOGUE_SECONDS, TURN_SECONDS
+
+    parser.add_argument(
+        "--agent",
+        required=True,
+        metavar="NAME",
+        help="who is tested: one that comes along, or package.module:Name, file.py:Name",
+    )
+    parser.add_argument(
+        "--trials", type=int, default=1, metavar="K", help="dialogues about each goal (default: 1)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes; changes no result",
+    )
+    parser.add_argument(
+        "--turn-seconds",
+        type=float,
+        default=TURN_SECONDS,
+        metavar="S",
+        help="a side of your own that takes longer for a turn has failed (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--dialogue-seconds",
+        type=float,
+        default=DIALOGUE_SECONDS,
+        metavar="S",
+        help="a dialogue that takes longer has met its limit (default: %(default)g)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="RUN.jsonl",
+        help="where the dialogues go, as they end; a file that exists is gone on with (default: "
+        "nothing is kept but how they ended)",
+    )
+    benchmark.add_arguments(parser, LIVE)
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+
+
+def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
+    """Hold the dialogues, say how they ended; return 1 when too many say nothing of the agent."""
+    from mwzeval.conversation.runs import run as run_dialogues
+    from mwzeval.conversation.workers import TimeLimits
+
+    refuse(benchmark, LIVE)
+    limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)
+    setting = benchmark.live(arguments)
+    with ExitStack() as stack:
+        output = arguments.output
+        if output is None:
+            arguments.interrupted = "nothing was kept: with -o a run can be gone on with"
+            output = str(Path(stack.enter_context(TemporaryDirectory()), "run.jsonl"))
+        else:
+            arguments.interrupted = f"the same command goes on with what is in {output}"
+        summary = run_dialogues(
+            setting,
+            output,
+            trials=arguments.trials,
+            seed=arguments.seed,
+            jobs=arguments.jobs,
+            limits=limits,
+            progress=False if arguments.quiet else None,
+        )
+    print(summary)
+    if summary.problem:
+        tell(f"failed: {summary.problem}")
+        return FAILED
+    return 0

@@ -1,0 +1,98 @@
+"""Live runs in acts: the agenda user and a system of acts, without any words between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
+from mwzeval.conversation.protocols import User
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import UsageError
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.dialogue import (
+    ActSystem,
+    ActUser,
+    hold_in_acts,
+    judged,
+    rule_system,
+)
+from mwzeval.multiwoz.convlab.draws import SeededUserDraws
+from mwzeval.multiwoz.convlab.resources import load_resources
+from mwzeval.multiwoz.live.agenda_user import LiveUser
+from mwzeval.multiwoz.live.settings.options import (
+    ACTS,
+    AGENDA,
+    RULE_CONVLAB,
+    LiveOptions,
+    unknown_agent,
+    unknown_user,
+)
+
+OFFERED = ("seed", "dialogue")
+A_SYSTEM = "a system of acts is a class whose objects have answer(acts)"
+
+
+class ActSetting:
+    """The agenda user talks to the rule system of ConvLab-2, or to a system of one's own, in acts.
+
+    Raises `UsageError` for unknown names, `DataError` for missing files.
+    """
+
+    benchmark = NAME
+
+    def __init__(self, options: LiveOptions) -> None:
+        self.trusts = options.agent == RULE_CONVLAB
+        if not (self.trusts or is_own_code(options.agent)):
+            raise unknown_agent(options.agent, ACTS)
+        if options.user != AGENDA:
+            raise unknown_user(options.user, ACTS)
+        self._options = options
+        self._resources = load_resources(options.corpus_name, options.root)
+        goals = options.select_goals(self._resources.database)
+        self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
+        self.about: Mapping[str, Any] = options.about(ACTS, goals, user_turns=options.user_turns)
+        self._own: Callable[..., ActSystem] | None = None
+
+    def __reduce__(self) -> tuple[type[ActSetting], tuple[LiveOptions]]:
+        """Let each process that is no copy load the database for itself."""
+        return ActSetting, (self._options,)
+
+    def begin(self) -> None:
+        """Import the system. Raises `UsageError` when that fails."""
+        if self.trusts:
+            return
+        name = self._options.agent
+        own = imported(name)
+        check_call(name, own, 0, OFFERED, A_SYSTEM)
+        if isinstance(own, type) and not hasattr(own, "answer"):
+            raise UsageError(f'"{name}" has no answer(acts): {A_SYSTEM}')
+        self._own = own
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        """Hold a dialogue in acts."""
+        return hold_in_acts(
+            lambda: self._user(planned),
+            lambda: self._system(planned),
+            record,
+            user_turns=self._options.user_turns,
+        )
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        """Return whether the public evaluator takes the dialogue for a success."""
+        return bool(judged(trajectory, self._resources.database).success)
+
+    def _user(self, planned: Planned) -> User[list[Act], Sequence[Act]]:
+        drawn = planned.seed, planned.item, planned.trial
+        if self._options.strict_user:
+            return ActUser(planned.goal, self._resources.said_values, *drawn)
+        return LiveUser(planned.goal, SeededUserDraws(*drawn))
+
+    def _system(self, planned: Planned) -> ActSystem:
+        if self._own is None:
+            return rule_system(self._resources, planned.seed, planned.item, planned.trial)
+        offered = dict(zip(OFFERED, (planned.number, planned.name), strict=True))
+        return self._own(**given(self._own, offered))

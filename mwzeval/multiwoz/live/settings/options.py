@@ -1,0 +1,104 @@
+"""What a live run on MultiWOZ is asked to be, and the goals and data that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.files.cache import combined_fingerprint
+from mwzeval.files.downloads import DataRoot
+from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
+from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.database.venues import DOMAINS
+from mwzeval.multiwoz.goals.goals import Records
+from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
+
+Level = Literal["words", "acts"]
+WORDS: Level = "words"
+ACTS: Level = "acts"
+LEVELS: tuple[Level, ...] = (WORDS, ACTS)
+AGENDA = "agenda"
+RULE_CONVLAB = "rule-convlab"
+AGENTS: Mapping[str, Level] = {RULE_CONVLAB: ACTS}
+"""The agents that come along, and how they talk."""
+GOALS = "corpus"
+OWN = "package.module:Name"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """What the options of `mwzeval live` say; names as they are given.
+
+    `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
+    goal says fail first.
+    """
+
+    agent: str
+    user: str = AGENDA
+    goals: str = GOALS
+    corpus: str = AUTO
+    rules: Rules = RULES[0]
+    data: str | None = None
+    offline: bool | None = None
+    seed: int = 0
+    strict_user: bool = False
+    fail_book: bool = False
+    user_turns: int = 20
+    tool_rounds: int = 8
+
+    @property
+    def corpus_name(self) -> str:
+        """The corpus whose database and goals are meant. Raises `UsageError` for an unknown one."""
+        if self.corpus == AUTO:
+            return DEFAULT_CORPUS
+        return known_name("corpus", self.corpus, CORPUS_NAMES)
+
+    @property
+    def root(self) -> DataRoot:
+        """Where the files of the corpus are."""
+        return corpus_root(self.corpus_name, self.data, offline=self.offline)
+
+    def select_goals(self, database: Records) -> RunGoals:
+        """Return the goals. Raises `UsageError` for unknown ones, `DataError`."""
+        return select_goals(
+            self.goals,
+            corpus=self.corpus_name,
+            root=self.root,
+            database=database,
+            seed=self.seed,
+            refused_bookings=self.fail_book,
+        )
+
+    def about(self, level: Level, goals: RunGoals, **limits: int) -> dict[str, Any]:
+        """Return what the header of the run says."""
+        paths = {domain: self.root.require(f"db/{domain}_db.json") for domain in DOMAINS}
+        return {
+            "corpus": self.corpus_name,
+            "agent": {"spec": self.agent},
+            "user": {"spec": self.user, "strict": self.strict_user},
+            "goals": {"source": goals.source, "sha": goals.sha},
+            "fail_book": self.fail_book,
+            "level": level,
+            "limits": limits,
+            "database": combined_fingerprint(paths)[:8],
+        }
+
+
+def unknown_agent(name: str, level: Level) -> UsageError:
+    """Return the error of an agent that does not talk so, or that there is not."""
+    if name in AGENTS:
+        return UsageError(f"the agent {name} talks in {AGENTS[name]}: say --level {AGENTS[name]}")
+    known = [agent for agent, its_level in AGENTS.items() if its_level == level]
+    hint = did_you_mean(name, known)
+    return UsageError(f'unknown agent "{shorten(name)}"{hint} (known: {", ".join([*known, OWN])})')
+
+
+def unknown_user(name: str, level: Level) -> UsageError:
+    """Return the error of a user that there is not."""
+    known, own = [AGENDA], f"; users of your own talk in {WORDS}"
+    if level == WORDS:
+        known, own = [OWN], ""
+    hint = did_you_mean(name, known)
+    return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {", ".join(known)}{own})')

@@ -1,0 +1,82 @@
+"""Live runs in words: a user, an agent, and the functions that the agent may call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mwzeval.conversation.agents import OwnAgent, OwnUser
+from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.messages import AgentTurn
+from mwzeval.conversation.own_code import is_own_code
+from mwzeval.conversation.protocols import Partner, User
+from mwzeval.conversation.record import Planned, Record, hold
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.convlab.resources import load_act_database
+from mwzeval.multiwoz.corpus.corpora import read_tables
+from mwzeval.multiwoz.live.judgement import Judge
+from mwzeval.multiwoz.live.settings.options import WORDS, LiveOptions, unknown_agent, unknown_user
+from mwzeval.multiwoz.live.tools import DatabaseTools
+
+
+class WordSetting:
+    """A user and an agent talk in words; the agent may call functions on the database.
+
+    Raises `UsageError` for unknown names, `DataError` for missing files.
+    """
+
+    benchmark = NAME
+
+    def __init__(self, options: LiveOptions) -> None:
+        if not is_own_code(options.agent):
+            raise unknown_agent(options.agent, WORDS)
+        if not is_own_code(options.user):
+            raise unknown_user(options.user, WORDS)
+        self.trusts = False
+        self._options = options
+        tables = read_tables(options.root)
+        self._tools = DatabaseTools(tables, options.rules)
+        self._judge = Judge(tables, options.rules)
+        goals = options.select_goals(load_act_database(options.root))
+        self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
+        limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
+        self.about: Mapping[str, Any] = options.about(WORDS, goals, **limits)
+        self._own_agent: OwnAgent | None = None
+        self._own_user: OwnUser | None = None
+
+    def __reduce__(self) -> tuple[type[WordSetting], tuple[LiveOptions]]:
+        """Let each process that is no copy load the database for itself."""
+        return WordSetting, (self._options,)
+
+    def begin(self) -> None:
+        """Import agent and user. Raises `UsageError` when that fails."""
+        options = self._options
+        if is_own_code(options.agent):
+            self._own_agent = OwnAgent.named(options.agent, options.tool_rounds)
+        if is_own_code(options.user):
+            self._own_user = OwnUser.named(options.user)
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        """Hold a dialogue in words."""
+        return hold(
+            lambda: self._user(planned),
+            lambda: self._agent(planned, record),
+            record,
+            user_turns=self._options.user_turns,
+        )
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        """Return whether every domain of the goal was a success."""
+        bookings = trajectory.more.get("bookings")
+        return self._judge.judge(trajectory.goal, trajectory.messages, bookings).success
+
+    def _user(self, planned: Planned) -> User[str, AgentTurn]:
+        assert self._own_user is not None
+        return self._own_user.user(planned)
+
+    def _agent(self, planned: Planned, record: Record) -> Partner[str, AgentTurn]:
+        key = f"{planned.item}#{planned.trial}"
+        tools = self._tools.of_dialogue(planned.seed, key, planned.goal)
+        assert self._own_agent is not None
+        return self._own_agent.partner(planned, tools, record)

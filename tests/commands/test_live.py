@@ -1,0 +1,136 @@
+"""`mwzeval live`: dialogues are held, kept and gone on with; those that say nothing are counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+
+AGENT = """
+from mwzeval.conversation.protocols import InfrastructureError
+
+def respond(messages, tools):
+    if messages[-1]["role"] == "tool":
+        return messages[-1]["content"]
+    call = {"name": "find_hotel", "arguments": {"area": "north"}}
+    return {"tool_calls": [{"id": 1, "function": call}]}
+
+def unreachable(messages):
+    raise InfrastructureError("the server cannot be reached")
+
+class Silent:
+    def answer(self, acts):
+        return []
+
+class User:
+    is_done = False
+    def __init__(self, goal, seed):
+        self.text = f"{seed} {sorted(goal)}"
+    def begin(self):
+        return self.text
+    def answer(self, turn):
+        self.is_done = True
+        return turn.text[:10]
+"""
+WORDS = "--agent mine.py:respond --user mine.py:User"
+ACTS = "--level acts --agent"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(AGENT, encoding="utf-8")
+
+
+def live(words: str, goals: str = "corpus:4") -> int:
+    return main(["live", "--corpus", "sample", "-q", "--goals", goals, *words.split()])
+
+
+def read(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    header, *dialogues = map(json.loads, Path(name).read_text(encoding="utf-8").splitlines())
+    return header, dialogues
+
+
+def test_an_agent_of_ones_own_calls_functions_on_the_database() -> None:
+    assert live(f"{WORDS} --trials 2 --jobs 2 -o run.jsonl") == 0
+    header, dialogues = read("run.jsonl")
+    assert header["goals"]["source"] == "corpus:test:4"
+    assert header["limits"] == {
+        "user_turns": 20,
+        "tool_rounds": 8,
+        "turn_seconds": 60.0,
+        "dialogue_seconds": 600.0,
+    }
+    assert [dialogue["dialogue"].partition("#")[2] for dialogue in dialogues] == ["1", "2"] * 4
+    for dialogue in dialogues:
+        assert dialogue["end"] == "user_stop"
+        roles = [message["role"] for message in dialogue["messages"]]
+        assert roles == ["user", "assistant", "tool", "assistant"] * 2
+        assert json.loads(dialogue["messages"][2]["content"])["count"] == 3
+    first, second = dialogues[:2]
+    assert first["messages"][0] != second["messages"][0]
+
+
+@pytest.mark.parametrize("who", ["rule-convlab", "rule-convlab --strict-user", "mine:Silent"])
+def test_dialogues_in_acts_are_held(who: str) -> None:
+    assert live(f"{ACTS} {who} -o run.jsonl") == 0
+    _, dialogues = read("run.jsonl")
+    assert len(dialogues) == 4
+    assert {dialogue["end"] for dialogue in dialogues} == {"user_stop"}
+    assert any(dialogue["user"]["complete"] for dialogue in dialogues) == ("rule" in who)
+
+
+def test_a_run_is_gone_on_with_only_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    assert live(f"{ACTS} rule-convlab -o run.jsonl") == 0
+    whole = Path("run.jsonl").read_bytes()
+    Path("run.jsonl").write_bytes(whole[:-100])
+    assert live(f"{ACTS} rule-convlab -o run.jsonl --jobs 2") == 0
+    assert Path("run.jsonl").read_bytes() == whole
+    assert live(f"{ACTS} rule-convlab -o run.jsonl --strict-user") == 2
+    assert "user.strict: false in the file, true now" in capsys.readouterr().err
+
+
+def test_without_an_output_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(Path.cwd().iterdir())
+    assert live(f"{ACTS} rule-convlab") == 0
+    assert sorted(Path.cwd().iterdir()) == before
+    assert "4 dialogues: 4 user_stop" in capsys.readouterr().out
+
+
+def test_too_many_dialogues_that_say_nothing_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    assert live("--agent mine:unreachable --user mine:User -o run.jsonl") == 1
+    assert "4 of 4 dialogues ended for what is nobody's fault" in capsys.readouterr().err
+    assert live("--agent mine:unreachable --user mine:User -o run.jsonl") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--agent rule-convlab --user mine:User", "rule-convlab talks in acts: say --level acts"),
+        (f"{ACTS} rule-convlub", 'did you mean "rule-convlab"'),
+        (f"{ACTS} rule-convlab --user mine:User", "users of your own talk in words"),
+        (f"{ACTS} mine:User", 'has no answer(acts)|"mine:User" cannot be called'),
+        (f"{ACTS} nothing:Agent", "cannot be imported: ModuleNotFoundError"),
+        ("--agent mine:nobody --user mine:User", "cannot be imported: AttributeError"),
+        ("--agent mine:respond --user mine:Silent", "has no begin()"),
+        (f"{WORDS} --strict-user", "--strict-user is about the user agenda"),
+        (f"{WORDS} --user-turns 0", "--user-turns is at least 1"),
+        (f"{WORDS} --tool-rounds -1", "--tool-rounds is at least 0"),
+        (f"{WORDS} --turn-seconds 0", "above 0"),
+        (f"{WORDS} --trials 0", "trials is at least 1"),
+        (f"{WORDS} --jobs 0", "jobs is at least 1"),
+        (f"{WORDS} --goals corpus:9999", "there are"),
+        (f"{WORDS} --corpus multiwoz-9", "unknown corpus"),
+    ],
+)
+def test_bad_use_is_told_before_anything_is_written(
+    words: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert live(f"{words} -o run.jsonl") == 2
+    error = capsys.readouterr().err
+    assert any(each in error for each in told.split("|"))
+    assert not Path("run.jsonl").exists()
