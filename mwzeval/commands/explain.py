@@ -135,7 +135,7 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     }
     check_signatures(tables)
     first, second = systems
-    units = common_units(tables, words.unit)
+    units = common_units({name: system.units() for name, system in systems.items()}, words.unit)
     if arguments.unit is not None:
         _check_unit(arguments.unit, units, words.unit)
         units = (arguments.unit,)

@@ -74,18 +74,18 @@ def free_choices(scored: ScoredTable) -> dict[str, str]:
     }
 
 
-def common_units(systems: Mapping[str, ScoredTable], unit: str) -> tuple[str, ...]:
-    """Return the units of all systems, in the order of the first one.
+def common_units(systems: Mapping[str, Sequence[str]], unit: str) -> tuple[str, ...]:
+    """Return the units that all systems have, in the order of the first one.
 
     Raises `UsageError` when two systems have none in common.
     """
     baseline, *others = systems
-    common = set(systems[baseline].table.units)
+    common = set(systems[baseline])
     for other in others:
-        common &= set(systems[other].table.units)
+        common &= set(systems[other])
         if not common:
             raise UsageError(f'"{other}" has no {unit} in common with the systems before it')
-    return tuple(name for name in systems[baseline].table.units if name in common)
+    return tuple(name for name in systems[baseline] if name in common)
 
 
 Name = TypeVar("Name")

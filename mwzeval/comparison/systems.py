@@ -96,7 +96,8 @@ def compare(
     # The runs of a system are alike in all but their numbers.
     firsts = {name: next(iter(of.values())) for name, of in runs.items()}
     check_signatures(firsts)
-    units = common_units(firsts, unit)
+    of_system = {name: scored.table.units for name, scored in firsts.items()}
+    units = common_units(of_system, unit)
     aligned = aligned_rows(
         {(name, run): scored for name, of in runs.items() for run, scored in of.items()}, units
     )

@@ -12,10 +12,12 @@ from mwzeval.benchmark import Benchmark
 from mwzeval.multiwoz import NAME, SCORING_REVISION, TITLE
 from mwzeval.multiwoz.choices import (
     AUTO,
+    CONVLAB2,
     CORPUS_NAMES,
     DEFAULT_CORPUS,
     FOLDS,
     INPUT_FORMATS,
+    LIVE,
     RESPONSES,
     RULES,
     SAMPLE,
@@ -28,19 +30,23 @@ if TYPE_CHECKING:
     from mwzeval.conversation.runs import RunSetting
     from mwzeval.metrics.measure import Resampling
     from mwzeval.multiwoz.file_scorer import PredictionsScorer
+    from mwzeval.multiwoz.input_scorer import InputScorer
     from mwzeval.report.boards import Entry
     from mwzeval.report.formats import Document
     from mwzeval.scores.score import Report
 
 
-def add_input_format(parser: argparse.ArgumentParser) -> None:
-    """Add how predictions are written: `--input-format`, and `--tools` of their calls."""
+def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] = ()) -> None:
+    """Add how an input is written: `--input-format`, and `--tools` of its calls.
+
+    `others` are further formats, of what are no predictions.
+    """
+    choices = (*INPUT_FORMATS, *others)
     parser.add_argument(
         "--input-format",
         default=AUTO,
-        choices=INPUT_FORMATS,
-        help=f"how predictions are written: {', '.join(INPUT_FORMATS)} (default: auto, told by "
-        "their shape)",
+        choices=choices,
+        help=f"how the input is written: {', '.join(choices)} (default: auto, told by its shape)",
     )
     parser.add_argument(
         "--tools",
@@ -52,7 +58,8 @@ def add_input_format(parser: argparse.ArgumentParser) -> None:
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how predictions are read, and what they are held against."""
-    add_input_format(parser)
+    add_input_format(parser, others=(LIVE,))
+    add_compat(parser)
     add_responses(parser)
     add_unfilled(parser)
     add_corpus(parser)
@@ -127,6 +134,16 @@ def add_unfilled(parser: argparse.ArgumentParser) -> None:
         metavar="VALUE,…",
         help="values of states that say that a slot is not filled, such as none,'not mentioned' "
         "('' is the empty value); by default they are values like any other",
+    )
+
+
+def add_compat(parser: argparse.ArgumentParser) -> None:
+    """Add whose judgement of live dialogues counts."""
+    parser.add_argument(
+        "--compat",
+        choices=(CONVLAB2,),
+        help="judge live dialogues by their acts, as the public evaluator of ConvLab-2 does "
+        "(default: by their words; those in acts alone by corrected rules)",
     )
 
 
@@ -216,9 +233,11 @@ class MultiWoz(Benchmark):
     def reasons(self) -> Collection[str]:
         """The kinds of reason that explanations may have."""
         from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
+        from mwzeval.multiwoz.live.losses import SENTENCES
+        from mwzeval.multiwoz.live.scored.levels import ACT_SENTENCES
         from mwzeval.multiwoz.scoring.reasons import KINDS
 
-        return (*KINDS, *GROUNDED_KINDS)
+        return tuple(dict.fromkeys((*KINDS, *GROUNDED_KINDS, *SENTENCES, *ACT_SENTENCES)))
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add metrics, how predictions are read, and what they are held against."""
@@ -263,8 +282,22 @@ class MultiWoz(Benchmark):
         else:
             add_reading(parser)
 
-    def scorer(self, arguments: Namespace) -> PredictionsScorer:
-        """Return what scores predictions. Raises `UsageError`."""
+    def scorer(self, arguments: Namespace) -> InputScorer:
+        """Return what scores predictions and live dialogues. Raises `UsageError`."""
+        from mwzeval.multiwoz.input_scorer import InputScorer
+        from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+        from mwzeval.multiwoz.live.scored.reading import Settings
+
+        predictions = self._of_predictions(arguments)
+        given = predictions.arguments
+        settings = Settings.of(
+            **{name: given[name] for name in ("corpus", "fold", "rules", "data", "offline")}
+        )
+        compat = getattr(arguments, "compat", None)
+        live = LiveScorer(settings, compat, _refusal_of_live(arguments))
+        return InputScorer(predictions, live, given.get("input_format", AUTO))
+
+    def _of_predictions(self, arguments: Namespace) -> PredictionsScorer:
         from mwzeval.multiwoz.file_scorer import PredictionsScorer
 
         asked = tuple(name for _, name, _ in METRICS if getattr(arguments, name, False))
@@ -300,7 +333,7 @@ class MultiWoz(Benchmark):
         """Return the report of the gold annotation: of predicted turns, or of a whole fold."""
         from mwzeval.multiwoz.ceiling import ceiling_of
 
-        return ceiling_of(self.scorer(arguments), of, resampling)
+        return ceiling_of(self._of_predictions(arguments), of, resampling)
 
     def claims(self, of: Any, unit: str | None) -> Iterator[tuple[str, Claim]]:
         """Return what responses in words say, held against the database and the log."""
@@ -336,6 +369,19 @@ class MultiWoz(Benchmark):
 
 
 _BY_DEFAULT = tuple(name for _, name, _ in METRICS)
+
+
+def _refusal_of_live(arguments: Namespace) -> str | None:
+    """Return why live dialogues cannot be scored as a command asks for it; None when they can."""
+    if arguments.verb == "leaderboard":
+        return "the published tables are of responses to dialogues of the corpus"
+    if getattr(arguments, "ceiling", False):
+        return "there are no gold data of them: leave out --ceiling"
+    asked = [f"--{name}" for _, name, _ in METRICS if getattr(arguments, name, False)]
+    asked += ["--dst-rule"] if getattr(arguments, "dst_rule", []) else []
+    if asked:
+        return f"they have scores of their own, and all of them are shown: leave out {asked[0]}"
+    return None
 
 
 def _check_use(arguments: Namespace, asked: Sequence[str], rules: Sequence[str]) -> None:

@@ -25,6 +25,9 @@ RESPONSES: tuple[Responses, ...] = get_args(Responses)
 OWN_FORMAT = "mwzeval"
 INPUT_FORMATS = (AUTO, OWN_FORMAT, "messages", "unified", "sgd")
 """How predictions are written: docs/formats.md. `auto`: told by their shape."""
+LIVE = "live"
+"""What files of live dialogues are called where it is said how a file is written."""
+CONVLAB2 = "convlab2"
 
 SAMPLE = "sample"
 DEFAULT_CORPUS = "multiwoz-2.2"

@@ -1,4 +1,4 @@
-"""Predictions files scored for the verbs, with the metrics that are asked for or allowed.
+"""Predictions scored for the verbs, with the metrics that are asked for or allowed.
 
 Shards of one input are read in batches and kept as sums, so that memory does not grow.
 """
@@ -24,7 +24,7 @@ from mwzeval.multiwoz.predictions.reading import (
     called_lines,
     is_line,
     predictions_of_lines,
-    read_predictions,
+    predictions_of_text,
 )
 from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
@@ -159,7 +159,7 @@ def _predictions(
 
 @dataclass(frozen=True, eq=False)
 class PredictionsScorer:
-    """Scores predictions files; each evaluator is made once.
+    """Scores predictions; each evaluator is made once.
 
     `metrics` are those asked for; of those in `allowed` a file gets what it allows.
     """
@@ -170,9 +170,9 @@ class PredictionsScorer:
     need_states: bool = False
     _evaluators: dict[tuple[str, ...], Evaluator] = field(default_factory=dict)
 
-    def score(self, file: str, *, progress: bool = False) -> ScoredPredictions:
-        """Return predictions scored. Raises `InputError`, `DataError`, `UsageError`."""
-        predictions = read_predictions(file)
+    def score(self, text: str, file: str, *, progress: bool = False) -> ScoredPredictions:
+        """Return the text of a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        predictions = predictions_of_text(text, file)
         evaluator = self._evaluator_for(predictions)
         scored = evaluator.score(predictions, file=file, progress=progress)
         if self.need_states and not scored.dialogues.sources.predicted_states:
@@ -182,9 +182,10 @@ class PredictionsScorer:
             )
         return scored
 
-    def validate(self, file: str) -> list[Problem]:
-        """Return every problem of predictions."""
-        return self.evaluator(*self.metrics).validate(read_predictions(file), file=file)
+    def validate(self, text: str, file: str) -> list[Problem]:
+        """Return every problem of the text of a file."""
+        predictions = predictions_of_text(text, file)
+        return self.evaluator(*self.metrics).validate(predictions, file=file)
 
     def of_shards(self, shards: Sequence[str]) -> PredictionShards:
         """Return what scores shards by the metrics that are asked for. Raises `UsageError`.

@@ -84,8 +84,14 @@ def read_predictions(path: str | Path) -> Any:
 
     Raises `InputError` when it is neither, or a line has no dialogue, or one comes twice.
     """
-    name = str(path)
-    text = read_text(path)
+    return predictions_of_text(read_text(path), str(path))
+
+
+def predictions_of_text(text: str, name: str) -> Any:
+    """Return what the text of a file has in it; `name` is that of the file.
+
+    Raises `InputError` as `read_predictions` does.
+    """
     if called_lines(name) or _has_lines(text):
         return predictions_of_lines(parse_json_lines(text, name), name)
     return parse_json(text, name)

@@ -1,0 +1,52 @@
+"""Files of MultiWOZ scored for the verbs: predictions, or dialogues that were held live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mwzeval.conversation.files import is_live, live_text
+from mwzeval.errors import Problem
+from mwzeval.files.json_files import decoded
+from mwzeval.files.reading import read_bytes
+from mwzeval.files.streams import first_line
+from mwzeval.multiwoz.choices import AUTO, LIVE
+from mwzeval.multiwoz.file_scorer import PredictionsScorer
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import ScoredFile
+    from mwzeval.cluster.shards import ShardScorer
+    from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+
+
+@dataclass(frozen=True, slots=True)
+class InputScorer:
+    """Scores a file as what it is, or as what `input_format` says that it is."""
+
+    predictions: PredictionsScorer
+    live: LiveScorer
+    input_format: str
+
+    def score(self, file: str, *, progress: bool = False) -> ScoredFile:
+        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        raw = read_bytes(file)
+        if self._is_live(raw):
+            return self.live.score(live_text(raw, file), file, progress=progress)
+        return self.predictions.score(decoded(raw, file), file, progress=progress)
+
+    def validate(self, file: str) -> list[Problem]:
+        """Return every problem of a file. Raises `InputError` for one that cannot be read."""
+        raw = read_bytes(file)
+        if self._is_live(raw):
+            return self.live.validate(live_text(raw, file), file)
+        return self.predictions.validate(decoded(raw, file), file)
+
+    def of_shards(self, shards: Sequence[str]) -> ShardScorer:
+        """Return what scores files that are parts of one, as what the first of them is."""
+        if self._is_live(first_line(shards[0])):
+            return self.live.of_shards()
+        return self.predictions.of_shards(shards)
+
+    def _is_live(self, raw: bytes) -> bool:
+        return self.input_format == LIVE or (self.input_format == AUTO and is_live(raw))

@@ -1,0 +1,1 @@
+"""Files of live dialogues, scored: read, judged, summed up and explained, without any agent."""

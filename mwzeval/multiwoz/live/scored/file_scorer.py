@@ -1,0 +1,122 @@
+"""Files of live dialogues scored for the verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tqdm import tqdm
+
+from mwzeval.cluster.shards import Piece, PieceScorer
+from mwzeval.conversation.files import live_text
+from mwzeval.conversation.protocols import INFRASTRUCTURE
+from mwzeval.errors import Problem, UsageError
+from mwzeval.files.reading import read_bytes
+from mwzeval.multiwoz.choices import CONVLAB2
+from mwzeval.multiwoz.live.judgement import Judge
+from mwzeval.multiwoz.live.scored.levels import InActs, InWords
+from mwzeval.multiwoz.live.scored.reading import LiveRun, Settings, Town, check_run
+from mwzeval.multiwoz.live.scored.runs import Level, ScoredRun
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.score import Report
+
+
+@dataclass(frozen=True, eq=False)
+class LiveScorer:
+    """Scores files of live dialogues; each database is read once.
+
+    `compat` is `convlab2` for the rules of ConvLab-2's evaluator on acts, or None: then dialogues
+    in words are judged by their words, and those in acts alone by corrected rules. `refusal`
+    says why they cannot be scored as the options of a command ask for it; None when they can.
+    """
+
+    settings: Settings
+    compat: str | None = None
+    refusal: str | None = None
+    _towns: dict[str, Town] = field(default_factory=dict)
+    _judges: dict[str, Judge] = field(default_factory=dict)
+
+    def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
+        """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
+        if self.refusal:
+            raise UsageError(f"{file} is of live dialogues: {self.refusal}")
+        findings = Findings(file)
+        run, level = self._checked(text, findings)
+        findings.check()
+        assert level is not None
+        town = self._town(run.corpus)
+
+        def each(names: Sequence[str]) -> Iterable[str]:
+            hidden = None if progress else True
+            bar: Iterable[str] = tqdm(names, unit="dialogue", delay=1, leave=False, disable=hidden)
+            return bar
+
+        return ScoredRun.of(run, level, town.checksum, findings.warnings, each)
+
+    def validate(self, text: str, file: str | None) -> list[Problem]:
+        """Return every problem of a file. Raises `DataError`."""
+        findings = Findings(file)
+        self._checked(text, findings)
+        return findings.problems
+
+    def of_shards(self) -> PieceScorer:
+        """Return what scores files that are parts of one run."""
+        return PieceScorer(self._read, self._report)
+
+    def _read(self, shard: str) -> Piece:
+        text = live_text(read_bytes(shard), shard)
+        findings = Findings(shard)
+        run, _ = self._checked(text, findings)
+        findings.check()
+        return Piece(text, tuple(run.dialogues))
+
+    def _report(self, parts: Mapping[str, Any], file: str | None) -> Report:
+        texts = (text if text.endswith("\n") else f"{text}\n" for text in parts.values())
+        return self.score("".join(texts), file).report()
+
+    def _checked(self, text: str, findings: Findings) -> tuple[LiveRun, Level | None]:
+        """Return the dialogues and what judges them; problems go to `findings`."""
+        run = check_run(text, self.settings, findings)
+        level = self._level(run, findings)
+        if level is not None:
+            level.check(run, findings)
+        lost = sum(one.end == INFRASTRUCTURE for one in run.dialogues.values())
+        if lost and lost == len(run.dialogues):
+            message = "every dialogue failed for infrastructure: there is nothing to score"
+            findings.error("infrastructure", message)
+        elif lost:
+            message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"
+            for name, one in run.dialogues.items():
+                if one.end == INFRASTRUCTURE:
+                    findings.warning("infrastructure", message, dialogue=name)
+        findings.sort_warnings()
+        return run, level
+
+    def _level(self, run: LiveRun, findings: Findings) -> Level | None:
+        """Return what judges these dialogues: their words, or their acts."""
+        dialogues = [one for one in run.dialogues.values() if one.messages or one.acts]
+        in_acts = self.compat == CONVLAB2 or (
+            bool(dialogues) and not any(one.messages for one in dialogues)
+        )
+        lacking = [one for one in dialogues if not (one.acts if in_acts else one.messages)]
+        for one in lacking:
+            what = "acts" if in_acts else "messages"
+            findings.error("level", f"there are no {what} to be judged", dialogue=one.name)
+        if lacking:
+            return None
+        town = self._town(run.corpus)
+        if in_acts:
+            return InActs(town.tables, as_published=self.compat == CONVLAB2)
+        if run.corpus not in self._judges:
+            self._judges[run.corpus] = Judge(town.tables, self.settings.rules)
+        return InWords(self._judges[run.corpus], self.settings.rules)
+
+    def _town(self, corpus: str) -> Town:
+        if corpus not in self._towns:
+            self._towns[corpus] = Town.of(corpus, self.settings)
+        return self._towns[corpus]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the databases behind: another process reads them itself."""
+        return {**self.__dict__, "_towns": {}, "_judges": {}}

@@ -1,0 +1,168 @@
+"""How live dialogues are judged: those in words, and those in acts by ConvLab-2's evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mwzeval.conversation.exchanges import exchanges_of
+from mwzeval.conversation.trajectory import ACTS, Trajectory
+from mwzeval.metrics.measure import Measure, Sign
+from mwzeval.multiwoz.choices import CONVLAB2
+from mwzeval.multiwoz.convlab import scores as act_scores
+from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
+from mwzeval.multiwoz.convlab.dialogue import judged
+from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
+from mwzeval.multiwoz.convlab.scores import Outcome
+from mwzeval.multiwoz.database.venues import Row
+from mwzeval.multiwoz.goals.goals import OPEN, ORDERING, Goal
+from mwzeval.multiwoz.live.judgement import Judge, Judgement
+from mwzeval.multiwoz.live.scored import scores
+from mwzeval.multiwoz.live.scored.explanation import end_facts, explanation, goal_facts
+from mwzeval.multiwoz.live.scored.reading import LiveRun
+from mwzeval.multiwoz.live.scored.scores import reported
+from mwzeval.scores.explanation import SYSTEM, Explanation, Reason, TurnView, Utterance
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.score import WHOLE
+
+
+class InWords:
+    """Judges what is said and booked; what was judged is kept."""
+
+    name = "words"
+    columns: Sequence[str] = scores.COLUMNS
+
+    def __init__(self, judge: Judge, rules: str) -> None:
+        self.rules = rules
+        self._judge = judge
+        self._judged: dict[str, Judgement] = {}
+
+    def check(self, run: LiveRun, findings: Findings) -> None:
+        """Note nothing: whatever is in messages, it can be judged."""
+
+    def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
+        """Return the additive numbers of a dialogue."""
+        exchanges = exchanges_of(dialogue.messages)
+        return scores.row_of(dialogue, self._judgement(dialogue, goal), exchanges)
+
+    def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
+        """Return what became of a dialogue; one that is not scored has no outcomes."""
+        judgement = self._judgement(dialogue, goal) if is_scored else None
+        return explanation(dialogue, goal, exchanges_of(dialogue.messages), judgement)
+
+    def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+        """Yield the scores of the sums of columns."""
+        return scores.measures(sums, sign)
+
+    def plain(
+        self, sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
+    ) -> dict[str, Any]:
+        """Return the parts of a report, of name → scope → value."""
+        return scores.plain_scores(sums, values)
+
+    def _judgement(self, dialogue: Trajectory, goal: Goal) -> Judgement:
+        known = self._judged.get(dialogue.name)
+        if known is None:
+            bookings = dialogue.more.get("bookings")
+            known = self._judge.judge(goal, dialogue.messages, bookings)
+            self._judged[dialogue.name] = known
+        return known
+
+
+COMPLETE, SUCCESS = "complete", "success"
+ACT_SENTENCES = {
+    "not-told": "The user has no answer to what it asked of the {domain}: {slot}.",
+    "not-booked": "The user was told of no booking of the {domain}.",
+    "not-satisfied": "What was told or booked of the {domain} is not what the user wants.",
+}
+"""Kinds of loss in dialogues of acts, and the sentence that tells a particular one."""
+
+
+class InActs:
+    """Judges acts by corrected rules, or as the public evaluator of ConvLab-2 does."""
+
+    name = "acts"
+    columns: Sequence[str] = act_scores.COLUMNS
+
+    def __init__(self, tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> None:
+        self.rules = CONVLAB2 if as_published else "corrected"
+        self._evaluator = PublicEvaluator if as_published else CorrectedEvaluator
+        self._database = ActDatabase(tables)
+        self._judged: dict[str, Outcome] = {}
+
+    def check(self, run: LiveRun, findings: Findings) -> None:
+        """Note dialogues whose acts are none."""
+        for name, goal in run.goals.items():
+            dialogue = run.dialogues[name]
+            try:
+                dialogue = replace(dialogue, goal=goal)
+                self._judged[name] = judged(dialogue, self._database, self._evaluator)
+            except ValueError as error:
+                findings.error("acts", str(error), dialogue=name, key=ACTS)
+
+    def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
+        """Return the additive numbers of a dialogue."""
+        return act_scores.row(self._judged[dialogue.name])
+
+    def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
+        """Return what became of a dialogue; one that is not scored has no outcomes."""
+        outcome = self._judged[dialogue.name]
+        kept: dict[str, dict[str, bool | None]] = {WHOLE: {SUCCESS: None, COMPLETE: None}}
+        if is_scored:
+            kept = {WHOLE: {SUCCESS: outcome.success, COMPLETE: outcome.complete}}
+            kept |= {name: {SUCCESS: each} for name, each in outcome.domain_success.items()}
+        return Explanation(
+            unit=dialogue.name,
+            outcomes=kept,
+            goal=(*goal_facts(goal), *end_facts(dialogue)),
+            turns=tuple(_turns(dialogue)),
+            reasons=tuple(_reasons(dialogue, goal, outcome)) if is_scored else (),
+        )
+
+    def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+        """Yield the scores of the sums of columns."""
+        return act_scores.measures(dict(sums), sign)
+
+    def plain(
+        self, sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
+    ) -> dict[str, Any]:
+        """Return the parts of a report, of name → scope → value."""
+        names = (*act_scores.SHARES, *act_scores.MEANS)
+        told = {name: values[name][WHOLE] for name, *_ in names if name in values}
+        told |= {name: scopes[WHOLE] for name, scopes in values.items() if "^" in name}
+        return {"live": told}
+
+
+def _turns(dialogue: Trajectory) -> Iterator[TurnView]:
+    for said, answer in dialogue.acts:
+        spoken = ((speaker, told(acts)) for speaker, acts in (("user", said), (SYSTEM, answer)))
+        yield TurnView(tuple(Utterance(speaker, text) for speaker, text in spoken if text), ())
+
+
+def told(acts: Sequence[Sequence[str]] | None) -> str:
+    """Return acts on one line: `Inform Hotel (Area=north), Request Hotel (Phone=?)`."""
+    return ", ".join(
+        f"{intent} {domain}" + ("" if slot == "none" else f" ({slot}={value})")
+        for intent, domain, slot, value in acts or ()
+    )
+
+
+def _reasons(dialogue: Trajectory, goal: Goal, outcome: Outcome) -> Iterator[Reason]:
+    known = reported(dialogue).get("goal")
+    for domain in goal[ORDERING]:
+        part = known.get(domain, {}) if isinstance(known, Mapping) else {}
+        asked = part.get("reqt", dict.fromkeys(goal[domain].get("reqt", ()), "?"))
+        for slot, answer in asked.items():
+            if answer in OPEN:
+                yield _reason(f"not-told:{slot}", COMPLETE, domain, slot)
+        if goal[domain].get("book") and part.get("booked", "?") in OPEN:
+            yield _reason("not-booked", COMPLETE, domain)
+        if outcome.domain_success.get(domain) is False:
+            yield _reason("not-satisfied", SUCCESS, domain)
+
+
+def _reason(code: str, outcome: str, domain: str, slot: str = "") -> Reason:
+    text = ACT_SENTENCES[code.partition(":")[0]].format(domain=domain, slot=slot)
+    return Reason(code, outcome, domain, None, text)

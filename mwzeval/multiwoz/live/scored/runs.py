@@ -1,0 +1,207 @@
+"""A file of live dialogues that has been scored: its rows, its report, its explanations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import Problem, UsageError
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign, no_garbage_collection
+from mwzeval.metrics.trials import of_items
+from mwzeval.multiwoz import SCORING_REVISION
+from mwzeval.multiwoz.choices import LIVE, SAMPLE
+from mwzeval.multiwoz.corpus.gold import dialogue_id
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.live.scored.reading import LiveRun, described
+from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
+from mwzeval.scores.explanation import Claim, Explanation
+from mwzeval.scores.findings import Findings
+from mwzeval.scores.score import Report, Score, Signature
+from mwzeval.scores.table import Table
+from mwzeval.version import __version__, library_version
+
+DEPENDENCIES = ("rapidfuzz", "python-Levenshtein", "numpy")
+
+
+class Level(Protocol):
+    """How dialogues are judged: in words, or in acts by a published evaluator."""
+
+    name: str
+    rules: str
+    columns: Sequence[str]
+
+    def check(self, run: LiveRun, findings: Findings) -> None:
+        """Note what cannot be judged."""
+
+    def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
+        """Return the additive numbers of a dialogue."""
+
+    def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
+        """Return what became of a dialogue; one that is not scored has no outcomes."""
+
+    def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+        """Yield the scores of the sums of columns."""
+
+    def plain(
+        self, sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
+    ) -> dict[str, Any]:
+        """Return the parts of a report, of name → scope → value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredRun:
+    """A run, what judges it, and what came of it, goal by goal (`scored_table`).
+
+    Dialogues that failed for infrastructure are not scored; they are counted and shown.
+    """
+
+    run: LiveRun
+    level: Level
+    checksum: str
+    scored_table: ScoredTable
+    warnings: Sequence[Problem]
+
+    @classmethod
+    def of(
+        cls,
+        run: LiveRun,
+        level: Level,
+        checksum: str,
+        warnings: Sequence[Problem],
+        each: Callable[[Sequence[str]], Iterable[str]] = iter,
+    ) -> ScoredRun:
+        """Score the dialogues of a run; `each` may show how far it is."""
+        names = [name for name, one in run.dialogues.items() if one.end != INFRASTRUCTURE]
+        with no_garbage_collection():
+            rows = [(name, level.row(run.dialogues[name], run.goals[name])) for name in each(names)]
+        table = Table.from_rows(level.columns, rows)
+        signature = _signature(run, level, checksum, table)
+        measures = tuple(level.measures(table.sums(), lambda name: signature))
+        items = {name: _item(one.item) for name, one in run.dialogues.items()}
+        scored = ScoredTable(table, measures)
+        if measures:
+            scored = of_items(scored, items.__getitem__)
+        return cls(run, level, checksum, scored, warnings)
+
+    @property
+    def rows(self) -> Table:
+        """The numbers of each dialogue."""
+        trials = self.scored_table.trials
+        return self.scored_table.table if trials is None else trials.table
+
+    def report(self, resampling: Resampling | None = None) -> Report:
+        """Return the report, with intervals when it is said how to find them."""
+        scores = self.scored_table.scores(resampling)
+        run = self.run
+        return Report(
+            metrics=self._metrics(scores),
+            scores=scores,
+            table=self.rows,
+            warnings=tuple(self.warnings),
+            meta={
+                "corpus": run.corpus,
+                "note": "; ".join(self._notes()) or None,
+                "fold": LIVE,
+                "sources": self.checksum,
+                "rules": self.level.rules,
+                "coverage": self._coverage(),
+                "versions": {name: library_version(name) for name in DEPENDENCIES}
+                | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
+            },
+        )
+
+    def units(self) -> Sequence[str]:
+        """Return the names of the dialogues, those that are not scored among them."""
+        return tuple(self.run.dialogues)
+
+    def explain(self, unit: str) -> Explanation:
+        """Return what became of a dialogue. Raises `UsageError` for an unknown one."""
+        if unit not in self.run.dialogues:
+            raise UsageError(f'there is no dialogue "{unit}"')
+        dialogue = self.run.dialogues[unit]
+        is_scored = dialogue.end != INFRASTRUCTURE
+        return self.level.explain(dialogue, self.run.goals[unit], is_scored=is_scored)
+
+    def explain_all(self) -> Iterator[Explanation]:
+        """Yield what became of every dialogue."""
+        return map(self.explain, self.units())
+
+    def claims(self, unit: str | None = None) -> Iterator[tuple[str, Claim]]:
+        """Yield (dialogue, claim) of what the agent says. Raises `UsageError` for one unknown."""
+        for name in self.units() if unit is None else [unit]:
+            for turn in self.explain(name).turns:
+                for claim in turn.claims:
+                    yield name, claim
+
+    def _metrics(self, scores: Sequence[Score]) -> dict[str, Any]:
+        values: dict[str, dict[str, float]] = {}
+        for score in scores:
+            values.setdefault(score.name, {})[score.scope] = score.value
+        plain = self.level.plain(self.rows.sums(), values)
+        dialogues = self.run.dialogues.values()
+        counted = Counter(dialogue.end for dialogue in dialogues)
+        return {
+            **dict.fromkeys(("bleu", "success", "richness", "dst")),
+            **plain,
+            LIVE: {
+                "ends": {end: counted[end] for end in ENDS},
+                "goals": len({dialogue.item for dialogue in dialogues}),
+                **plain.get(LIVE, {}),
+            },
+        }
+
+    def _coverage(self) -> dict[str, Any]:
+        dialogues, turns = Counter[str](), Counter[str]()
+        domains: dict[str, Counter[str]] = {}
+        for name, dialogue in self.run.dialogues.items():
+            is_scored = int(dialogue.end != INFRASTRUCTURE)
+            dialogues.update({"scored": is_scored, "of": 1})
+            turns.update({"scored": is_scored * dialogue.turns, "of": dialogue.turns})
+            for domain in self.run.goals[name][ORDERING]:
+                domains.setdefault(domain, Counter()).update({"scored": is_scored, "of": 1})
+        return {
+            "dialogues": dict(dialogues),
+            "turns": dict(turns),
+            "domains": {domain: dict(counts) for domain, counts in domains.items()},
+        }
+
+    def _notes(self) -> Iterator[str]:
+        header = self.run.file.header
+        told = [f"{key} {described(header[key])}" for key in ("agent", "user") if key in header]
+        if told:
+            yield ", ".join(told)
+        if self.run.corpus == SAMPLE:
+            yield SAMPLE_NOTE.rstrip(".")
+
+
+def _item(name: str) -> str:
+    """Return what a goal is called in comparisons: `MUL0001.json` is `mul0001`."""
+    return dialogue_id(name) if name.endswith(".json") else name
+
+
+def _signature(run: LiveRun, level: Level, checksum: str, table: Table) -> Signature:
+    header = run.file.header
+    scored = [run.dialogues[name] for name in table.units]
+    choices: dict[str, object] = {
+        "corpus": f"{run.corpus}@{checksum}",
+        "goals": described(header.get("goals", "own")),
+        "user": described(header.get("user", "own")),
+        "level": level.name,
+        "limit": _limit(header.get("limits")),
+        "n": len(scored),
+        "turns": sum(dialogue.turns for dialogue in scored),
+        "rules": level.rules,
+        "levenshtein": library_version("python-Levenshtein"),
+        "rapidfuzz": library_version("rapidfuzz"),
+        "rev": SCORING_REVISION,
+        "version": __version__,
+    }
+    return Signature.of(LIVE, {key: str(each).replace("|", "/") for key, each in choices.items()})
+
+
+def _limit(limits: Any) -> object:
+    return limits.get("user_turns", "none") if isinstance(limits, Mapping) else "none"

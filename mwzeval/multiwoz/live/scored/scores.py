@@ -1,0 +1,143 @@
+"""The scores of live dialogues in words: rows, measures, and their view for reports.
+
+A dialogue is a row of counts; what is judged, and how, is in `judgement.py`. Definitions are in
+`docs/live.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.conversation.exchanges import CALLED, RETURNED, Exchange
+from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_STOP
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.metrics.goal_success import OutcomeRates
+from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
+from mwzeval.multiwoz.grounding.scores import (
+    Computed,
+    grounded_columns,
+    grounded_measures,
+    grounded_view,
+)
+from mwzeval.multiwoz.live.judgement import Judgement
+from mwzeval.scores.score import WHOLE
+from mwzeval.statistics import Sums
+
+SUCCESS, INFORM = "success", "inform"
+SIZES = tuple(f"{count}-domain" for count in range(1, len(ALL_DOMAINS) + 1))
+"""The scopes of goals with so many domains."""
+TASK = OutcomeRates(
+    "dialogues", {SUCCESS: "Task success", INFORM: "Inform"}, (*ALL_DOMAINS, *SIZES)
+)
+GROUNDED = Computed(words=True, bookings="calls")
+ALL = f"{TASK.cases}.{WHOLE}"
+"""The column that is 1 for every dialogue."""
+SCORED_ENDS = tuple(end for end in ENDS if end != INFRASTRUCTURE)
+END_LABELS: Mapping[str, str] = {
+    "user_stop": "Ended by the user",
+    "limit": "Ended by a limit",
+    "agent_error": "Failed by the agent",
+    "user_error": "Failed by the user",
+}
+MEANS = (
+    ("user_turns", "User turns"),
+    ("tool_calls", "Tool calls"),
+    ("tool_errors", "Tool errors"),
+)
+"""Name and label of what is counted and told as a mean over dialogues."""
+COLUMNS = (
+    *TASK.columns,
+    *grounded_columns(lexicalized=True),
+    *(name for name, _ in MEANS),
+    *SCORED_ENDS,
+    *("complete", "telling", "faults", "watched_turns"),
+)
+
+
+def row_of(
+    trajectory: Trajectory, judgement: Judgement, exchanges: Sequence[Exchange]
+) -> dict[str, float]:
+    """Return the additive numbers of one dialogue."""
+    domains = judgement.domains
+    whole = (judgement.success, all(domain.inform for domain in domains.values()))
+    kept: dict[str, Sequence[bool]] = {WHOLE: whole, SIZES[len(domains) - 1]: whole}
+    kept |= {name: (domain.done, domain.inform) for name, domain in domains.items()}
+    steps = [step for exchange in exchanges for step in exchange.steps]
+    row = {
+        **TASK.row(kept),
+        **judgement.row,
+        "user_turns": trajectory.turns,
+        "tool_calls": sum(step.kind == CALLED for step in steps),
+        "tool_errors": sum(step.kind == RETURNED and step.is_error for step in steps),
+        trajectory.end: 1,
+    }
+    report = reported(trajectory)
+    if isinstance(complete := report.get("complete"), bool):
+        row |= {"complete": complete, "telling": 1}
+    if isinstance(faults := report.get("faults"), list | tuple):
+        row |= {"faults": len(faults), "watched_turns": trajectory.turns}
+    return row
+
+
+def reported(trajectory: Trajectory) -> Mapping[str, Any]:
+    """Return what the user reports; empty where it does not."""
+    report = trajectory.more.get("user")
+    return report if isinstance(report, Mapping) else {}
+
+
+def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+    """Yield the scores that have a value for these sums of columns, in the order of a report."""
+    if not sums[ALL]:
+        return
+    yield from TASK.measures(sums, sign)
+    yield from grounded_measures(GROUNDED, sums, sign)
+    if sums["telling"]:
+        yield Measure(
+            *("complete", "Complete (as the user believes)", sign("complete")),
+            percentage("complete", of="telling"),
+            places=1,
+            cases="telling",
+            outcome="complete",
+        )
+    for name, label in MEANS:
+        score = partial(_mean, name)
+        yield Measure(name, label, sign(name), score, cases=ALL, lower_is_better=True)
+    for end in SCORED_ENDS:
+        yield Measure(
+            *(f"end.{end}", END_LABELS[end], sign(f"end.{end}"), percentage(end, of=ALL)),
+            places=1,
+            cases=ALL,
+            outcome=end,
+            lower_is_better=end != USER_STOP,
+        )
+    if sums["watched_turns"]:
+        yield Measure(
+            *("user_faults", "Faults of the user, % of turns", sign("user_faults")),
+            percentage("faults", of="watched_turns"),
+            cases=ALL,
+            lower_is_better=True,
+        )
+
+
+def _mean(counted: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(sums[counted] / sums[ALL])
+
+
+def plain_scores(
+    sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]
+) -> dict[str, Any]:
+    """Return the parts of a report: `success`, `grounded` and `live`, of name → scope → value."""
+    alone = {name: scopes[WHOLE] for name, scopes in values.items() if list(scopes) == [WHOLE]}
+    own = ("complete", *(name for name, _ in MEANS), "user_faults")
+    return {
+        "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},
+        "grounded": grounded_view(GROUNDED, sums, values),
+        "live": {name: alone.get(name) for name in own}
+        | {name: value for name, value in alone.items() if "^" in name},
+    }

@@ -1,0 +1,283 @@
+"""Files of live dialogues in the verbs: nothing is needed but the file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mwzeval.cli import main
+from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, write
+from tests.places import ROOT, read_json
+
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+
+
+@pytest.fixture
+def good() -> str:
+    return write(Path("good.jsonl"), [line(name) for name in USED])
+
+
+@pytest.fixture
+def bad() -> str:
+    """Nothing is booked, and no address told."""
+    return write(Path("bad.jsonl"), [line(name, "book", "address") for name in USED])
+
+
+@pytest.fixture
+def trials() -> str:
+    """The second of three trials is as bad."""
+    left = {2: ("book", "address")}
+    lines = [line(name, *left.get(n, ()), trial=n) for name in USED for n in (1, 2, 3)]
+    return write(Path("trials.jsonl"), lines)
+
+
+def report(*arguments: str) -> dict[str, Any]:
+    assert main(["evaluate", *arguments, "-q", "-o", "report.json"]) == 0
+    plain: dict[str, Any] = read_json(Path("report.json"))
+    jsonschema.validate(plain, read_json(ROOT / "mwzeval" / "report" / "schema.json"))
+    return plain
+
+
+def test_evaluate_scores_a_file_and_tells_what_it_is_of(good: str) -> None:
+    plain = report(good)
+    assert plain["success"]["success"] == {
+        **{"total": 100, "restaurant": 100, "hotel": 100, "attraction": 100, "train": 100},
+        **{"1-domain": 100, "2-domain": 100},
+    }
+    assert plain["grounded"]["booking"]["total"] == 100
+    assert plain["live"]["ends"]["user_stop"] == plain["live"]["goals"] == len(USED)
+    meta = plain["meta"]
+    assert (meta["corpus"], meta["fold"]) == ("sample", "live")
+    assert "agent script, user agenda-words" in meta["note"]
+    assert meta["coverage"]["dialogues"] == {"scored": 4, "of": 4}
+    assert meta["signatures"]["success"].startswith("live|corpus:sample@")
+    for choice in ("|goals:corpus:test:4@01234567|user:agenda-words|level:words|limit:20|n:4|",):
+        assert choice in meta["signatures"]["success"]
+
+
+def test_what_was_not_done_is_lost(bad: str) -> None:
+    plain = report(bad)
+    success = plain["success"]
+    assert success["inform"]["total"] == 100
+    assert success["success"] == {
+        **{"total": 0, "restaurant": 0, "hotel": 0, "attraction": 50, "train": 0},
+        **{"1-domain": 0, "2-domain": 0},
+    }
+    assert plain["grounded"]["booking"]["total"] == 0
+    assert plain["live"]["complete"] == 100  # the user believes so
+
+
+def test_trials_are_scored_by_goal(trials: str) -> None:
+    plain = report(trials, "--ci", "95")
+    live = plain["live"]
+    assert plain["success"]["success"]["total"] == pytest.approx(200 / 3)
+    assert [live[f"pass^{k}"] for k in (1, 2, 3)] == pytest.approx([200 / 3, 100 / 3, 0])
+    assert live["flips^3"] == 100
+    scores = {each["score"]: each for each in plain["meta"]["scores"] if each["scope"] == "total"}
+    assert scores["success"]["n"] == len(USED)
+    assert "|trials:3|pass:unbiased|ci:95%-bootstrap|" in scores["pass^2"]["signature"]
+    # All goals are alike, so resampling them changes nothing.
+    assert scores["pass^1"]["low"] == scores["pass^1"]["high"]
+
+
+def test_one_trial_of_a_goal_has_wilson_intervals(good: str) -> None:
+    success = next(each for each in report(good, "--ci", "95")["meta"]["scores"])
+    assert success["signature"].endswith("ci:95%-wilson")
+    assert 0 < success["low"] < success["high"] == 100
+
+
+def test_single_dialogues_are_shown_by_trial(trials: str, capsys: Printed) -> None:
+    assert main(["evaluate", trials, "--per-dialogue", "-f", "jsonl"]) == 0
+    rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
+    assert [row["dialogue"] for row in rows[:3]] == ["smp0021#1", "smp0021#2", "smp0021#3"]
+    assert [row["success.total"] for row in rows[:3]] == [1, 0, 1]
+    assert [row["user_turns"] for row in rows[:2]] == [2, 2]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_file_may_lack_its_header_and_be_compressed(compressed: bool, good: str) -> None:
+    raw = "".join(Path(good).read_text().splitlines(keepends=True)[1:]).encode()
+    path = Path("other.jsonl.gz" if compressed else "other.jsonl")
+    path.write_bytes(gzip.compress(raw) if compressed else raw)
+    other = report(str(path))
+    known = report(good)
+    assert other["success"] == known["success"]
+    assert "|user:own|" in other["meta"]["signatures"]["success"]
+
+
+def test_lines_of_another_program_may_name_a_goal_or_none() -> None:
+    """The goal as annotated, by its id, or that of the dialogue of this name."""
+    lines = [line(name) for name in USED]
+    for other in lines:
+        for key in ("end", "trial", "turns", "user"):
+            del other[key]
+    lines[0]["goal"] = {"hotel": lines[0]["goal"]["hotel"], "message": ["a hotel"]}
+    lines[1].update(dialogue="smp-of-mine", goal="smp0022")
+    lines[2]["goal"] = None
+    lines[3]["goal"] = "SMP0024.json"
+    lines[0]["dialogue"] = "SMP0021.json"
+    plain = report(write(Path("other.jsonl"), lines, head=None))
+    assert plain["success"]["success"]["total"] == 100
+    assert plain["live"]["complete"] is None
+    (warning,) = plain["meta"]["warnings"]
+    assert (warning["kind"], warning["count"]) == ("no-end", 4)
+
+
+def test_predictions_in_messages_stay_predictions_unless_it_is_said() -> None:
+    plain = [{key: line(name)[key] for key in ("dialogue", "messages")} for name in USED]
+    file = write(Path("messages.jsonl"), plain, head=None)
+    assert report(file, "-g")["meta"]["fold"] == "test"
+    assert report(file, "--input-format", "live")["meta"]["fold"] == "live"
+    assert main(["evaluate", "--input-format", "messages", write(Path("x.jsonl"), plain)]) == 2
+
+
+def test_what_failed_for_nobodys_fault_is_counted_and_not_scored(capsys: Printed) -> None:
+    lost = line("smp0022", messages=[], turns=0, end="infrastructure", problem="no server")
+    file = write(Path("lost.jsonl"), [line("smp0021"), lost, line("smp0023", end="limit")])
+    plain = report(file)
+    assert plain["meta"]["coverage"]["dialogues"] == {"scored": 2, "of": 3}
+    assert plain["meta"]["coverage"]["domains"]["restaurant"] == {"scored": 0, "of": 1}
+    ends = {"user_stop": 1, "limit": 1, "agent_error": 0, "user_error": 0, "infrastructure": 1}
+    assert plain["live"]["ends"] == ends
+    scores = {each["score"]: each["value"] for each in plain["meta"]["scores"]}
+    assert (scores["end.user_stop"], scores["end.limit"]) == (50, 50)
+    (warning,) = plain["meta"]["warnings"]
+    assert (warning["kind"], warning["dialogue"]) == ("infrastructure", "smp0022")
+    assert main(["explain", file]) == 0
+    assert main(["explain", file, "smp0022"]) == 0
+    assert "infrastructure: no server" in capsys.readouterr().out
+    only = write(Path("only.jsonl"), [lost])
+    assert main(["evaluate", only]) == 2
+    assert "there is nothing to score" in capsys.readouterr().err
+
+
+def test_a_run_that_was_cut_off_is_scored_with_a_warning(good: str) -> None:
+    raw = Path(good).read_bytes()
+    Path("cut.jsonl").write_bytes(raw[:-100])
+    plain = report("cut.jsonl")
+    assert plain["meta"]["coverage"]["dialogues"]["of"] == len(USED) - 1
+    assert [each["kind"] for each in plain["meta"]["warnings"]] == ["cut-off"]
+
+
+def test_validate_lists_every_problem(capsys: Printed) -> None:
+    lines = [
+        line("smp0021"),
+        line("smp0021"),
+        line("smp0022", goal={"hotels": {}}),
+        {**line("smp0024"), "dialogue": "smp9999", "goal": None},
+        line("smp0023", messages=[{"role": "usr", "content": "hi"}]),
+    ]
+    assert main(["validate", write(Path("odd.jsonl"), lines)]) == 2
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert [(each["kind"], each["dialogue"]) for each in problems] == [
+        ("repeated-dialogue", "smp0021"),
+        ("unknown-role", "smp0023"),
+        ("goal", "smp0022"),
+        ("no-goal", "smp9999"),
+    ]
+    assert main(["validate", write(Path("good.jsonl"), [line("smp0021")])]) == 0
+
+
+def test_compare_pairs_systems_by_goal_with_all_their_trials(
+    trials: str, good: str, capsys: Printed
+) -> None:
+    other = write(Path("other.jsonl"), [line(n, trial=t) for n in USED[:3] for t in (1, 2)])
+    assert main(["compare", trials, other, "-f", "json", "-j", "1"]) == 0
+    compared = json.loads(capsys.readouterr().out)
+    assert (compared["common"], compared["left_out"]["trials"]) == (3, 1)
+    success = [each for each in compared["comparisons"] if each["score"] == "success"]
+    assert [each["value"] for each in success] == pytest.approx([200 / 3, 100])
+    assert (success[1]["wins"], success[1]["n"]) == (3, 3)
+    assert {"pass^1", "pass^2"} < {each["score"] for each in compared["comparisons"]}
+    assert "pass^3" in compared["not_compared"]
+    assert main(["compare", good, trials, "-f", "json", "-j", "1"]) == 0
+
+
+def test_runs_of_different_users_do_not_compare(good: str, capsys: Printed) -> None:
+    other = {**HEADER, "user": {"spec": "openai:someone"}}
+    file = write(Path("other.jsonl"), [line(name) for name in USED], head=other)
+    assert main(["compare", good, file, "-j", "1"]) == 2
+    assert "user (agenda-words and openai:someone)" in capsys.readouterr().err
+
+
+def test_explain_counts_reasons_and_shows_a_dialogue(trials: str, capsys: Printed) -> None:
+    assert main(["explain", trials]) == 0
+    counted = capsys.readouterr().out
+    assert "4 of 12 were lost" in counted
+    assert "not-booked" in counted
+    assert main(["explain", trials, "smp0022#2"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "call find_restaurant food=italian, area=centre" in shown
+    assert "osteria bellarosa" in shown
+    assert "restaurant, booking: not-booked" in shown
+    assert "books restaurant: people=4, day=saturday, time=14:45" in shown
+    assert main(["explain", trials, "--reason", "not-booked"]) == 0
+    assert main(["explain", trials, "--reason", "ride-wrong"]) == 0  # a kind that there is
+
+
+def test_explain_against_pairs_trials(trials: str, capsys: Printed) -> None:
+    other = write(Path("other.jsonl"), [line(n, trial=t) for n in USED for t in (1, 2)])
+    assert main(["explain", trials, "--against", other]) == 0
+    told = capsys.readouterr().out
+    assert "8 dialogues in common" in told
+    assert "smp0022#2" in told
+
+
+def test_report_and_plot_show_systems(good: str, bad: str, capsys: Printed) -> None:
+    assert main(["report", good, bad, "-o", "page.html", "--samples", "50"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "not-booked" in page
+    assert "find_restaurant" in page
+    for kind in ("scores", "domains", "reasons"):
+        assert main(["plot", good, bad, "--kind", kind, "-o", "x.svg", "--samples", "50"]) == 0
+
+
+def test_shards_are_one_run(trials: str) -> None:
+    lines = Path(trials).read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("part-1.jsonl").write_text("".join(lines[:5]), encoding="utf-8")
+    Path("part-2.jsonl").write_text("".join([lines[0], *lines[5:]]), encoding="utf-8")
+    parts, whole = report("part-1.jsonl", "part-2.jsonl", "--shards"), report(trials)
+    assert parts["success"] == whole["success"]
+    assert parts["live"] == whole["live"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["evaluate", "-b"], "leave out --bleu"),
+        (["evaluate", "--dst-rule", "exact"], "leave out --dst-rule"),
+        (["evaluate", "--ceiling"], "there are no gold data of them"),
+        (["evaluate", "--compat", "convlab2"], "there are no acts to be judged"),
+        (["leaderboard"], "the published tables are of responses"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(
+    arguments: list[str], expected: str, good: str, capsys: Printed
+) -> None:
+    assert main([*arguments, good]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_a_gate_may_be_of_a_size_of_goals(bad: str, good: str) -> None:
+    gate = ["--fail-under", "success=60,success.2-domain=50", "-q"]
+    assert main(["evaluate", good, *gate]) == 0
+    assert main(["evaluate", bad, *gate]) == 1
+    assert main(["evaluate", bad, "--fail-below", good, "-q"]) in (0, 1)
+
+
+def test_goals_are_those_of_the_lines() -> None:
+    """A goal in a line counts, whatever the dialogue is called."""
+    other = line("smp0021", goal=goals()["smp0024"])
+    assert report(write(Path("x.jsonl"), [other]))["success"]["success"]["total"] == 0

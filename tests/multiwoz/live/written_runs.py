@@ -1,0 +1,110 @@
+"""Runs of live dialogues in the embedded sample town, written by a script instead of an agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mwzeval.conversation.trajectory import header
+from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.goals.goals import ORDERING, Goal, corpus_goals
+from mwzeval.multiwoz.live.tools import DatabaseTools
+
+USED = ("smp0021", "smp0022", "smp0023", "smp0024")
+HEADER = header(
+    "multiwoz",
+    "1.0",
+    {
+        "corpus": SAMPLE,
+        "agent": {"spec": "script"},
+        "user": {"spec": "agenda-words"},
+        "goals": {"source": "corpus:test:4", "sha": "01234567"},
+        "limits": {"user_turns": 20},
+    },
+)
+Line = dict[str, Any]
+Message = dict[str, Any]
+
+
+@lru_cache(maxsize=1)
+def goals() -> dict[str, Goal]:
+    known = corpus_goals(SAMPLE, "test", corpus_root(SAMPLE, None, offline=True))
+    return {name: known[name] for name in USED}
+
+
+@lru_cache(maxsize=1)
+def town() -> DatabaseTools:
+    return DatabaseTools(read_tables(corpus_root(SAMPLE, None, offline=True)))
+
+
+class Script:
+    """Serves a goal, domain by domain; `skipped` are parts that it leaves out."""
+
+    def __init__(self, name: str, goal: Goal, skipped: Iterable[str] = ()) -> None:
+        self.messages: list[Message] = []
+        self._tools = town().of_dialogue(0, name, goal)
+        self._skipped = set(skipped)
+        for domain in goal[ORDERING]:
+            self._serve(domain, goal[domain])
+        self._say("That is all, thank you.", "You are welcome.")
+
+    def _serve(self, domain: str, part: Mapping[str, Any]) -> None:
+        info = {slot.lower(): value for slot, value in part["info"].items()}
+        wishes = " and ".join(f"{slot} {value}" for slot, value in info.items())
+        asked = ", ".join(part.get("reqt", ()))
+        self._user(f"I am looking for a {domain} with {wishes}. Tell me the {asked or 'name'}.")
+        found = self._call(f"find_{domain}", info)["results"][0]
+        name = found.get("name", found.get("trainid"))
+        told = {slot.lower().replace(" ", ""): slot for slot in part.get("reqt", ())}
+        facts = [f"its {told[slot]} is {found[slot]}" for slot in told if slot not in self._skipped]
+        if domain == "train":
+            facts.append(f"it leaves at {found['leaveat']} and arrives by {found['arriveby']}")
+        self._agent(f"I recommend the {domain} {name}; {' and '.join(facts)}.")
+        if part.get("book") and "book" not in self._skipped:
+            details = " and ".join(f"{slot} {value}" for slot, value in part["book"].items())
+            self._user(f"Please book the {domain} {name} for {details}.")
+            which = "trainid" if domain == "train" else "name"
+            booked = self._call(f"book_{domain}", {which: name, **part["book"]})
+            self._agent(f"I have booked {name}. The reference number is {booked['reference']}.")
+
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        id_ = f"call_{len(self.messages)}"
+        calls = [{"id": id_, "type": "function", "function": function}]
+        self.messages.append({"role": "assistant", "content": "", "tool_calls": calls})
+        result = self._tools.call(name, arguments)
+        content = json.dumps(result)
+        self.messages.append({"role": "tool", "tool_call_id": id_, "content": content})
+        return result
+
+    def _say(self, user: str, agent: str) -> None:
+        self._user(user)
+        self._agent(agent)
+
+    def _user(self, text: str) -> None:
+        self.messages.append({"role": "user", "content": text})
+
+    def _agent(self, text: str) -> None:
+        self.messages.append({"role": "assistant", "content": text})
+
+
+def line(name: str, *skipped: str, trial: int | None = None, **keys: Any) -> Line:
+    """Return the line of a dialogue; what is `skipped` of the goal is not done for the user."""
+    goal = goals()[name]
+    messages = Script(name, goal, skipped).messages
+    called = name if trial is None else f"{name}#{trial}"
+    plain = {"dialogue": called, "trial": trial or 1, "goal": goal, "messages": messages}
+    turns = sum(message["role"] == "user" for message in messages)
+    report = {"complete": True, "faults": []}
+    return {**plain, "end": "user_stop", "turns": turns, "user": report, **keys}
+
+
+def write(path: Path, lines: Iterable[Line], *, head: Line | None = HEADER) -> str:
+    """Write a file of trajectories; return its name."""
+    rows = [*([] if head is None else [head]), *lines]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
