@@ -159,6 +159,16 @@ def test_a_value_is_corrected_once_and_then_put_up_with() -> None:
     assert user.answer(wrong) == [THANK, BYE]
 
 
+def test_what_was_said_of_a_venue_is_held_against_later_wishes() -> None:
+    user = LiveUser({"domain_ordering": ["hotel"], "hotel": INN}, PlainDraws(pick=0))
+    user.begin()
+    user.answer([Act("Recommend", "Hotel", "Name", "a"), Act("Recommend", "Hotel", "Stars", "2")])
+    assert user.answer([ask("Hotel", "Price")]) == [inform("Hotel", "Price", "dontcare")]
+    ignored = [Act("reqmore", "general", "none", "none")]
+    assert user.answer(ignored) == [CORRECT, inform("Hotel", "Stars", "4")]
+    assert user.answer(ignored) == [ask("Hotel", "Phone")]
+
+
 def test_one_right_venue_among_several_is_enough() -> None:
     user = user_of(hotel=INN)
     user.begin()

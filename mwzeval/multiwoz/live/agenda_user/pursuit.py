@@ -37,6 +37,8 @@ class Pursuit:
         self.told: dict[str, str] = {}
         self.venue: str | None = None
         """The venue or train that was last named."""
+        self.known: dict[str, Sequence[str]] = {}
+        """What was said of that since it was named."""
 
     @property
     def identity(self) -> str:
@@ -105,16 +107,19 @@ class Pursuit:
             self.told.pop(slot, None)
 
     def notice_venue(self, said: Said) -> None:
-        """Forget the answers of another venue than the one that is spoken of now."""
+        """Note what is said of a venue; forget the answers of another than is spoken of now."""
         named = [name for name in said.get(self.identity, ()) if name.lower() not in NO_VALUE]
-        if not named:
-            return
-        known = self.venue
-        if known is not None:
-            if any(fits(self.domain, self.identity, name, known) for name in named):
-                return
-            self.requests.update(dict.fromkeys(self.requests, UNANSWERED))
-        self.venue = named[-1]
+        before = self.venue
+        if named and not (before and any(self._is_venue(name, before) for name in named)):
+            self.venue = named[-1]
+            self.known = {}
+            if before is not None:
+                self.requests.update(dict.fromkeys(self.requests, UNANSWERED))
+        if self.venue is not None:
+            self.known.update(said)
+
+    def _is_venue(self, name: str, venue: str) -> bool:
+        return fits(self.domain, self.identity, name, venue)
 
     def against(self, said: Said) -> list[str]:
         """Return the slots of which no said value is what is wanted."""

@@ -273,6 +273,10 @@ class LiveUser:
         """Return what is said next: answers, then constraints, otherwise what is needed."""
         domain = pursuit.domain
         self._open(pursuit)
+        if not self._replies and not pursuit.pending():
+            # Nothing is asked or booked of a venue that is known to be another than is wanted.
+            for slot in pursuit.against(pursuit.known):
+                self._correct(pursuit, slot)
         acts = list(self._replies)
         room = 1 + self._draws.pick(MOST_IN_A_MESSAGE)
         pending = [slot for slot in pursuit.pending() if slot not in {act.slot for act in acts}]
