@@ -17,7 +17,7 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import load_fold
 from mwzeval.crosswoz.simulation.dialogue import Setting
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.log import dialogue_line
+from mwzeval.crosswoz.simulation.log import trajectory_of
 from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.simulation.run import goal_of
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
@@ -66,7 +66,7 @@ def rows(data: Path) -> Iterator[Row]:
     def simulated(setting: Setting) -> Callable[[int], object]:
         def one(number: int) -> object:
             goal = goal_of(goals.goal, 0, number)
-            return dialogue_line(setting.simulate(goal, number, 0))
+            return trajectory_of(setting.simulate(goal, number, 0)).line()
 
         return one
 

@@ -16,7 +16,7 @@ GOLD = small_gold()
 def read_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the header of a log and its dialogues, as plain values."""
     header, *dialogues = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return header["_meta"], dialogues
+    return header, dialogues
 
 
 def dialogue(name: str, source: str, **more: Any) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def test_in_words_the_templates_that_come_along_are_understood(tmp_path: Path) -
     assert simulate("--level", "text", "-o", log, "--processes", "2") == 0
     meta, dialogues = read_log(log)
     assert (meta["level"], meta["template_mode"], meta["nlu"]) == ("text", "manual", "templates")
-    turns = [turn for dialogue in dialogues for turn in dialogue["turns"]]
+    turns = [turn for dialogue in dialogues for turn in dialogue["acts"]]
     assert all(turn["response"] and turn["user_response"] for turn in turns)
     understood = [sorted(turn["system_acts"]) == sorted(turn["system_acts_nlu"]) for turn in turns]
     assert sum(understood) >= 0.98 * len(understood)
@@ -174,9 +174,9 @@ def test_a_trained_nlu_takes_part_in_several_processes(tmp_path: Path) -> None:
     tagger = load_tagger(folder)
     heard = 0
     for dialogue in read_log(log)[1]:
-        assert dialogue["outcome"] in ("finished", "limit")
+        assert dialogue["end"] in ("user_stop", "limit")
         before: list[str] = []
-        for turn in dialogue["turns"]:
+        for turn in dialogue["acts"]:
             before.append(turn["user_response"])
             acts = tagger.understand(turn["response"], before[-3:], "system")
             assert turn["system_acts_nlu"] == [list(act) for act in acts]

@@ -3,13 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mwzeval.conversation.trajectory import header as trajectory_header
+from mwzeval.conversation.trajectory import json_line
+from mwzeval.conversation.workers import NO_LIMITS
+from mwzeval.crosswoz import NAME
 from mwzeval.crosswoz.command_simulate import RULE_PAPER, system_named
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import dialogue_from_json
 from mwzeval.crosswoz.corpus.folds import TABLES
 from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.log import dialogue_line, header_line
-from mwzeval.crosswoz.simulation.run import log_header, simulated_dialogues
+from mwzeval.crosswoz.simulation.goals import GoalGenerator
+from mwzeval.crosswoz.simulation.log import trajectory_of
+from mwzeval.crosswoz.simulation.run import GoalPlan, SimulationRun, simulated_dialogues
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
@@ -84,10 +89,12 @@ def _log(database: Database) -> str:
     """Return what `mwzeval crosswoz simulate --system rule-paper` writes, but for checksums."""
     system = system_named(RULE_PAPER)
     setting = Setting(database, system.make)
-    dialogues = simulated_dialogues(setting, per_type=SIMULATED, seed=SEED)
+    plan = GoalPlan(GoalGenerator(database).goal, SEED, SIMULATED)
     about = {"system": system.name, "revision": "sample"}
-    header = header_line(log_header(setting, SEED, SIMULATED, about))
-    return header + "".join(map(dialogue_line, dialogues))
+    run = SimulationRun.of(setting, plan, NO_LIMITS, about)
+    header = trajectory_header(NAME, "sample", {**run.about, "seed": SEED, "trials": 1})
+    dialogues = simulated_dialogues(setting, per_type=SIMULATED, seed=SEED)
+    return json_line(header) + "".join(trajectory_of(each).line() for each in dialogues)
 
 
 if __name__ == "__main__":

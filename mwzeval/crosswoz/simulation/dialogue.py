@@ -6,21 +6,17 @@ finished when the user terminates within 15 turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mwzeval.conversation.loop import Ending, converse
-from mwzeval.conversation.protocols import End
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal
 from mwzeval.crosswoz.simulation.log import (
-    FINISHED,
     LIMIT,
-    SYSTEM_FAILED,
-    USER_FAILED,
-    Outcome,
+    OUTCOME_OF,
     SimulatedDialogue,
     SimulatedExchange,
 )
@@ -218,15 +214,6 @@ class Setting:
             return TextSession(self.make_text_system(self.database), self.nlu, self.nlg, rng)
         pipeline = Pipeline(self.make_system(self.database), self.nlu, self.nlg, rng)
         return TextSession(pipeline, self.nlu, self.nlg, rng)
-
-
-OUTCOME_OF: Mapping[End, Outcome] = {
-    "user_stop": FINISHED,
-    "limit": LIMIT,
-    "user_error": USER_FAILED,
-    "agent_error": SYSTEM_FAILED,
-    "infrastructure": SYSTEM_FAILED,
-}
 
 
 class _CheckedUser:

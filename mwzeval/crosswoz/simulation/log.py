@@ -1,18 +1,22 @@
 """The log of simulated dialogues: what is written of each, and read again to be scored.
 
-A log is JSON Lines: the objects of a predictions file, with goal, final goal and outcome, below a
-first line that says what the dialogues depend on.
+A log is a file of trajectories (`mwzeval.conversation.trajectory`): the exchanges of a dialogue are
+those of a predictions file. Simulators of others may write lines of predictions files, with goal,
+final goal and whether the dialogue was finished, below a line that says what they depend on.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from mwzeval.conversation.protocols import USER_STOP, End
+from mwzeval.conversation.trajectory import ACTS, Trajectory, is_header
+from mwzeval.conversation.trajectory import DIALOGUE as LINE_DIALOGUE
+from mwzeval.conversation.trajectory import is_dialogue as is_trajectory
 from mwzeval.crosswoz import META
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Goal, goal_to_json
@@ -29,14 +33,23 @@ from mwzeval.files.json_files import parse_json_lines
 from mwzeval.files.reading import read_bytes
 from mwzeval.scores.findings import Findings, Place, found
 
-Outcome = Literal["finished", "limit", "user failed", "system failed"]
+Outcome = Literal["finished", "limit", "user failed", "system failed", "infrastructure"]
 FINISHED: Outcome = "finished"
 LIMIT: Outcome = "limit"
 USER_FAILED: Outcome = "user failed"
 SYSTEM_FAILED: Outcome = "system failed"
-OUTCOMES = (FINISHED, LIMIT, USER_FAILED, SYSTEM_FAILED)
+INFRASTRUCTURE: Outcome = "infrastructure"
+OUTCOME_OF: Mapping[End, Outcome] = {
+    "user_stop": FINISHED,
+    "limit": LIMIT,
+    "user_error": USER_FAILED,
+    "agent_error": SYSTEM_FAILED,
+    "infrastructure": INFRASTRUCTURE,
+}
+END_OF: Mapping[Outcome, End] = {outcome: end for end, outcome in OUTCOME_OF.items()}
+OUTCOMES = tuple(END_OF)
 NAME = "simulated-{number:06d}"
-GOAL, FINAL_GOAL, GOAL_TYPE = "goal", "final_goal", "goal_type"
+GOAL, FINAL_GOAL, GOAL_TYPE, SILENT = "goal", "final_goal", "goal_type", "silent"
 HAS_FINISHED, N_TURNS = "finished", "n_turns"
 PER_TYPE = "per_type"
 SIDES = {USER_ACTS: "user", SYSTEM_ACTS: "system"}
@@ -88,36 +101,36 @@ class SimulatedDialogue:
         return self.outcome == FINISHED
 
 
-def header_line(meta: Mapping[str, Any]) -> str:
-    """Return the first line of a log."""
-    return _line({META: meta})
+def dialogue_name(number: int) -> str:
+    """Return what the dialogue about the goal of a number is called."""
+    return NAME.format(number=number)
 
 
-def dialogue_line(dialogue: SimulatedDialogue) -> str:
-    """Return the line of a dialogue."""
-    return _line(dialogue_to_json(dialogue))
+def trajectory_of(dialogue: SimulatedDialogue) -> Trajectory:
+    """Return a dialogue as its line in a log has it."""
+    return Trajectory(
+        dialogue_name(dialogue.number),
+        goal_to_json(dialogue.goal),
+        acts=tuple(map(exchange_to_json, dialogue.exchanges)),
+        end=END_OF[dialogue.outcome],
+        problem=dialogue.problem,
+        turns=dialogue.user_turns,
+        more=facts_of(dialogue),
+    )
 
 
-def dialogue_to_json(dialogue: SimulatedDialogue) -> dict[str, Any]:
-    """Return a dialogue as plain values; `n_turns` are the user's turns."""
-    plain: dict[str, Any] = {
-        "dialogue_id": NAME.format(number=dialogue.number),
-        "goal_type": dialogue.goal_type,
-        "finished": dialogue.finished,
-        "outcome": dialogue.outcome,
-        "n_turns": dialogue.user_turns,
-        "silent": dialogue.silent,
+def facts_of(dialogue: SimulatedDialogue) -> dict[str, Any]:
+    """Return what a line says of a dialogue beside its exchanges and its end."""
+    return {
+        GOAL_TYPE: dialogue.goal_type,
+        SILENT: dialogue.silent,
+        FINAL_GOAL: goal_to_json(dialogue.final_goal),
     }
-    if dialogue.problem is not None:
-        plain["problem"] = dialogue.problem
-    plain["goal"] = goal_to_json(dialogue.goal)
-    plain["final_goal"] = goal_to_json(dialogue.final_goal)
-    plain["turns"] = [_exchange(i, exchange) for i, exchange in enumerate(dialogue.exchanges)]
-    return plain
 
 
-def _exchange(number: int, exchange: SimulatedExchange) -> dict[str, Any]:
-    plain: dict[str, Any] = {"turn": number, "user_acts": exchange.user_acts}
+def exchange_to_json(exchange: SimulatedExchange) -> dict[str, Any]:
+    """Return an exchange as predictions files have it."""
+    plain: dict[str, Any] = {"user_acts": exchange.user_acts}
     if exchange.user_utterance is not None:
         plain["user_response"] = exchange.user_utterance
     plain["state"] = exchange.state
@@ -128,10 +141,6 @@ def _exchange(number: int, exchange: SimulatedExchange) -> dict[str, Any]:
     if exchange.system_utterance is not None:
         plain["response"] = exchange.system_utterance
     return plain
-
-
-def _line(plain: Any) -> str:
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +173,10 @@ class SimulationLog:
 
 def is_simulation(path: str | Path) -> bool:
     """Tell whether a JSON Lines file holds simulated dialogues. Raises `InputError`."""
-    return any(HAS_FINISHED in line and GOAL in line for line in _first_lines(path))
+    return any(
+        (HAS_FINISHED in line and GOAL in line) or is_header(line) or is_trajectory(line)
+        for line in _first_lines(path)
+    )
 
 
 def _first_lines(path: str | Path) -> Iterator[Mapping[str, Any]]:
@@ -190,7 +202,8 @@ Lines = Sequence[tuple[int, Any]]
 
 def revision_of(lines: Lines) -> str | None:
     """Return the revision that a log says it is about, None when it does not."""
-    return next((said for _, line in lines[:2] if (said := said_revision(line)) is not None), None)
+    headers = ({META: line} if is_header(line) else line for _, line in lines[:2])
+    return next((said for line in headers if (said := said_revision(line)) is not None), None)
 
 
 def log_lines(path: str | Path) -> Lines:
@@ -210,6 +223,11 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
         if isinstance(line, dict) and isinstance(line.get(META), dict) and len(line) == 1:
             header = line[META]
             continue
+        if is_header(line):
+            header = line
+            continue
+        if is_trajectory(line):
+            line = _as_predictions(line)
         identity = line.get(DIALOGUE) if isinstance(line, dict) else None
         if not isinstance(identity, str):
             message = f'line {number}: expected a simulated dialogue with "{DIALOGUE}"'
@@ -226,6 +244,16 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
     if not allow_partial:
         _check_is_whole(header.get(PER_TYPE), dialogues.values(), findings)
     return SimulationLog(header, dialogues)
+
+
+def _as_predictions(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the line of a trajectory as one of a predictions file."""
+    plain = {key: value for key, value in line.items() if key not in (LINE_DIALOGUE, ACTS)}
+    plain[DIALOGUE] = line[LINE_DIALOGUE]
+    plain[HAS_FINISHED] = line.get("end") == USER_STOP
+    plain[N_TURNS] = line.get("turns")
+    plain[TURNS] = line.get(ACTS)
+    return plain
 
 
 def _check_is_whole(

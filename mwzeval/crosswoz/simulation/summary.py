@@ -12,7 +12,13 @@ from typing import Any
 
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import mistakes_in
-from mwzeval.crosswoz.simulation.log import FINISHED, OUTCOMES, Outcome, SimulatedDialogue
+from mwzeval.crosswoz.simulation.log import (
+    FINISHED,
+    INFRASTRUCTURE,
+    OUTCOME_OF,
+    OUTCOMES,
+    Outcome,
+)
 from mwzeval.errors import printable
 
 NATURAL_MIX = 1000
@@ -36,33 +42,17 @@ class Ended:
     unknown: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, dialogue: SimulatedDialogue) -> Ended:
-        """Return how a dialogue ended."""
+    def of_line(cls, line: Mapping[str, Any]) -> Ended:
+        """Return how a dialogue ended, from its line in a log that a run has written."""
         return cls(
-            dialogue.number,
-            dialogue.goal_type,
-            dialogue.outcome,
-            dialogue.user_turns,
-            dialogue.silent,
-            dialogue.problem,
-            _unknown((exchange.user_acts, exchange.system_acts) for exchange in dialogue.exchanges),
+            int(line["dialogue"].rpartition("-")[2]),
+            line["goal_type"],
+            OUTCOME_OF[line["end"]],
+            line["turns"],
+            line["silent"],
+            line.get("problem"),
+            _unknown((turn["user_acts"], turn["system_acts"]) for turn in line.get("acts", ())),
         )
-
-
-def ended_from_json(plain: Mapping[str, Any]) -> Ended:
-    """Return how a logged dialogue ended. Raises `LookupError` or `ValueError` if it is damaged."""
-    if plain["goal_type"] not in GOAL_TYPES or plain["outcome"] not in OUTCOMES:
-        raise ValueError("unknown goal type or outcome")
-    number = int(plain["dialogue_id"].rpartition("-")[2])
-    return Ended(
-        number,
-        plain["goal_type"],
-        plain["outcome"],
-        plain["n_turns"],
-        plain["silent"],
-        plain.get("problem"),
-        _unknown((turn["user_acts"], turn["system_acts"]) for turn in plain["turns"]),
-    )
 
 
 def _unknown(said: Iterable[tuple[object, object]]) -> tuple[str, ...]:
@@ -91,7 +81,8 @@ class Rate:
 
     @classmethod
     def of(cls, dialogues: Sequence[Ended]) -> Rate:
-        """Return the rate of dialogues."""
+        """Return the rate of dialogues, without those that ended for what is nobody's fault."""
+        dialogues = [dialogue for dialogue in dialogues if dialogue.outcome != INFRASTRUCTURE]
         finished = sum(dialogue.outcome == FINISHED for dialogue in dialogues)
         turns = sum(dialogue.user_turns for dialogue in dialogues)
         return cls(len(dialogues), finished, turns / len(dialogues) if dialogues else 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -15,9 +16,9 @@ from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Goal
 from mwzeval.crosswoz.corpus.names import DOMAINS, NOTHING
 from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.log import OUTCOMES, SimulatedDialogue, dialogue_to_json
+from mwzeval.crosswoz.simulation.log import OUTCOMES, SimulatedDialogue, trajectory_of
 from mwzeval.crosswoz.simulation.protocols import Rng, Side
-from mwzeval.crosswoz.simulation.summary import Ended, ended_from_json
+from mwzeval.crosswoz.simulation.summary import Ended
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import UsageError
@@ -226,4 +227,7 @@ def test_every_dialogue_ends_within_the_limit(turns: list[list[Act]], number: in
     assert dialogue.outcome in OUTCOMES[:2]
     assert 1 <= dialogue.user_turns <= 15
     assert dialogue.finished == all(line.done for line in dialogue.final_goal)
-    assert ended_from_json(dialogue_to_json(dialogue)) == Ended.of(dialogue)
+    line = json.loads(trajectory_of(dialogue).line())
+    ended = Ended.of_line(line)
+    assert (ended.number, ended.outcome) == (number, dialogue.outcome)
+    assert (ended.user_turns, ended.silent) == (dialogue.user_turns, dialogue.silent)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mwzeval.conversation.trajectory import header, json_line
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, NOTHING
@@ -21,7 +22,7 @@ from mwzeval.crosswoz.simulation.evaluation import (
     validate_simulation,
 )
 from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.log import dialogue_line, header_line, is_simulation
+from mwzeval.crosswoz.simulation.log import is_simulation, trajectory_of
 from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
@@ -158,10 +159,10 @@ def simulated(folder: Path, system: Any, count: int = 60) -> ScoredSimulation:
     goals = GoalGenerator(database())
     path = folder / "log.jsonl"
     with path.open("w", encoding="utf-8") as stream:
-        stream.write(header_line({"system": system.__name__}))
+        stream.write(json_line(header("crosswoz", "0", {"system": system.__name__})))
         for number in range(count):
             goal = goals.goal(SeededRng(f"goal/{number}"))
-            stream.write(dialogue_line(setting.simulate(goal, number, 0)))
+            stream.write(trajectory_of(setting.simulate(goal, number, 0)).line())
     return evaluate_simulation(path, Gold(fold()))
 
 

@@ -15,10 +15,8 @@ import pytest
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.simulation.dialogue import Setting
-from mwzeval.crosswoz.simulation.goals import GoalGenerator
-from mwzeval.crosswoz.simulation.log import FINISHED, SYSTEM_FAILED, USER_FAILED
-from mwzeval.crosswoz.simulation.run import goal_of, simulate
-from mwzeval.crosswoz.simulation.time_limit import TimeLimitedSetting
+from mwzeval.crosswoz.simulation.log import FINISHED, SYSTEM_FAILED
+from mwzeval.crosswoz.simulation.run import simulate
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import UsageError
@@ -73,33 +71,37 @@ class SleepyUser(RuleSimulator):
         return super().answer(system_acts)
 
 
-def talk(*, system: Any = RuleSystem, user: Any = RuleSimulator, seconds: float = SECONDS) -> Any:
-    watched = TimeLimitedSetting(Setting(DATABASE, system, make_user=user), seconds)
-    goal = goal_of(GoalGenerator(DATABASE).goal, 5, 1)
-    try:
-        return watched.simulate(goal, 1, 5)
-    finally:
-        watched.close()
+def talk(log: Path, system: Any, user: Any) -> dict[str, Any]:
+    """Return the first dialogue of a run."""
+    simulate(
+        Setting(DATABASE, system, make_user=user),
+        per_type=1,
+        output=log,
+        progress=False,
+        time_limit=SECONDS,
+    )
+    return read_log(log)[1][0]
 
 
 @pytest.mark.parametrize(
-    ("sides", "outcome", "exchanges", "problem"),
+    ("system", "user", "end", "exchanges", "problem"),
     [
-        ({"system": Sleeps}, SYSTEM_FAILED, 1, "TimeoutError: no answer within 0.5 seconds"),
-        ({"system": SleepsOutsidePython}, SYSTEM_FAILED, 0, "TimeoutError"),
-        ({"system": NeverMade}, SYSTEM_FAILED, 0, "TimeoutError"),
-        ({"system": NeverEndingAnswer}, SYSTEM_FAILED, 0, "TimeoutError"),
-        ({"system": Dies}, SYSTEM_FAILED, 0, "the process died"),
-        ({"user": SleepyUser}, USER_FAILED, 1, "TimeoutError"),
+        (Sleeps, RuleSimulator, "agent_error", 1, "no answer within 0.5 seconds"),
+        (SleepsOutsidePython, RuleSimulator, "agent_error", 0, "no answer within"),
+        (NeverMade, RuleSimulator, "agent_error", 0, "no answer within"),
+        (NeverEndingAnswer, RuleSimulator, "agent_error", 0, "no answer within"),
+        (Dies, RuleSimulator, "agent_error", 0, "the process ended with exit code 3"),
+        (RuleSystem, SleepyUser, "user_error", 1, "no answer within"),
     ],
 )
 def test_a_call_that_never_returns_ends_its_dialogue(
-    sides: dict[str, Any], outcome: str, exchanges: int, problem: str
+    tmp_path: Path, system: Any, user: Any, end: str, exchanges: int, problem: str
 ) -> None:
-    dialogue = talk(**sides)
-    assert dialogue.outcome == outcome
-    assert len(dialogue.exchanges) == exchanges
-    assert problem in dialogue.problem
+    dialogue = talk(tmp_path / "log.jsonl", system, user)
+    assert dialogue["end"] == end
+    assert len(dialogue.get("acts", ())) == exchanges
+    assert problem in dialogue["problem"]
+    assert dialogue["final_goal"]
 
 
 def test_dialogues_of_systems_that_answer_are_the_same_watched_or_not(tmp_path: Path) -> None:
@@ -110,8 +112,8 @@ def test_dialogues_of_systems_that_answer_are_the_same_watched_or_not(tmp_path: 
         output = tmp_path / f"{processes}.jsonl"
         watched = simulate(setting, output=output, processes=processes, time_limit=60, **chosen)
         assert watched == plain
-        meta, dialogues = read_log(output)
-        assert meta["time_limit"] == 60
+        header, dialogues = read_log(output)
+        assert header["limits"]["turn_seconds"] == 60
         assert list(dialogues) == list(read_log(tmp_path / "plain.jsonl")[1])
 
 
