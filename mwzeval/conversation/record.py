@@ -100,6 +100,11 @@ class Record:
         self.acts[-1][1] = acts
         self._tell("heard", acts)
 
+    def exchange(self, exchange: Any) -> None:
+        """Keep an exchange of user and agent, in the form that the benchmark has for it."""
+        self.acts.append(exchange)
+        self._tell("exchange", exchange)
+
     def note(self, ending: Ending) -> None:
         """Keep what the dialogue comes to if the call that begins now never returns."""
         self.ending = ending
