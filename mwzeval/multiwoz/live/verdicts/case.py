@@ -89,13 +89,16 @@ class Ground:
     `tables` are the contents of its files `<domain>_db.json`, by domain (those of `read_tables`).
     """
 
-    def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
+    def __init__(
+        self, tables: Mapping[str, Sequence[Row]], rules: Rules, *, with_log: bool = False
+    ) -> None:
         venues = {domain: tables[domain] for domain in DOMAINS}
         self.rules = rules
         self.database = Database(venues, rules)
         self.facts = VenueFacts(venues, rules)
         self.grounding = Grounding(self.database, self.facts)
         self.delexicalizer = Delexicalizer(venues)
+        self.with_log = with_log
         self._tables = tables
 
     @cached_property
@@ -178,7 +181,7 @@ class Case:
         )
 
     def _log_claims(self, grounded: Grounded) -> tuple[LogClaim, ...]:
-        if not self._transcript.has_calls:
+        if not (self._ground.with_log and self._transcript.has_calls):
             return ()
         said = [
             Said(one.agent, state, one.said, exchange.calls)
