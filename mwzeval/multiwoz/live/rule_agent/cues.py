@@ -141,7 +141,7 @@ DECLINES = re.compile(
 )
 GIVES_UP = re.compile(
     r"\b(?:never ?mind|forget(?: about)?|do without|leave|skip|drop|cancel) (?:about )?(?:the|that"
-    r"|this|finding)\b(?! at| by| after|.{0,40}\b(?:at|by|after|around) [0-9])"
+    r"|this|finding)\b(?! (?:at|by|after)\b|.{0,40}\b(?:at|by|after|around) [0-9])"
 )
 HAS_BOOKED = re.compile(
     r"\b(?:already|just) (?:booked|reserved)|\bbooked (?:for me|earlier|already)"
@@ -160,7 +160,7 @@ OTHER = re.compile(
 )
 AGREES = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|sure|ok|okay|please do|great|perfect|sounds|absolutely|definitely"
-    r"|go ahead|correct|right|that (?:works|sounds|would be|will)|fine|certainly|please)\b"
+    r"|go ahead|correct|right|that (?:works|sounds|would be|will)|fine|certainly)\b"
 )
 REFUSES = re.compile(r"^\W*(?:no|nope|nah|not (?:yet|now|really|at))\b")
 BETWEEN = re.compile(
@@ -193,6 +193,10 @@ NO_FOOD = frozenset(
     )
 )
 """Words before `food` or `restaurant` that are no cuisine."""
+NAMED = re.compile(
+    r"\b(?:called|named|by the name of|name is|one i want is) (?P<name>[^.,?!;]{2,40}?)"
+    r"(?= (?:in|for|please|that|which|and|on|at|located|with)\b| ?[.,?!;]|$)"
+)
 FREE_FROM = re.compile(
     r"\b(?:from|at|leaving|departing|departure (?:site|point|location)? ?(?:is|:))\s+(?P<place>.+?)"
     r"(?=\s+(?:to|and|by|at|after|before|going|heading|arriving|leaving|around|no|please|on|i)\b|[,.?!;]|$)"

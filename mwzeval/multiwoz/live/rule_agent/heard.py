@@ -11,6 +11,7 @@ from mwzeval.multiwoz.live.rule_agent.spoken_values import Spoken
 DONTCARE = "dontcare"
 SHARED: Mapping[str, tuple[str, ...]] = {
     "area": ("restaurant", "hotel", "attraction"),
+    "name": ("restaurant", "hotel", "attraction"),
     "pricerange": ("restaurant", "hotel"),
     "day": ("hotel", "restaurant", "train"),
     "people": ("hotel", "restaurant", "train"),

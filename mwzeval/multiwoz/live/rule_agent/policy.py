@@ -85,7 +85,7 @@ class Policy:
             self._of(domain).is_loose = True
         if not domains and situation.current is not None:
             goes_on = heard.agrees or heard.refuses or heard.wants_other
-            if (goes_on or asked) and not heard.closes:
+            if (goes_on or asked) and not (heard.closes or heard.given_up):
                 domains = [situation.current]
         if (
             proposed

@@ -23,6 +23,7 @@ _TAKEN = frozenset(
 )
 _NUMBERS = frozenset({"people", "stay", "stars"})
 _CALLED = frozenset({"called", "named", "name", "at", "is"})
+_NAMED = frozenset({"called", "named", "want"})
 _ALONE = frozenset({"myself", "alone"})
 _PARTY_BEFORE = (["party", "of"], ["group", "of"], ["table", "of"])
 _PARTY_BEHIND = (["of", "us"], ["in", "my"], ["in", "our"], ["in", "the"])
@@ -96,9 +97,10 @@ class Vocabulary:
             values = tuple(value for of_slot, value in longest.meanings if of_slot == slot)
             if slot == "short":
                 named = tuple(value for value in values if value in known_names)
-                is_called = not _CALLED.isdisjoint(tokens.words[max(0, index - 2) : index])
-                long = longest.after - index > 1
-                values = named or (values[:1] if is_called and long else ())
+                before = tokens.words[max(0, index - 2) : index]
+                is_long = longest.after - index > 1
+                is_called = not (_CALLED if is_long else _NAMED).isdisjoint(before)
+                values = named or (values[:1] if is_called else ())
                 slot = "name"
             if slot == "nostars":
                 slot = "stars"

@@ -137,8 +137,18 @@ class _Reading:
                 words = match["food"].split()
                 if cues.NO_FOOD.union(self._vocabulary.gazetteer.words).isdisjoint(words):
                     yield Wish("restaurant", "food", match["food"])
+        yield from self._unknown_name(said)
         for one in said.spoken:
             yield from self._wish(one, said)
+
+    def _unknown_name(self, said: Sentence) -> Iterator[Wish]:
+        """Yield a venue that is called otherwise than any name of the database."""
+        match = cues.NAMED.search(said.low) if said.ride is None else None
+        if match is None or any(one.slot == "name" for one in said.spoken):
+            return
+        domain = self._domain("name", said.first, said)
+        if domain is not None:
+            yield Wish(domain, "name", match["name"])
 
     def _is_about_hospital(self, said: Sentence) -> bool:
         domains = [domain for _, domain in said.topics]
@@ -198,10 +208,13 @@ class _Reading:
         kind = next((value for value in one.values if value not in _HOTEL_TYPES), one.values[0])
         before = self.tokens.words[one.first - 1] if one.first else ""
         if kind not in _HOTEL_TYPES:
-            if said.ride is None and before not in ("the", "that", "this", "my"):
+            following = self.tokens.words[one.after : one.after + 1]
+            is_new = before not in ("the", "that", "this", "my") or following in _KINDS
+            if said.ride is None and is_new:
                 yield Wish("attraction", "type", kind)
             return
-        if said.ride == "taxi" or before in ("that", "this", "my"):
+        is_named = any(other.slot == "name" for other in said.spoken)
+        if said.ride == "taxi" or before in ("that", "this", "my") or is_named:
             return
         words = self.tokens.words[max(said.first, one.first - 3) : one.first]
         if "or" in words[-2:] or "or" in self.tokens.words[one.after : one.after + 2]:
@@ -239,7 +252,7 @@ class _Reading:
         ):
             return
         before = said.low[: self.tokens.start(one.first) - self.tokens.start(said.first)]
-        clause = re.split(r",| but | and (?=i |it )", before)[-1]
+        clause = _CLAUSES.split(before)[-1]
         is_denied = cues.NEGATION.search(clause) and " pay" not in clause
         value = "no" if is_denied else "yes"
         yield Wish("hotel", one.slot, DONTCARE if cues.DONTCARE.search(clause) else value)
@@ -357,6 +370,10 @@ class _Reading:
                 yield Wish(of, slot, DONTCARE)
 
 
+_KINDS = (["type"], ["category"], ["kind"])
+_CLAUSES = re.compile(
+    r",| but | and (?=with |i |it |has |have |free |there |that |offers |includes )"
+)
 _AFTER_PEOPLE = frozenset(words_of(". , ? ! at on from please and starting in with to this for"))
 
 
