@@ -184,6 +184,12 @@ def add_live(parser: argparse.ArgumentParser) -> None:
         "annotated, with first wishes that can be had), sampled:NUMBER",
     )
     parser.add_argument(
+        "--goal-model",
+        metavar="FILE",
+        help="what sampled goals are drawn from: ConvLab-2's goal model, as published (.pkl) or as "
+        "JSON (default: the one among the public files; the sample has its own)",
+    )
+    parser.add_argument(
         "--fail-book", action="store_true", help="bookings fail that the goal says fail first"
     )
     parser.add_argument(

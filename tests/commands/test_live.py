@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
+from mwzeval.multiwoz.goals.goal_statistics import estimated_model
 
 AGENT = """
 from mwzeval.conversation.protocols import InfrastructureError
@@ -84,6 +85,18 @@ def test_dialogues_in_acts_are_held(who: str) -> None:
     assert any(dialogue["user"]["complete"] for dialogue in dialogues) == ("rule" in who)
 
 
+def test_sampled_goals_are_drawn_from_a_model_of_ones_own() -> None:
+    hotel = {"info": {"area": "north"}, "reqt": ["phone"]}
+    model = estimated_model([{"domain_ordering": ["hotel"], "hotel": hotel}])
+    Path("model.json").write_text(json.dumps(model), encoding="utf-8")
+    command = f"{ACTS} rule-convlab --goal-model model.json -o run.jsonl"
+    assert live(command, goals="sampled:3") == 0
+    header, dialogues = read("run.jsonl")
+    assert header["goals"]["source"] == "sampled:3"
+    assert [dialogue["goal"]["hotel"] for dialogue in dialogues] == [hotel] * 3
+    assert [dialogue["dialogue"] for dialogue in dialogues][2] == "sampled-0003"
+
+
 def test_a_run_is_gone_on_with_only_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     assert live(f"{ACTS} rule-convlab -o run.jsonl") == 0
     whole = Path("run.jsonl").read_bytes()
@@ -125,6 +138,8 @@ def test_too_many_dialogues_that_say_nothing_fail(capsys: pytest.CaptureFixture[
         (f"{WORDS} --jobs 0", "jobs is at least 1"),
         (f"{WORDS} --goals corpus:9999", "there are"),
         (f"{WORDS} --corpus multiwoz-9", "unknown corpus"),
+        (f"{WORDS} --goals sampled:1 --goal-model mine.py", "mine.py cannot be read as JSON"),
+        (f"{WORDS} --goal-model mine.py", "--goal-model is about sampled goals"),
     ],
 )
 def test_bad_use_is_told_before_anything_is_written(

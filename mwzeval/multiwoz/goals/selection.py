@@ -144,6 +144,8 @@ def select_goals(
                 f"{place}: the goal model is not in the expected format "
                 f"({type(error).__name__}: {error})"
             ) from error
+    if goal_model is not None:
+        raise UsageError(f"--goal-model is about sampled goals, such as {SAMPLED}:100")
     annotated = annotated_goals(corpus, asked.fold, root)
     goals, messages = {}, {}
     for name in _chosen(asked, list(annotated)):

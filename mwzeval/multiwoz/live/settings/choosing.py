@@ -25,6 +25,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
         seed=arguments.seed,
         strict_user=arguments.strict_user,
         fail_book=arguments.fail_book,
+        goal_model=arguments.goal_model,
         user_turns=default if arguments.user_turns is None else arguments.user_turns,
         tool_rounds=arguments.tool_rounds,
     )

@@ -32,7 +32,7 @@ class LiveOptions:
     """What the options of `mwzeval live` say; names as they are given.
 
     `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
-    goal says fail first.
+    goal says fail first. `goal_model` is the file that sampled goals are drawn from.
     """
 
     agent: str
@@ -45,6 +45,7 @@ class LiveOptions:
     seed: int = 0
     strict_user: bool = False
     fail_book: bool = False
+    goal_model: str | None = None
     user_turns: int = 20
     tool_rounds: int = 8
 
@@ -69,6 +70,7 @@ class LiveOptions:
             database=database,
             seed=self.seed,
             refused_bookings=self.fail_book,
+            goal_model=self.goal_model,
         )
 
     def about(self, level: Level, goals: RunGoals, **limits: int) -> dict[str, Any]:
