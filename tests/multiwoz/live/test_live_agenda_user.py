@@ -263,6 +263,14 @@ def test_a_first_wish_that_is_met_wrongly_twice_is_dropped() -> None:
     assert user.answer(offer) == [CHANGE, inform("Hotel", "Area", "north")]
 
 
+def test_a_first_wish_that_is_ignored_is_dropped_before_anything_is_asked() -> None:
+    user = user_of(hotel={**INN, "fail_info": {"area": "south", "stars": "4"}})
+    user.begin()
+    offer = [Act("Recommend", "Hotel", "Name", "a"), Act("Recommend", "Hotel", "Area", "north")]
+    assert user.answer(offer) == [CORRECT, inform("Hotel", "Area", "south")]
+    assert user.answer(NOTHING) == [CHANGE, inform("Hotel", "Area", "north")]
+
+
 def test_without_a_second_wish_it_insists_once_and_gives_up_this_domain_alone() -> None:
     user = user_of(hotel=INN, train=TRAIN)
     told = user.begin()[1:]

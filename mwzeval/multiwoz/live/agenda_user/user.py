@@ -176,10 +176,7 @@ class LiveUser:
             said[act.slot].append(act.value)
         pursuit.notice_venue(said)
         wrong = pursuit.against(said)
-        corrected = [slot for slot in wrong if self._correct(pursuit, slot)]
-        if wrong and not corrected and "fail_info" in pursuit.wanted:
-            self._refused(pursuit, "info")
-            return
+        corrected = self._object(pursuit, wrong)
         if not corrected and pursuit.take_answers(said):
             self._progress()
         if "booked" in pursuit.wanted and any(act.intent in BOOKED for act in acts):
@@ -189,6 +186,17 @@ class LiveUser:
                 pursuit.wanted["booked"] = UNANSWERED
             else:
                 self._give_up(pursuit)
+
+    def _object(self, pursuit: Pursuit, wrong: Sequence[str]) -> bool:
+        """Put slots right; return whether any was not put right before.
+
+        A first wish that is still not met then is dropped for the second.
+        """
+        corrected = [slot for slot in wrong if self._correct(pursuit, slot)]
+        if wrong and not corrected and "fail_info" in pursuit.wanted:
+            self._refused(pursuit, "info")
+            return True
+        return bool(corrected)
 
     def _correct(self, pursuit: Pursuit, slot: str) -> bool:
         """Put a value right; return False when that was done before."""
@@ -275,8 +283,7 @@ class LiveUser:
         self._open(pursuit)
         if not self._replies and not pursuit.pending():
             # Nothing is asked or booked of a venue that is known to be another than is wanted.
-            for slot in pursuit.against(pursuit.known):
-                self._correct(pursuit, slot)
+            self._object(pursuit, pursuit.against(pursuit.known))
         acts = list(self._replies)
         room = 1 + self._draws.pick(MOST_IN_A_MESSAGE)
         pending = [slot for slot in pursuit.pending() if slot not in {act.slot for act in acts}]
