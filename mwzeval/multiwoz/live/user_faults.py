@@ -12,9 +12,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.wishes import NOT_SURE
 from mwzeval.multiwoz.database.facts import comparable
@@ -23,6 +24,7 @@ from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.grounding.tool_results import folded
 from mwzeval.multiwoz.live.agenda_user.hearing import NO_VALUE, fits
 from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
 from mwzeval.multiwoz.words.text import Mention, fold
 
 MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
@@ -96,12 +98,14 @@ def _of_value(domain: str, slot: str, value: str, goal: Goal) -> Iterator[Effect
         return
     domains = goal[ORDERING] if domain == "booking" else [domain]
     same = _same(slot, value)
+    if slot in _NAMING:
+        yield "named", same
+        if domain == "booking":
+            return
     for one in domains:
         wanted = goal[one]
         if slot in wanted.get("reqt", {}):
             yield "answer", one, slot, same
-        elif slot in _NAMING and domain != "booking":
-            yield "named", one, same
         wishes = [wanted[part][slot] for part in _PARTS if slot in wanted.get(part, {})]
         if not all(fits(one, slot, value, wish) for wish in wishes):
             yield "against", one, slot, same
@@ -111,17 +115,28 @@ def _same(slot: str, value: str) -> str:
     """Return a value so that others that mean the same are equal."""
     if value.strip().lower() in NO_VALUE:
         return "unknown"
-    said = comparable(_COMPARED.get(slot, slot), value)
+    said = comparable(
+        _COMPARED.get(slot, slot), normalize_value(normalize_slot(slot), value.lower(), RULES[-1])
+    )
     if slot in ("phone", "postcode"):
         return "".join(sign for sign in value.lower() if sign.isalnum())
-    return " ".join(folded(value)) if said is None or isinstance(said, str) else str(said)
+    return " ".join(folded(value if said is None else str(said)))
 
 
 def misunderstanding(
-    meant: Iterable[Sequence[str]], understood: Iterable[Sequence[str]], goal: Goal
+    meant: Iterable[Sequence[str]],
+    understood: Iterable[Sequence[str]],
+    goal: Goal,
+    named: Collection[Effect] = (),
 ) -> str | None:
-    """Return what of a turn was misunderstood, in words; None when nothing was."""
-    wanted, got = effects(meant, goal), effects(understood, goal)
+    """Return what of a turn was misunderstood, in words; None when nothing was.
+
+    `named` are effects of names that the user has heard before: to hear them again is none.
+    """
+    wanted, got = (
+        effects(meant, goal).difference(named),
+        effects(understood, goal).difference(named),
+    )
     missed = [f"missed {' '.join(effect)}" for effect in sorted(wanted - got)]
     invented = [f"invented {' '.join(effect)}" for effect in sorted(got - wanted)]
     return "; ".join([*missed, *invented]) or None
@@ -169,6 +184,7 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
     understood = report.get("understood") or ()
     faults = []
     heard = last = ""
+    named: set[Effect] = set()
     turn = -1
     of_agent: list[Mapping[str, Any]] = []
     for message in (*dialogue["messages"], {"role": "user", "content": None}):
@@ -177,7 +193,8 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
             continue
         meant = meant_acts(of_agent)
         if meant is not None and 0 <= turn < len(understood):
-            problem = misunderstanding(meant, understood[turn], goal)
+            problem = misunderstanding(meant, understood[turn], goal, named)
+            named |= {effect for effect in effects(meant, goal) if effect[0] == "named"}
             if problem is not None:
                 faults.append(Fault(MISUNDERSTOOD, turn, problem))
         heard += "".join(f"\n{said['content']}" for said in of_agent if _is_heard(said))

@@ -129,6 +129,22 @@ QUESTIONS = [
     ("train", "what time would you like to arrive by?", {"Train Arrive"}),
     ("train", "What time would you like to leave or arrive?", {"Train Leave", "Train Arrive"}),
     ("train", "How many tickets do you need?", {"Train People"}),
+    (
+        "restaurant",
+        "Could you please provide:\n\n1. **Day**\n2. Time\n3. Number of people\n\nThank you!",
+        {"Booking Day", "Booking Time", "Booking People"},
+    ),
+    (
+        "restaurant",
+        "Please give me some details. For example, the area or type of cuisine you prefer.",
+        {"Restaurant Area", "Restaurant Food"},
+    ),
+    ("restaurant", "Red Kettle:\n- Area: north\n- Food: chinese", set()),
+    (
+        "train",
+        "I need the time of arrival and the place of departure.",
+        {"Train Arrive", "Train Depart"},
+    ),
     ("taxi", "Where would you like to be picked up?", {"Taxi Depart"}),
     ("taxi", "And where do you want to go?", {"Taxi Dest"}),
     ("taxi", "When would you like to be picked up?", {"Taxi Leave"}),
@@ -306,6 +322,54 @@ def test_values_of_what_is_not_there_are_not_heard() -> None:
     assert read("There are no British restaurants in the south.") == [
         "NoOffer Restaurant none none"
     ]
+
+
+def test_times_of_a_ride_are_not_those_of_a_table() -> None:
+    assert read("The taxi will be at Red Kettle by 17:00.", "taxi") == [
+        "Recommend Restaurant Name red kettle",
+        "Inform Taxi Arrive 17:00",
+    ]
+
+
+def test_a_town_that_is_praised_is_no_destination() -> None:
+    assert read("Cambridge is lovely. Which area would you like to explore?", "attraction") == [
+        "Request Attraction Area ?"
+    ]
+
+
+def test_a_hotel_is_a_hotel_where_the_database_says_so() -> None:
+    assert "Recommend Hotel Type hotel" in read("Grand Hotel is a cheap 4 star hotel.", "hotel")
+
+
+def test_what_is_asked_for_and_not_known_is_heard() -> None:
+    made = context("restaurant")
+    made.said(
+        [Act("Request", "Restaurant", "Phone", "?"), Act("Request", "Restaurant", "Addr", "?")]
+    )
+    text = "I do not have their phone number, and the address is 1 High Street."
+    assert reader().acts_of(AgentTurn((), text), made) == [
+        Act("Inform", "Restaurant", "Addr", "1 High Street"),
+        Act("Inform", "Restaurant", "Phone", "unknown"),
+    ]
+
+
+def test_a_reference_of_something_that_is_not_booked_is_no_booking() -> None:
+    assert read("The museum is in the north. It is listed under the reference 00000012.") == [
+        "Inform Attraction Area north"
+    ]
+
+
+def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:
+    town = TOWN | {"attraction": [{**TOWN["attraction"][0], "name": "the place"}]}
+    of_town = AgentReader(town)
+    goal = {"domain_ordering": ["attraction"], "attraction": {"info": {}}}
+
+    def names(text: str) -> list[str]:
+        acts = of_town.acts_of(AgentTurn((), text), of_town.context(goal))
+        return [act.value for act in acts if act.slot == "Name"]
+
+    assert names("I would recommend the place.") == ["the place"]
+    assert names("I have the place you were looking for.") == []
 
 
 def test_the_users_own_spelling_is_kept() -> None:

@@ -17,6 +17,8 @@ GOAL_SLOTS: Mapping[str, Mapping[str, str]] = {
 }
 """Domain → slot of a user's act in lower case → slot of a goal."""
 _PARTS = ("info", "fail_info", "book", "fail_book")
+STATION = " train station"
+"""What a goal may add to a town."""
 _REFERRING = ("same ", "the same", "in the same")
 """How values begin that stand for one that was said before."""
 
@@ -63,7 +65,10 @@ class ReadingContext:
         said = normalize_value(normal, value.lower(), self._rules)
         for part in _PARTS:
             own = wanted.get(part, _NOTHING).get(slot)
-            if own is not None and normalize_value(normal, own.lower(), self._rules) == said:
+            if own is None:
+                continue
+            wish = normalize_value(normal, own.lower(), self._rules)
+            if said in (wish, wish.removesuffix(STATION)):
                 return str(own)
         return value
 

@@ -23,6 +23,7 @@ _ASKS = re.compile(
     r"|i(?: ?['’] ?ll| will| would| ?['’] ?d)?(?: just| also| only| still)? (?:need|require"
     r"|like to know)"
     r"|(?:need|like|want) to know|(?:can|could) i (?:have|get|ask)|what about)\b"
+    r"|^\W*(?:for (?:example|instance)|specifically|namely|such as|e\.g)\b.*\byou\b"
     r"|^\W*(?:(?:and|so|ok|okay|sure|for|at|on)\b\W*)*(?:what|which|where|when|how (?:many"
     r"|long)|do you"
     r"|would you|is there)\b"
@@ -69,6 +70,7 @@ _PATTERNS: Mapping[str, str] = {
         r"(?:what|which|the|a|on|certain|specific|desired|preferred|particular|your) (?:\w+"
         r" )?days?\b"
         r"|\bdays? (?:of|and|or|would|will|are|is|do|for|you)\b|\bdate\b|, (?:the )?day\b"
+        r"|^\W*(?:[0-9]\W*)?(?:the |booking )?days?\b"
     ),
     "area": (
         r"\bareas?\b|(?:parts?|sides?) of (?:the )?(?:town|city|cambridge)|(?:which|what) side"
@@ -147,12 +149,17 @@ _OF_BOOKINGS: Mapping[str, Mapping[str, str]] = {
 }
 
 
+def asks(sentence: str) -> bool:
+    """Tell whether a sentence in lower case asks the user for anything."""
+    return _ASKS.search(sentence) is not None
+
+
 def asked_in(sentence: str, domains: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield domain and slot, as acts call them, of what a sentence in lower case asks for.
 
     `domains` are those that it may be about, the likeliest first.
     """
-    if not (_ASKS.search(sentence) and _ANY.search(sentence)):
+    if not (asks(sentence) and _ANY.search(sentence)):
         return
     if _OFFERS.search(sentence) or _GIVES_UP.search(sentence):
         return

@@ -26,7 +26,7 @@ from mwzeval.multiwoz.grounding.responses import NAMED_BY
 from mwzeval.multiwoz.live.reading import cues
 from mwzeval.multiwoz.live.reading.calls import calls_of
 from mwzeval.multiwoz.live.reading.context import ReadingContext
-from mwzeval.multiwoz.live.reading.questions import BOOKING, asked_in
+from mwzeval.multiwoz.live.reading.questions import BOOKING, asked_in, asks
 from mwzeval.multiwoz.live.reading.said import TIMES, Said, Sentence, Value
 from mwzeval.multiwoz.live.reading.values import (
     BOOKABLE,
@@ -37,6 +37,8 @@ from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
 
 _BOOKING = BOOKING.capitalize()
+LONGEST_LINE = 60
+"""Characters of a line of a list of what is asked for."""
 UNKNOWN = "unknown"
 """The value of what the user has asked for when the agent says that it does not know it."""
 
@@ -218,6 +220,7 @@ class _Meaning:
     def _requests(self) -> Iterator[Act]:
         """Yield what the user is asked."""
         last: list[str] = []
+        lists = False
         for sentence in self._said.sentences:
             of = [v.domain for v in self._said.values if v.sentence.start == sentence.start]
             last = of[-1:] or last
@@ -229,7 +232,15 @@ class _Meaning:
             }
             if given & TIMES:
                 given |= TIMES
-            for domain, slot in asked_in(sentence.low, tuple(domains)):
+            question = sentence.low
+            if lists and not given and ": " not in question:
+                # A line of what is asked for: `Please tell me: - the day - the time`.
+                question += "?"
+            if question.rstrip().endswith(":"):
+                lists = asks(question)
+            elif given or len(question) > LONGEST_LINE:
+                lists = False
+            for domain, slot in asked_in(question, tuple(domains)):
                 # `Would you like Chinese food?` proposes what it gives.
                 if slot not in given:
                     yield Act("Request", domain, slot, "?")

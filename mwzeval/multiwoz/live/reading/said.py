@@ -15,6 +15,7 @@ from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.live.reading import cues
 from mwzeval.multiwoz.live.reading.calls import Called
 from mwzeval.multiwoz.live.reading.context import ReadingContext
+from mwzeval.multiwoz.live.reading.questions import JOURNEYS
 from mwzeval.multiwoz.live.reading.values import (
     ACT_SLOTS,
     BOOKABLE,
@@ -31,8 +32,14 @@ _LIMIT = re.compile(r"\b(?:after|before|past|between|around|about|than|earliest|
 _LETTER = re.compile(r"\w")
 _NAMES = frozenset({"name", "departure", "destination"})
 _FLAGS = frozenset({"internet", "parking"})
+_OF_KINDS = frozenset({"type", "food", "stars", "internet", "parking"})
+_OF_JOURNEYS = frozenset({"departure", "destination", "leaveat", "arriveby"})
 _FREE_OF = re.compile(r"\b(?:parking|wi-?fi|internet|breakfast)\W+(?:is |are |it'?s? )?$")
 """What stands before `free of charge` that is no visit."""
+_NO_CHOICE = re.compile(
+    r"\W*(?:more |other |quick )?(?:details?|questions?|things?|constraints?|ways?)\b"
+)
+"""What stands behind a count that is none of venues."""
 _COUNTED = re.compile(r"[0-9]+ [a-z]+s")
 """What may be a name, but is a count: `17 restaurants`."""
 _OTHER_END = {"Leave": "Arrive", "Arrive": "Leave"}
@@ -164,6 +171,9 @@ class Said:
             return
         if slot == "entrancefee" and _FREE_OF.search(self.low, max(0, start - 25), start):
             return
+        end = start + len(mention.text)
+        if slot == "choice" and _NO_CHOICE.match(self.low, end):
+            return
         domain = self._domain(mention, sentence)
         if domain is None:
             return
@@ -198,7 +208,9 @@ class Said:
             return False
         whose = self.likeliest(sentence)
         if whose == "restaurant":
-            return True
+            # The time at which a taxi is at a restaurant is not that of a table.
+            is_ride = not JOURNEYS.isdisjoint(self.focus[:1]) and whose not in sentence.topics
+            return slot in ("day", "bookday") or not is_ride
         return whose == "hotel" and slot in ("day", "bookday")
 
     def likeliest(self, sentence: Sentence) -> str | None:
@@ -212,10 +224,12 @@ class Said:
         elsewhere = slot in _OF_SENTENCE and sentence.topics and domain not in sentence.topics
         if domain in goal and slot in ACT_SLOTS[str(domain)] and not elsewhere:
             return domain
-        if slot in ("name", "trainid"):
+        if slot in ("name", "trainid") or (slot in _OF_KINDS and domain not in (None, *goal)):
             return None
         last = self.spoken_of[-1:]
-        for other in (*sentence.topics, *last, *self.focus):
+        # Towns and times are said of much else than journeys.
+        focus = self.focus[:1] if slot in _OF_JOURNEYS else self.focus
+        for other in (*sentence.topics, *last, *focus):
             if slot in ACT_SLOTS[other]:
                 return other
         return None
@@ -223,8 +237,12 @@ class Said:
     def _is_said(self, mention: Mention, domain: str) -> bool:
         """Tell whether a value is said to be so, as far as a user takes words for it."""
         if mention.slot == "type" and domain == "hotel":
-            return self.statements.is_claim(mention, self._named(domain), choice=True)
-        if mention.slot in ("choice", "trainid", "phone", "postcode"):
+            # A guesthouse may be called a hotel, too.
+            named = self._named(domain)
+            return any(not set(name.venues).isdisjoint(mention.venues) for name in named) or (
+                self.statements.is_claim(mention, named, choice=True)
+            )
+        if mention.slot in ("choice", "trainid", "phone", "postcode", "address"):
             return True
         return not self.statements.is_denied(mention)
 
