@@ -11,7 +11,7 @@ from tqdm import tqdm
 from mwzeval.cluster.shards import Piece, PieceScorer
 from mwzeval.conversation.files import live_text
 from mwzeval.conversation.protocols import INFRASTRUCTURE
-from mwzeval.errors import Problem, UsageError
+from mwzeval.errors import Problem, UsageError, shorten
 from mwzeval.files.reading import read_bytes
 from mwzeval.multiwoz.choices import CONVLAB2
 from mwzeval.multiwoz.live.judgement import Judge
@@ -106,6 +106,10 @@ class LiveScorer:
         if lacking:
             return None
         town = self._town(run.corpus)
+        held_on = run.file.header.get("database", town.checksum)
+        if held_on != town.checksum:
+            message = f'the dialogues were held on the database "{shorten(str(held_on))}", and are'
+            findings.warning("other-database", f"{message} judged by {town.checksum}")
         if in_acts:
             return InActs(town.tables, as_published=self.compat == CONVLAB2)
         if run.corpus not in self._judges:

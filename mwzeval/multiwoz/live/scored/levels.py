@@ -97,8 +97,8 @@ class InActs:
         for name, goal in run.goals.items():
             dialogue = run.dialogues[name]
             try:
-                dialogue = replace(dialogue, goal=goal)
-                self._judged[name] = judged(dialogue, self._database, self._evaluator)
+                about = replace(dialogue, goal=goal, more=_with_ordering(dialogue, goal))
+                self._judged[name] = judged(about, self._database, self._evaluator)
             except ValueError as error:
                 findings.error("acts", str(error), dialogue=name, key=ACTS)
 
@@ -133,6 +133,16 @@ class InActs:
         told = {name: values[name][WHOLE] for name, *_ in names if name in values}
         told |= {name: scopes[WHOLE] for name, scopes in values.items() if "^" in name}
         return {"live": told}
+
+
+def _with_ordering(dialogue: Trajectory, goal: Goal) -> Mapping[str, Any]:
+    """Return what else is told of a dialogue, with an order of domains in the user's goal."""
+    report = reported(dialogue)
+    held = report.get("goal")
+    if not isinstance(held, Mapping) or ORDERING in held:
+        return dialogue.more
+    in_order = {ORDERING: goal[ORDERING], **held}
+    return {**dialogue.more, "user": {**report, "goal": in_order}}
 
 
 def _turns(dialogue: Trajectory) -> Iterator[TurnView]:

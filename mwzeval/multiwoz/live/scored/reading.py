@@ -98,13 +98,15 @@ class LiveRun:
 def check_run(text: str, settings: Settings, findings: Findings) -> LiveRun:
     """Return the dialogues of a file with their goals; problems go to `findings`.
 
-    Raises `DataError` when the goals of a corpus are needed and missing.
+    Raises `InputError` when they are of another benchmark, and `DataError` when the goals of a
+    corpus are needed and missing.
     """
     file = check_live(text, findings)
     said = file.header.get("benchmark", NAME)
     if said != NAME:
         message = f'the header says that the benchmark is "{shorten(str(said))}", not {TITLE}'
         findings.error("other-benchmark", f"{message}: leave out --benchmark", key="benchmark")
+        findings.check()
     corpus = _corpus_of(file, settings.corpus)
     goals = _Goals(corpus, settings, findings)
     found = {name: goals.of(dialogue) for name, dialogue in file.dialogues.items()}
@@ -164,8 +166,15 @@ class _Goals:
 
 
 def described(about: Any) -> str:
-    """Return how a header calls an agent, a user or goals: its `spec` or `source`, with a `sha`."""
-    if isinstance(about, Mapping):
-        called = str(about.get("spec", about.get("source", "unnamed")))
-        return f"{called}@{about['sha']}" if "sha" in about else called
-    return str(about)
+    """Return how a header calls an agent, a user or goals, with all that is told of it.
+
+    `{"spec": "agenda", "strict": true}` is `agenda,strict`; what is false or empty is left out.
+    """
+    if not isinstance(about, Mapping):
+        return str(about)
+    called = str(about.get("spec", about.get("source", "unnamed")))
+    if "sha" in about:
+        called += f"@{about['sha']}"
+    more = {key: value for key, value in about.items() if key not in ("spec", "source", "sha")}
+    told = (key if value is True else f"{key}={value}" for key, value in more.items() if value)
+    return ",".join([called, *told])

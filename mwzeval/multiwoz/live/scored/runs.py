@@ -190,6 +190,7 @@ def _signature(run: LiveRun, level: Level, checksum: str, table: Table) -> Signa
         "corpus": f"{run.corpus}@{checksum}",
         "goals": described(header.get("goals", "own")),
         "user": described(header.get("user", "own")),
+        **({"fail-book": "goal"} if header.get("fail_book") else {}),
         "level": level.name,
         "limit": _limit(header.get("limits")),
         "n": len(scored),

@@ -1,0 +1,208 @@
+"""Scores of live dialogues against hand cases, sums of their own, and the published evaluator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mwzeval.conversation.trajectory import trajectory_of
+from mwzeval.errors import InputError
+from mwzeval.metrics.measure import named
+from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
+from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.live.judgement import Judge
+from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+from mwzeval.multiwoz.live.scored.reading import Settings, described
+from mwzeval.multiwoz.live.scored.runs import ScoredRun
+from mwzeval.scores.score import WHOLE
+from tests.multiwoz.convlab.records import golden
+from tests.multiwoz.live.written_runs import HEADER, USED, line
+from tests.places import shared
+
+LIVE = LiveScorer(Settings.of(SAMPLE, offline=True))
+IN_ACTS = LiveScorer(Settings.of(SAMPLE, offline=True), CONVLAB2)
+
+
+def text(*lines: Mapping[str, Any]) -> str:
+    return "".join(json.dumps(each) + "\n" for each in lines)
+
+
+def scored(*lines: Mapping[str, Any], scorer: LiveScorer = LIVE) -> ScoredRun:
+    return scorer.score(text(*lines), "run.jsonl")
+
+
+def values(run: ScoredRun) -> dict[str, float]:
+    return {each.name: each.value for each in run.report().scores if each.scope == WHOLE}
+
+
+def test_sums_of_rows_are_what_counting_gives() -> None:
+    """Every goal has the same weight, however many trials it has."""
+    spoiled = {1: (), 2: ("book",), 3: ("address", "phone")}
+    of_goal = {name: range(1, 2 + index % 3) for index, name in enumerate(USED)}
+    lines = [line(name, *spoiled[n], trial=n) for name, ns in of_goal.items() for n in ns]
+    lines[1] |= {"end": "limit", "user": {"complete": False, "faults": ["x", "y"]}}
+    judge = Judge(read_tables(corpus_root(SAMPLE, None, offline=True)))
+    counted: dict[str, dict[str, list[float]]] = {}
+    for each in lines:
+        messages = each["messages"]
+        judgement = judge.judge(each["goal"], messages)
+        numbers = {
+            "success": 100 * judgement.success,
+            "inform": 100 * all(domain.inform for domain in judgement.domains.values()),
+            "user_turns": sum(message["role"] == "user" for message in messages),
+            "tool_calls": sum(len(message.get("tool_calls", ())) for message in messages),
+            "tool_errors": 0,
+            "complete": 100 * each["user"]["complete"],
+            "end.user_stop": 100 * (each["end"] == "user_stop"),
+            "end.limit": 100 * (each["end"] == "limit"),
+            "end.agent_error": 0,
+        }
+        item = each["dialogue"].partition("#")[0]
+        for name, number in numbers.items():
+            counted.setdefault(name, {}).setdefault(item, []).append(number)
+    found = values(scored(*lines))
+    for name, of_items in counted.items():
+        means = [sum(numbers) / len(numbers) for numbers in of_items.values()]
+        assert found[name] == pytest.approx(sum(means) / len(means)), name
+
+
+def test_calls_and_errors_of_tools_are_counted() -> None:
+    one = line("smp0021")
+    call = {"id": "x", "type": "function", "function": {"name": "no_such", "arguments": "{}"}}
+    one["messages"] += [
+        {"role": "user", "content": "one more"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "x", "content": '{"error": "there is no such function"}'},
+        {"role": "assistant", "content": "Sorry."},
+    ]
+    before, after = values(scored(line("smp0021"))), values(scored(one))
+    assert after["tool_calls"] == before["tool_calls"] + 1
+    assert (before["tool_errors"], after["tool_errors"]) == (0, 1)
+    explanation = scored(one).explain("smp0021")
+    (use,) = explanation.turns[-1].calls
+    assert (use.name, use.has_failed) == ("no_such", True)
+
+
+def test_what_the_user_reports_is_scored_where_it_reports() -> None:
+    faults = [{"kind": "repeated", "turn": 1, "detail": "hi"}]
+    told = line("smp0021", user={"complete": False, "faults": faults}, turns=4)
+    found = values(scored(told, line("smp0024", user={"complete": True, "faults": []}, turns=4)))
+    assert (found["complete"], found["user_faults"]) == (50, 12.5)
+    silent = {**line("smp0024"), "user": None}
+    found = values(scored(told, silent))
+    assert found["complete"] == 0
+    assert {"complete", "user_faults"}.isdisjoint(values(scored(silent)))
+    facts = {fact.label: fact.value for fact in scored(told).explain("smp0021").goal}
+    assert facts["complete"] == "not for the user"
+    assert "repeated" in facts["fault of the user"]
+
+
+def test_bookings_of_an_agent_that_keeps_its_tools_are_judged() -> None:
+    own = line("smp0022", "book")
+    slots = {"name": "osteria bellarosa", "people": "4", "day": "saturday", "time": "14:45"}
+    assert values(scored(own))["booking"] == 0
+    own["bookings"] = [{"domain": "restaurant", "slots": slots}]
+    assert values(scored(own))["booking"] == 100
+
+
+@pytest.mark.parametrize(
+    ("about", "expected"),
+    [
+        ({"spec": "agenda", "strict": False}, "agenda"),
+        ({"spec": "agenda", "strict": True}, "agenda,strict"),
+        ({"spec": "openai:x", "temperature": 1}, "openai:x,temperature=1"),
+        ({"source": "corpus:test", "sha": "01234567"}, "corpus:test@01234567"),
+        ("somebody", "somebody"),
+    ],
+)
+def test_what_moves_scores_is_in_signatures(about: Any, expected: str) -> None:
+    assert described(about) == expected
+    head = {**HEADER, "user": about, "fail_book": True}
+    signature = named(scored(head, line("smp0021")).report().scores, "success").signature
+    choices = dict(signature.choices)
+    assert (choices["user"], choices["fail-book"], choices["limit"]) == (expected, "goal", "20")
+
+
+def test_another_database_is_told() -> None:
+    run = scored({**HEADER, "database": "00000000"}, line("smp0021"))
+    assert [warning.kind for warning in run.warnings] == ["other-database"]
+    checksum = dict(named(run.report().scores, "success").signature.choices)["corpus"][-8:]
+    assert scored({**HEADER, "database": checksum}, line("smp0021")).warnings == []
+
+
+def test_a_file_of_another_benchmark_is_refused() -> None:
+    with pytest.raises(InputError, match='the benchmark is "pydial", not MultiWOZ'):
+        scored({**HEADER, "benchmark": "pydial"}, line("smp0021"))
+
+
+HOTEL = {"hotel": {"info": {"area": "north"}, "reqt": ["phone"]}, "domain_ordering": ["hotel"]}
+HELD = {"hotel": {**HOTEL["hotel"], "reqt": {"phone": "?"}}, "domain_ordering": ["hotel"]}  # type: ignore[dict-item]
+
+
+def acts_line(name: str = "x", **keys: Any) -> dict[str, Any]:
+    asked = [["Request", "Hotel", "Phone", "?"]]
+    acts = [[asked, [["Inform", "Hotel", "Phone", "01223000001"]]], [asked, []]]
+    return {"dialogue": name, "goal": HOTEL, "acts": acts, "user": {"goal": HELD}, **keys}
+
+
+def test_dialogues_in_acts_are_judged_by_their_acts() -> None:
+    run = scored(acts_line())
+    found = values(run)
+    assert (found["inform_recall"], found["complete"], found["turns"]) == (100, 0, 4)
+    signature = dict(named(run.report().scores, "success").signature.choices)
+    assert (signature["level"], signature["rules"]) == ("acts", "corrected")
+    explanation = run.explain("x")
+    assert [reason.code for reason in explanation.reasons] == ["not-told:phone"]
+    assert explanation.turns[0].utterances[0].text == "Request Hotel (Phone=?)"
+    assert run.report().metrics["live"]["inform_recall"] == 100
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([acts_line(acts=[[[["Inform"]], []]])], "an act is four texts"),
+        ([acts_line(user={"goal": 3})], "none of acts about a goal of MultiWOZ"),
+        ([acts_line(), line("smp0021")], "there are no messages to be judged"),
+    ],
+)
+def test_what_are_no_acts_is_told(lines: list[dict[str, Any]], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        scored(*lines)
+
+
+def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
+    scorer = LiveScorer(Settings.of("multiwoz-2.1", data=shared("data", "multiwoz")), CONVLAB2)
+    lines, expected = [], []
+    for number, vector in enumerate(golden("evaluator")):
+        turns = vector["turns"]
+        heard = [turn["system"] for turn in turns[1:]] + [[]]
+        acts = [[turn["user"], acts] for turn, acts in zip(turns, heard, strict=True)]
+        # The first turn of a system is heard before the user has said anything.
+        if turns[0]["system"]:
+            continue
+        user = {"goal": vector["goal_end"]}
+        goal = vector["goal"]
+        lines.append({"dialogue": f"v{number}", "goal": goal, "acts": acts, "user": user})
+        expected.append(vector["expect"])
+    assert len(lines) > 50
+    found = values(scored(*lines, scorer=scorer))
+    for name in ("complete", "success"):
+        assert found[name] == 100 * sum(each[name] for each in expected) / len(expected)
+    books = [sum(each["book"]) / len(each["book"]) for each in expected if each["book"]]
+    assert found["book_rate"] == pytest.approx(100 * sum(books) / len(books))
+    asking = [each["prf"] for each in expected if each["prf"][1] is not None]
+    for index, name in enumerate(("inform_precision", "inform_recall", "inform_f1")):
+        mean = sum(prf[index] for prf in asking) / len(asking)
+        assert found[name] == pytest.approx(100 * mean)
+    assert found["turns"] == sum(each["steps"] for each in expected) / len(expected)
+
+
+def test_a_trajectory_is_judged_as_its_line() -> None:
+    """Keys that nobody knows change nothing."""
+    one = line("smp0023")
+    more = {**one, "anything": [1], "usage": {"in": 3}}
+    assert values(scored(more)) == values(scored(one))
+    assert trajectory_of(more).more["anything"] == [1]
