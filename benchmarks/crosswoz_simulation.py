@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.measure import REPETITIONS, Row
+from benchmarks.measure import REPETITIONS, Row, at_least
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import load_fold
 from mwzeval.crosswoz.simulation.dialogue import Setting
@@ -26,6 +26,7 @@ from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 from mwzeval.files.downloads import DataRoot
 
 DEFAULT_DATA = "../shared/data/crosswoz"
+RATE = "CrossWOZ: dialogues a second"
 ACT_A_SECOND, TEXT_A_SECOND = 1000, 200
 QUERY_MICROSECONDS = 50
 DIALOGUES = 500
@@ -71,18 +72,13 @@ def rows(data: Path) -> Iterator[Row]:
         return one
 
     rate = _a_second(simulated(Setting(database, RuleSystem)))
-    yield _at_least("in acts, goals drawn and dialogues logged", rate, ACT_A_SECOND)
+    yield at_least(f"{RATE} in acts, goals drawn and dialogues logged", rate, ACT_A_SECOND)
     templates = load_templates()
     reader = TemplateReader(templates["user"].manual, templates["system"].manual, database)
     nlg = TemplateNlg(templates, "manual")
     in_words = Setting(database, RuleSystem, level="text", nlu=reader, nlg=nlg)
     rate = _a_second(simulated(in_words))
-    yield _at_least("in words, templates and their reader", rate, TEXT_A_SECOND)
-
-
-def _at_least(what: str, rate: float, least: int) -> Row:
-    what = f"CrossWOZ: dialogues a second {what}"
-    return Row(what, f"{rate:,.0f}", None, f"at least {least:,}", rate >= least)
+    yield at_least(f"{RATE} in words, templates and their reader", rate, TEXT_A_SECOND)
 
 
 def _a_second(call: Callable[[int], object]) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks.measure import REPETITIONS, Row
+from benchmarks.measure import REPETITIONS, Row, at_least
 from mwzeval.multiwoz.convlab.dialogue import hold_dialogue, judged, rule_system
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.convlab.scores import row
@@ -23,6 +23,7 @@ from mwzeval.multiwoz.goals.selection import select_goals
 
 DEFAULT_DATA = "../shared/data"
 CORPUS = "multiwoz-2.1"
+RATE = "Live MultiWOZ: dialogues a second"
 ACT_A_SECOND = 500
 GOALS = 500
 
@@ -46,13 +47,7 @@ def rows(data: Path) -> Iterator[Row]:
             return dialogue.line(), row(judged(dialogue, resources.database))
 
         rate = a_second(in_acts, list(goals))
-        yield at_least(f"in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)
-
-
-def at_least(what: str, rate: float, least: int) -> Row:
-    """Return the line of a rate of dialogues."""
-    what = f"Live MultiWOZ: dialogues a second {what}"
-    return Row(what, f"{rate:,.0f}", None, f"at least {least:,}", rate >= least)
+        yield at_least(f"{RATE} in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)
 
 
 def a_second(hold: Callable[[str, int], object], items: list[str]) -> float:

@@ -29,6 +29,11 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def at_least(what: str, rate: float, least: int) -> Row:
+    """Return the line of a rate a second."""
+    return Row(what, f"{rate:,.0f}", None, f"at least {least:,}", rate >= least)
+
+
 def paired(
     prepare: Callable[[], Callable[[], object]], yardstick: Callable[[], object]
 ) -> tuple[float, float]:
