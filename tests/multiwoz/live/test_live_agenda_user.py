@@ -358,6 +358,21 @@ def test_questions_that_the_goal_does_not_foresee(asked: Act, said: Act) -> None
     assert user.answer([asked]) == [said]
 
 
+def test_what_comes_next_is_opened_behind_a_reply_to_the_last() -> None:
+    user = LiveUser(
+        {"domain_ordering": ["train", "hotel"], "train": TRAIN, "hotel": INN}, PlainDraws()
+    )
+    user.begin()
+    user.answer(NOTHING)
+    told = [inform("Train", "Id", "TR1234"), ask("Train", "People")]
+    assert user.answer(told) == [
+        inform("Train", "NotBook", "none"),
+        inform("Hotel", "none", "none"),
+        inform("Hotel", "Area", "north"),
+        inform("Hotel", "Stars", "4"),
+    ]
+
+
 def test_of_several_any_will_do_when_all_is_told() -> None:
     user = LiveUser({"domain_ordering": ["hotel"], "hotel": INN}, PlainDraws(pick=0))
     user.begin()

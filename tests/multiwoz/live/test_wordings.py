@@ -176,6 +176,21 @@ def test_what_opens_a_domain_names_it(domain: str) -> None:
                 assert domain in topics_of(text, {}), text
 
 
+def test_what_is_not_wanted_is_said_last() -> None:
+    flags = [
+        Act("Inform", "Hotel", slot, value)
+        for slot, value in (
+            ("none", "none"),
+            ("Internet", "no"),
+            ("Parking", "yes"),
+            ("Area", "north"),
+        )
+    ]
+    for seed in range(20):
+        text = USER.say(flags, Random(seed))
+        assert re.search(r"parking .*(?:without|no) (?:internet|wifi)", text), text
+
+
 def test_words_follow_from_the_generator_alone_and_vary() -> None:
     said = [Act("Inform", "Hotel", "Area", "north"), Act("Inform", "Hotel", "Stars", "4")]
     texts = {USER.say(said, Random(seed)) for seed in range(50)}

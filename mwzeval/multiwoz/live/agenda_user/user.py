@@ -285,6 +285,7 @@ class LiveUser:
             # Nothing is asked or booked of a venue that is known to be another than is wanted.
             self._object(pursuit, pursuit.against(pursuit.known))
         acts = list(self._replies)
+        replied = {act.domain for act in acts}
         room = 1 + self._draws.pick(MOST_IN_A_MESSAGE)
         pending = [slot for slot in pursuit.pending() if slot not in {act.slot for act in acts}]
         if domain not in self._in_full:
@@ -293,8 +294,10 @@ class LiveUser:
         acts += [Act(INFORM, domain, slot, constraints[slot]) for slot in pending]
         if not acts:
             acts = self._need(pursuit, room)
-        if acts and not (pursuit.spoken_of or self._replies):
-            acts.insert(0, Act(INFORM, domain, NONE, NONE))
+        # Behind the replies: they may be about what was spoken of before.
+        of_own_accord = len(self._replies)
+        if acts[of_own_accord:] and not pursuit.spoken_of and domain not in replied:
+            acts.insert(of_own_accord, Act(INFORM, domain, NONE, NONE))
         return acts
 
     def _need(self, pursuit: Pursuit, room: int) -> list[Act]:
@@ -337,7 +340,9 @@ class LiveUser:
         earlier = [
             pursuit.domain
             for pursuit in self._pursuits.values()
-            if pursuit.domain != act.domain and pursuit.told.get(act.slot) == act.value
+            if pursuit.domain != act.domain
+            and not pursuit.given_up
+            and pursuit.told.get(act.slot) == act.value
         ]
         if not earlier or not self._draws.same():
             return act

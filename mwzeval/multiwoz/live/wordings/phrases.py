@@ -109,7 +109,9 @@ class Phrases:
     def behind(self, domain: str, values: Values) -> list[str]:
         """Return the phrases that follow the noun; with `and` where two clauses meet."""
         phrases: list[str] = []
-        for slot in _ordered(values, BEHIND):
+        # What is not wanted comes last: "without wifi and with parking" is easily misread.
+        slots = sorted(_ordered(values, BEHIND), key=lambda slot: values[slot].lower() == "no")
+        for slot in slots:
             phrase = self.of("after", domain, slot, values[slot])
             clause = phrase.split()[0] in _CLAUSES
             follows = bool(phrases) and phrases[-1].removeprefix("and ").split()[0] in _CLAUSES
