@@ -132,7 +132,7 @@ class MentionRates(ClaimRates):
     def row(self, judged: Iterable[JudgedValue]) -> dict[str, float]:
         """Return one dialogue's counts of mentions."""
         return self._row(
-            (slot, MentionCounts.of([(known, agrees)]), times)
+            (slot, (True, not known, agrees is not None, agrees is True), times)
             for (slot, known, agrees), times in Counter(judged).items()
         )
 

@@ -403,3 +403,57 @@ def test_the_log_of_tools_counts_where_asked() -> None:
     assert with_log.row["logged.total"] == with_log.row["logged_right.total"] > 0
     assert "logged.total" not in without.row
     assert with_log.domains == without.domains
+
+
+PARTS_OF_TALK: dict[str, tuple[dict[str, Any], tuple[tuple[str, ...], ...]]] = {
+    "restaurant": (
+        LANTERN,
+        (
+            (ASK, "The Blue Lantern is at 01223000001."),
+            (ASK, "1. Blue Lantern\n2. Red Kettle", "The Red Kettle.", "It is at 01223000002."),
+            (ASK, "Sorry, I couldn't find any restaurant called Blue Lantern."),
+        ),
+    ),
+    "hotel": (
+        {"info": {"area": "north"}, "reqt": ["postcode"]},
+        (
+            ("A hotel in the north, and its postcode.", "The Grand Hotel, postcode CB20AA."),
+            ("I need a hotel.", "I'm sorry, I could not find any hotels.", "Oh.", "Sorry."),
+        ),
+    ),
+    "train": (
+        {**TRAIN, "reqt": ["duration"]},
+        (
+            ("A train from Ely to Cambridge after 10:00.", "TR0002 takes 20 minutes."),
+            ("A train from Ely to Cambridge.", "TR0001 takes 20 minutes.", "Fine.", "Good."),
+        ),
+    ),
+    "taxi": (
+        RIDE,
+        (
+            ("I need a taxi from the museum at 9:15.", "A red Toyota, call 07123456789."),
+            ("I need a taxi.", "When?", "Forget it.", "Goodbye."),
+        ),
+    ),
+}
+
+
+@given(st.data())
+def test_what_is_said_of_one_domain_changes_no_other(data: st.DataObject) -> None:
+    order = data.draw(st.permutations(sorted(PARTS_OF_TALK)))
+    alone = {}
+    texts: list[str] = []
+    for domain in order:
+        goal, talks = PARTS_OF_TALK[domain]
+        talk = data.draw(st.sampled_from(talks))
+        texts += talk
+        alone[domain] = judged({domain: goal}, said(*talk)).domains[domain]
+    goals = {domain: PARTS_OF_TALK[domain][0] for domain in order}
+    together = judged(goals, said(*texts)).domains
+    for domain, one in alone.items():
+        before, after = one, together[domain]
+        assert (after.inform, after.success, after.venue) == (
+            before.inform,
+            before.success,
+            before.venue,
+        )

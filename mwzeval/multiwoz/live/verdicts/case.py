@@ -61,7 +61,7 @@ class DomainJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of a dialogue: its domains in the order of the goal, and why something was lost.
+    """What became of a dialogue, domain by domain, and why something was lost.
 
     `row` has the counts of the grounded scores and of Booking, as a dialogue of predictions has
     them; `turns` counts the user's, `calls` the agent's that are understood.
