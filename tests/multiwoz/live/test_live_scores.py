@@ -17,9 +17,10 @@ from mwzeval.multiwoz.live.judgement import Judge
 from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
 from mwzeval.multiwoz.live.scored.reading import Settings, described
 from mwzeval.multiwoz.live.scored.runs import ScoredRun
+from mwzeval.scores.explanation import Fact
 from mwzeval.scores.score import WHOLE
 from tests.multiwoz.convlab.records import golden
-from tests.multiwoz.live.written_runs import HEADER, USED, line
+from tests.multiwoz.live.written_runs import HEADER, USED, goals, line
 from tests.places import shared
 
 LIVE = LiveScorer(Settings.of(SAMPLE, offline=True))
@@ -95,9 +96,25 @@ def test_what_the_user_reports_is_scored_where_it_reports() -> None:
     found = values(scored(told, silent))
     assert found["complete"] == 0
     assert {"complete", "user_faults"}.isdisjoint(values(scored(silent)))
-    facts = {fact.label: fact.value for fact in scored(told).explain("smp0021").goal}
-    assert facts["complete"] == "not for the user"
-    assert "repeated" in facts["fault of the user"]
+    explained = scored(told).explain("smp0021")
+    assert Fact("complete", "not for the user") in explained.turns[-1].facts
+    assert Fact("fault of the user", "repeated: hi") in explained.turns[1].facts
+
+
+def test_every_line_of_a_goal_is_met_from_a_turn_on() -> None:
+    goal = goals()["smp0022"]
+    whole = scored(line("smp0022")).explain("smp0022")
+    told = [(fact.scope, fact.label) for fact in whole.goal]
+    assert told == [
+        *(("attraction", "wants"), ("attraction", "asks for"), ("attraction", "asks for")),
+        *(("restaurant", "wants"), ("restaurant", "books")),
+    ]
+    assert len(told) == 1 + len(goal["attraction"]["reqt"]) + 2
+    assert whole.reached == (0, 0, 0, 1, 2)
+    assert scored(line("smp0022", "book", "phone")).explain("smp0022").reached == (
+        *(0, None, 0),
+        *(1, None),
+    )
 
 
 def test_bookings_of_an_agent_that_keeps_its_tools_are_judged() -> None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mwzeval.conversation.exchanges import CALLED, RETURNED, SAID, Exchange, Step
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import DomainJudgement, Judgement
-from mwzeval.multiwoz.live.scored.scores import INFORM, SUCCESS, reported
+from mwzeval.multiwoz.live.scored.scores import INFORM, SUCCESS, faults_in, reported
+from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.scoring.losses import spelled
 from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, ToolUse, TurnView, Utterance
 from mwzeval.scores.score import WHOLE
 
 BOOKING, REFERENCE = "booking", "reference"
+WANTS, BOOKS, ASKS = "wants", "books", "asks for"
 
 
 def explanation(
@@ -26,12 +29,14 @@ def explanation(
     judgement: Judgement | None,
 ) -> Explanation:
     """Return what became of a dialogue; without a judgement it was not scored."""
+    wanted = tuple(goal_facts(goal))
     return Explanation(
         unit=trajectory.name,
         outcomes=_outcomes(judgement),
-        goal=(*goal_facts(goal), *_told(judgement), *end_facts(trajectory)),
-        turns=tuple(map(_turn_view, exchanges)),
+        goal=wanted,
+        turns=with_reports([_turn_view(exchange) for exchange in exchanges], trajectory),
         reasons=judgement.reasons if judgement else (),
+        reached=tuple(map(_Ticks(exchanges, judgement).of, wanted)) if judgement else None,
     )
 
 
@@ -55,39 +60,86 @@ def _outcomes_of(domain: DomainJudgement) -> dict[str, bool | None]:
 
 
 def goal_facts(goal: Goal) -> Iterator[Fact]:
-    """Yield what a goal wants of each domain."""
+    """Yield what a goal wants, a line for what can be met: venue or ride, booking, each answer."""
     for domain in goal[ORDERING]:
         part = goal[domain]
-        yield Fact("wants", spelled(part.get("info", {})), domain)
-        for name, label in (("fail_info", "wants first"), ("book", "books")):
-            if part.get(name):
-                yield Fact(label, spelled(part[name]), domain)
-        if part.get("fail_book"):
-            yield Fact("books first", spelled(part["fail_book"]), domain)
-        if part.get("reqt"):
-            yield Fact("asks for", ", ".join(part["reqt"]), domain)
+        for label, wanted, first in (
+            (WANTS, part.get("info"), part.get("fail_info")),
+            (BOOKS, part.get("book"), part.get("fail_book")),
+        ):
+            if wanted is not None:
+                before = f" (first {spelled(first)})" if first else ""
+                yield Fact(label, f"{spelled(wanted)}{before}", domain)
+        for slot in part.get("reqt", ()):
+            yield Fact(ASKS, slot, domain)
 
 
-def _told(judgement: Judgement | None) -> Iterator[Fact]:
-    """Yield what was settled on, and what was told of it."""
-    for name, domain in judgement.domains.items() if judgement else ():
-        if domain.venue is not None:
-            yield Fact("settled on", domain.venue, name)
-        if given := [answer.slot for answer in domain.answers if answer.given]:
-            yield Fact("was told", ", ".join(given), name)
-        if unknown := [answer.slot for answer in domain.answers if answer.given is None]:
-            yield Fact("nobody can tell", ", ".join(unknown), name)
+class _Ticks:
+    """Tells from which exchange on lines of a goal were met, as far as that can be told."""
+
+    def __init__(self, exchanges: Sequence[Exchange], judgement: Judgement) -> None:
+        self._exchanges = exchanges
+        self._judgement = judgement
+
+    def of(self, fact: Fact) -> int | None:
+        """Return the exchange from which on a line is met; None when it is not."""
+        domain = str(fact.scope)
+        judged = self._judgement.domains[domain]
+        if fact.label == ASKS:
+            slot = slot_of(fact.value)
+            return next((each.turn for each in judged.answers if each.slot == slot), None)
+        if fact.label == BOOKS:
+            is_met = judged.booking and judged.reference is not False
+            return self._booked(domain) if is_met else None
+        if not judged.inform:
+            return None
+        return self._named(judged.venue) if judged.venue else self._booked(domain)
+
+    def _named(self, venue: str) -> int:
+        called = " ".join(venue.lower().split())
+        for turn, exchange in enumerate(self._exchanges):
+            if called in " ".join((exchange.agent or "").lower().split()):
+                return turn
+        return self._last
+
+    def _booked(self, domain: str) -> int:
+        """Return the exchange of the last booking; the last one where nobody knows."""
+        turns = [
+            turn
+            for turn, exchange in enumerate(self._exchanges)
+            for use in _uses(exchange.steps)
+            if use.name == f"book_{domain}" and not use.has_failed
+        ]
+        return turns[-1] if turns else self._last
+
+    @property
+    def _last(self) -> int:
+        return len(self._exchanges) - 1
 
 
 def end_facts(trajectory: Trajectory) -> Iterator[Fact]:
-    """Yield how a dialogue has ended, and what the user says of it."""
+    """Yield how a dialogue has ended, and what the user believes."""
     problem = f": {trajectory.problem}" if trajectory.problem else ""
     yield Fact("end", f"{trajectory.end}{problem}")
-    report = reported(trajectory)
-    if isinstance(complete := report.get("complete"), bool):
+    if isinstance(complete := reported(trajectory).get("complete"), bool):
         yield Fact("complete", "the user believes so" if complete else "not for the user")
-    for fault in report.get("faults") or ():
-        yield Fact("fault of the user", fault if isinstance(fault, str) else _plain(fault))
+
+
+def with_reports(turns: Sequence[TurnView], trajectory: Trajectory) -> tuple[TurnView, ...]:
+    """Return turns with the faults of the user where they were made, and how all has ended."""
+    views = list(turns) or [TurnView((), ())]
+    for fault in faults_in(trajectory):
+        turn, told = None, fault
+        if isinstance(fault, Mapping):
+            turn, told = fault.get("turn"), f"{fault.get('kind')}: {fault.get('detail')}"
+        place = turn if isinstance(turn, int) and 0 <= turn < len(views) else len(views) - 1
+        views[place] = _with(views[place], Fact("fault of the user", str(told)))
+    views[-1] = _with(views[-1], *end_facts(trajectory))
+    return tuple(views)
+
+
+def _with(view: TurnView, *facts: Fact) -> TurnView:
+    return replace(view, facts=(*view.facts, *facts))
 
 
 def _turn_view(exchange: Exchange) -> TurnView:

@@ -20,7 +20,7 @@ from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.goals.goals import OPEN, ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from mwzeval.multiwoz.live.scored import scores
-from mwzeval.multiwoz.live.scored.explanation import end_facts, explanation, goal_facts
+from mwzeval.multiwoz.live.scored.explanation import explanation, goal_facts, with_reports
 from mwzeval.multiwoz.live.scored.reading import LiveRun
 from mwzeval.multiwoz.live.scored.scores import reported
 from mwzeval.scores.explanation import SYSTEM, Explanation, Reason, TurnView, Utterance
@@ -116,8 +116,8 @@ class InActs:
         return Explanation(
             unit=dialogue.name,
             outcomes=kept,
-            goal=(*goal_facts(goal), *end_facts(dialogue)),
-            turns=tuple(_turns(dialogue)),
+            goal=tuple(goal_facts(goal)),
+            turns=with_reports(list(_turns(dialogue)), dialogue),
             reasons=tuple(_reasons(dialogue, goal, outcome)) if is_scored else (),
         )
 

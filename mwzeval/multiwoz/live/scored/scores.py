@@ -80,8 +80,8 @@ def row_of(
     report = reported(trajectory)
     if isinstance(complete := report.get("complete"), bool):
         row |= {"complete": complete, "telling": 1}
-    if isinstance(faults := report.get("faults"), list | tuple):
-        row |= {"faults": len(faults), "watched_turns": trajectory.turns}
+    if "faults" in report:
+        row |= {"faults": len(faults_in(trajectory)), "watched_turns": trajectory.turns}
     return row
 
 
@@ -89,6 +89,12 @@ def reported(trajectory: Trajectory) -> Mapping[str, Any]:
     """Return what the user reports; empty where it does not."""
     report = trajectory.more.get("user")
     return report if isinstance(report, Mapping) else {}
+
+
+def faults_in(trajectory: Trajectory) -> Sequence[Any]:
+    """Return the faults that the user reports of itself."""
+    faults = reported(trajectory).get("faults")
+    return faults if isinstance(faults, list | tuple) else ()
 
 
 def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
