@@ -20,8 +20,8 @@ WORDS: Level = "words"
 ACTS: Level = "acts"
 LEVELS: tuple[Level, ...] = (WORDS, ACTS)
 AGENDA = "agenda"
-RULE_CONVLAB = "rule-convlab"
-AGENTS: Mapping[str, Level] = {RULE_CONVLAB: ACTS}
+RULE, SILENT, RULE_CONVLAB = "rule", "silent", "rule-convlab"
+AGENTS: Mapping[str, Level] = {RULE: WORDS, SILENT: WORDS, RULE_CONVLAB: ACTS}
 """The agents that come along, and how they talk."""
 GOALS = "corpus"
 OWN = "package.module:Name"
@@ -99,8 +99,6 @@ def unknown_agent(name: str, level: Level) -> UsageError:
 
 def unknown_user(name: str, level: Level) -> UsageError:
     """Return the error of a user that there is not."""
-    known, own = [AGENDA], f"; users of your own talk in {WORDS}"
-    if level == WORDS:
-        known, own = [OWN], ""
-    hint = did_you_mean(name, known)
-    return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {", ".join(known)}{own})')
+    own = f", {OWN}" if level == WORDS else f"; users of your own talk in {WORDS}"
+    hint = did_you_mean(name, [AGENDA])
+    return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {AGENDA}{own})')

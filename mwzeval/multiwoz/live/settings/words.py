@@ -13,10 +13,18 @@ from mwzeval.conversation.protocols import Partner, User
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.convlab.resources import load_act_database
+from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus.corpora import read_tables
 from mwzeval.multiwoz.live.judgement import Judge
-from mwzeval.multiwoz.live.settings.options import WORDS, LiveOptions, unknown_agent, unknown_user
+from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent, BuiltInUser
+from mwzeval.multiwoz.live.settings.options import (
+    AGENDA,
+    AGENTS,
+    WORDS,
+    LiveOptions,
+    unknown_agent,
+    unknown_user,
+)
 from mwzeval.multiwoz.live.tools import DatabaseTools
 
 
@@ -29,21 +37,29 @@ class WordSetting:
     benchmark = NAME
 
     def __init__(self, options: LiveOptions) -> None:
-        if not is_own_code(options.agent):
+        has_own_agent, has_own_user = map(is_own_code, (options.agent, options.user))
+        if not (has_own_agent or AGENTS.get(options.agent) == WORDS):
             raise unknown_agent(options.agent, WORDS)
-        if not is_own_code(options.user):
+        if not (has_own_user or options.user == AGENDA):
             raise unknown_user(options.user, WORDS)
-        self.trusts = False
+        self.trusts = not (has_own_agent or has_own_user)
         self._options = options
         tables = read_tables(options.root)
         self._tools = DatabaseTools(tables, options.rules)
         self._judge = Judge(tables, options.rules)
-        goals = options.select_goals(load_act_database(options.root))
+        goals = options.select_goals(self._tools)
         self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
         limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
         self.about: Mapping[str, Any] = options.about(WORDS, goals, **limits)
-        self._own_agent: OwnAgent | None = None
-        self._own_user: OwnUser | None = None
+        self._agents: OwnAgent | BuiltInAgent | None = None
+        self._users: OwnUser | BuiltInUser | None = None
+        if not has_own_agent:
+            self._agents = BuiltInAgent(options.agent, tables, options.tool_rounds)
+        if not has_own_user:
+            values = None
+            if options.strict_user:
+                values = load_resources(options.corpus_name, options.root).said_values
+            self._users = BuiltInUser(tables, options.rules, values)
 
     def __reduce__(self) -> tuple[type[WordSetting], tuple[LiveOptions]]:
         """Let each process that is no copy load the database for itself."""
@@ -53,9 +69,9 @@ class WordSetting:
         """Import agent and user. Raises `UsageError` when that fails."""
         options = self._options
         if is_own_code(options.agent):
-            self._own_agent = OwnAgent.named(options.agent, options.tool_rounds)
+            self._agents = OwnAgent.named(options.agent, options.tool_rounds)
         if is_own_code(options.user):
-            self._own_user = OwnUser.named(options.user)
+            self._users = OwnUser.named(options.user)
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Hold a dialogue in words."""
@@ -72,11 +88,11 @@ class WordSetting:
         return self._judge.judge(trajectory.goal, trajectory.messages, bookings).success
 
     def _user(self, planned: Planned) -> User[str, AgentTurn]:
-        assert self._own_user is not None
-        return self._own_user.user(planned)
+        assert self._users is not None
+        return self._users.user(planned)
 
     def _agent(self, planned: Planned, record: Record) -> Partner[str, AgentTurn]:
         key = f"{planned.item}#{planned.trial}"
         tools = self._tools.of_dialogue(planned.seed, key, planned.goal)
-        assert self._own_agent is not None
-        return self._own_agent.partner(planned, tools, record)
+        assert self._agents is not None
+        return self._agents.partner(planned, tools, record)
