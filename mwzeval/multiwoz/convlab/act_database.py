@@ -55,6 +55,12 @@ class ActDatabase:
         """Return all records of a domain, each with its number as `Ref`; () without a table."""
         return self._tables.get(domain, ())
 
+    def has(self, domain: str, slot: str, value: str) -> bool:
+        """Return whether any record of a domain has a text, in lower case, in a field."""
+        if domain not in self._tables:
+            return False
+        return any(text and text.lower() == value for text in self._column(domain, slot))
+
     def query(
         self, domain: str, constraints: Constraints, soft: Constraints = ()
     ) -> tuple[Record, ...]:

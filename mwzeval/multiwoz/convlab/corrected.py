@@ -2,7 +2,8 @@
 
 The public rules name superfluous slots otherwise than what is told, so that most never count; they
 judge the first booking of a domain by the venue alone, not by its day, people, time or direction;
-and who wants nothing that is scored can have no success. What is told still counts by its form.
+and who wants nothing that is scored can have no success. What is told still
+counts by its form, which is that of Cambridge, or because the database has it.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class CorrectedEvaluator(PublicEvaluator):
 
     def _tell(self, domain: str, slot: str, value: str) -> None:
         value = value.strip().lower()
-        if is_plausible(domain, slot, value):
+        if is_plausible(domain, slot, value) or self._database.has(domain, slot, value):
             self._told[domain].add(slot)
             self._values.setdefault(domain, set()).add((slot, value))
         elif (domain, slot, value) not in self._implausible_values:

@@ -80,6 +80,17 @@ def test_superfluous_are_distinct_values_under_whatever_name() -> None:
     assert corrected.inform == (1, 5, 0)
 
 
+@pytest.mark.parametrize(("postcode", "found"), [("cb11aa", 1), ("QX1 3EU", 1), ("qx1 3ab", 0)])
+def test_what_the_database_has_need_not_look_as_in_cambridge(postcode: str, found: int) -> None:
+    database = ActDatabase({"hotel": [{"name": "alpha", "postcode": "qx1 3eu", "stars": 4}]})
+    goal = {ORDERING: ["hotel"], "hotel": {"info": {}, "reqt": {"postcode": "?"}}}
+    evaluator = CorrectedEvaluator(goal, database)
+    evaluator.system(
+        [Act("Inform", "Hotel", "Post", postcode), Act("Inform", "Taxi", "Phone", "1")]
+    )
+    assert evaluator.outcome().inform == (found, 2 - found, 1 - found)
+
+
 HOTEL = {
     "info": {"area": "south", "stars": "4"},
     "book": {"day": "monday", "people": "2", "stay": "3"},
