@@ -178,6 +178,7 @@ def test_questions_are_requests(domain: str, text: str, expected: set[str] | Non
         ("train", "I am unable to find any trains that arrive by then."),
         ("train", "There is no train leaving at 05:00."),
         ("attraction", "no such museums in the east"),
+        ("restaurant", "I couldn't find any information about Red Kettle."),
     ],
 )
 def test_what_is_not_there_is_no_offer(domain: str, text: str) -> None:
@@ -339,6 +340,11 @@ def test_a_town_that_is_praised_is_no_destination() -> None:
 
 def test_a_hotel_is_a_hotel_where_the_database_says_so() -> None:
     assert "Recommend Hotel Type hotel" in read("Grand Hotel is a cheap 4 star hotel.", "hotel")
+
+
+def test_what_is_looked_for_may_be_called_a_hotel() -> None:
+    assert read("Sure, I can help you find a hotel.", "hotel") == []
+    assert read("It is a hotel.", "hotel") == ["Inform Hotel Type hotel"]
 
 
 def test_what_is_asked_for_and_not_known_is_heard() -> None:

@@ -67,6 +67,12 @@ _NOTHING_FOUND = re.compile(
     rf"|\b(?:does|do|did){_NT} (?:exist|match|seem to (?:be|have)|have any|appear)"
     r"|no such|\bno (?:matches|luck|results)\b|not (?:on|in) our (?:list|system|database)"
 )
+_NOTHING_OF_NAME = re.compile(
+    rf"(?:{_NT}|\b(?:not|no|cannot|unable to))\b(?: \w+){{0,3}}?"
+    r" (?:information|info|details|records?|listings?|results?) (?:about|on|for|of|regarding)"
+    r" (?:\w+ ){0,3}?\W?_|\bno _"
+)
+"""Letters of names are `_` here: `I could not find any information about ____ hotel`."""
 _OF_VENUES = re.compile(
     r"\b(?:information|info|details?|signature|phone|address|postcode|post code|price(?!"
     r" ?range)|fees?"
@@ -194,6 +200,8 @@ def finds_nothing(sentence: str) -> bool:
     """Tell whether a sentence in lower case says that there is nothing of what is wanted."""
     if not _NEGATION.search(sentence) or _NO_PROBLEM.search(sentence):
         return False
+    if _NOTHING_OF_NAME.search(sentence):
+        return True
     for match in _NOTHING_FOUND.finditer(sentence):
         denied = match[0]
         if denied.endswith("any"):

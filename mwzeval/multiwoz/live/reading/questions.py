@@ -23,7 +23,6 @@ _ASKS = re.compile(
     r"|i(?: ?['’] ?ll| will| would| ?['’] ?d)?(?: just| also| only| still)? (?:need|require"
     r"|like to know)"
     r"|(?:need|like|want) to know|(?:can|could) i (?:have|get|ask)|what about)\b"
-    r"|^\W*(?:for (?:example|instance)|specifically|namely|such as|e\.g)\b.*\byou\b"
     r"|^\W*(?:(?:and|so|ok|okay|sure|for|at|on)\b\W*)*(?:what|which|where|when|how (?:many"
     r"|long)|do you"
     r"|would you|is there)\b"

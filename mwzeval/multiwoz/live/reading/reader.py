@@ -14,6 +14,7 @@ are heard, so that the user can object.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,10 @@ from mwzeval.multiwoz.words.delexicalization import Context, Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
 
 _BOOKING = BOOKING.capitalize()
+_EXAMPLE = re.compile(
+    r"\W*(?:for (?:example|instance)|specifically|namely|such as|e\.g|including)\b"
+)
+"""What begins a sentence that goes on with what was asked for."""
 LONGEST_LINE = 60
 """Characters of a line of a list of what is asked for."""
 UNKNOWN = "unknown"
@@ -220,7 +225,7 @@ class _Meaning:
     def _requests(self) -> Iterator[Act]:
         """Yield what the user is asked."""
         last: list[str] = []
-        lists = False
+        lists = asked = False
         for sentence in self._said.sentences:
             of = [v.domain for v in self._said.values if v.sentence.start == sentence.start]
             last = of[-1:] or last
@@ -233,11 +238,13 @@ class _Meaning:
             if given & TIMES:
                 given |= TIMES
             question = sentence.low
-            if lists and not given and ": " not in question:
-                # A line of what is asked for: `Please tell me: - the day - the time`.
+            is_line = lists and not given and ": " not in question
+            if is_line or (asked and _EXAMPLE.match(question)):
+                # `Please tell me: - the day - the time`; `For example, the area or the price.`
                 question += "?"
+            asked = asks(question)
             if question.rstrip().endswith(":"):
-                lists = asks(question)
+                lists = asked
             elif given or len(question) > LONGEST_LINE:
                 lists = False
             for domain, slot in asked_in(question, tuple(domains)):
@@ -247,12 +254,7 @@ class _Meaning:
 
     def _booked(self) -> dict[str, str]:
         """Return domain → reference of the bookings that were made; "" where none is told."""
-        made = any(sentence.booked for sentence in self._said.sentences)
-        booked = {
-            domain: code
-            for code, domain in self._said.references
-            if made or self._is_booking(domain)
-        }
+        booked = {domain: code for code, domain in self._said.references if domain}
         for sentence in self._said.sentences:
             if sentence.booked and not self._said.references:
                 domain = self._whose_booking(sentence)

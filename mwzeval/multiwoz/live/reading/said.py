@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.grounding.counts import SENTENCE
 from mwzeval.multiwoz.grounding.responses import NAMED_BY
-from mwzeval.multiwoz.grounding.statements import Statements
+from mwzeval.multiwoz.grounding.statements import GENERIC, Statements
 from mwzeval.multiwoz.live.reading import cues
 from mwzeval.multiwoz.live.reading.calls import Called
 from mwzeval.multiwoz.live.reading.context import ReadingContext
@@ -34,6 +34,10 @@ _NAMES = frozenset({"name", "departure", "destination"})
 _FLAGS = frozenset({"internet", "parking"})
 _OF_KINDS = frozenset({"type", "food", "stars", "internet", "parking"})
 _OF_JOURNEYS = frozenset({"departure", "destination", "leaveat", "arriveby"})
+_LISTED = re.compile(r"^(?!.*\b(?:book|reserv|ticket)).*\b(?:has|under) the reference\b")
+"""What says the reference of a venue, of which nothing was booked."""
+_OF_TYPE = re.compile(r"\b(?:type|(?:it|this|that|which)(?: is|['’]s) an?)\W+$")
+"""What stands before a kind that is told."""
 _FREE_OF = re.compile(r"\b(?:parking|wi-?fi|internet|breakfast)\W+(?:is |are |it'?s? )?$")
 """What stands before `free of charge` that is no visit."""
 _NO_CHOICE = re.compile(
@@ -237,11 +241,15 @@ class Said:
     def _is_said(self, mention: Mention, domain: str) -> bool:
         """Tell whether a value is said to be so, as far as a user takes words for it."""
         if mention.slot == "type" and domain == "hotel":
-            # A guesthouse may be called a hotel, too.
             named = self._named(domain)
-            return any(not set(name.venues).isdisjoint(mention.venues) for name in named) or (
-                self.statements.is_claim(mention, named, choice=True)
-            )
+            if any(not set(name.venues).isdisjoint(mention.venues) for name in named):
+                return True
+            if mention.text.lower() == GENERIC:
+                # A guesthouse may be called a hotel, too, and so may anything that is looked for.
+                start, _ = self._shown.shown_at(mention.start, mention.end)
+                asked = ("hotel", "Type") in self.context.asked
+                return asked or _OF_TYPE.search(self.low, 0, start) is not None
+            return self.statements.is_claim(mention, named, choice=True)
         if mention.slot in ("choice", "trainid", "phone", "postcode", "address"):
             return True
         return not self.statements.is_denied(mention)
@@ -264,6 +272,8 @@ class Said:
             if call.reference and call.reference.lower() == code.lower():
                 return call.domain
         bookable = [d for d in self.context.domains if d in BOOKABLE]
+        if _LISTED.search(sentence.low):
+            return ""
         about = sentence.topics or self.spoken_of[-1:]
         if about and not sentence.booked and BOOKABLE.keys().isdisjoint(about):
             return ""
