@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.grounding.claims import NAMING
+from mwzeval.multiwoz.grounding.counts import SENTENCE
 from mwzeval.multiwoz.grounding.responses import CHECKED
-from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Exchange, Transcript
+from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Exchange, Transcript, domains_told
 from mwzeval.multiwoz.normalization.normalize import State, normalize_states
+from mwzeval.multiwoz.words.amenities import YES
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.number_meanings import with_numbers_of_taxis
 from mwzeval.multiwoz.words.text import Mention
@@ -105,13 +108,33 @@ def _told(exchanges: Iterable[Exchange], asked: Iterable[Sequence[Mention]]) -> 
     for one, mentions in zip(exchanges, asked, strict=True):
         for domain in one.domains[:1]:
             state = {**state, domain: state.get(domain, {})}
+        if HOTEL in one.domains[:1] or HOTEL in domains_told(one.user):
+            state = {**state, HOTEL: {**state.get(HOTEL, {}), **dict(_amenities(one.user))}}
         for mention in mentions:
             domain = mention.domain or next(iter(one.domains), "")
-            if mention.slot in CONSTRAINTS.get(domain, ()):
+            # Guesthouses are called hotels as well.
+            is_generic = mention.slot == "type" and mention.text.lower() == HOTEL
+            if mention.slot in CONSTRAINTS.get(domain, ()) and not is_generic:
                 value = mention.value or mention.text
                 state = {**state, domain: {**state.get(domain, {}), mention.slot: value}}
         yield state
 
+
+def _amenities(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the amenities of a hotel that a user wishes for; words for claims do not find them."""
+    for sentence in SENTENCE.finditer(text):
+        if not _UNWISHED.search(sentence[0]):
+            for match in _AMENITY.finditer(sentence[0]):
+                yield ("parking" if match["parking"] else "internet"), YES
+
+
+HOTEL = "hotel"
+_AMENITY = re.compile(r"\b(?:wi-?\s?fi|internet|wireless|(?P<parking>parking))\b", re.IGNORECASE)
+_UNWISHED = re.compile(
+    r"\b(?:does|do they|has it|no|not|without|neither|nor|matter|care|mind)\b|n['’]?t\b",
+    re.IGNORECASE,
+)
+"""What makes a sentence about an amenity a question, or no wish."""
 
 CONSTRAINTS = {
     **{
