@@ -291,7 +291,7 @@ class _Meaning:
         yield Act("Book", _BOOKING, "Ref" if code else NONE, code or NONE)
         for sentence, slot, value in self._said.details:
             told = sentence.booked or not sentence.asks
-            if told and slot in BOOKABLE[last] and len(booked) == 1:
+            if told and slot in BOOKABLE.get(last, ()) and len(booked) == 1:
                 yield Act(
                     "Book", _BOOKING, slot, self._said.context.spelled(last, slot.lower(), value)
                 )

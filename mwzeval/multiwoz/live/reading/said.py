@@ -281,4 +281,4 @@ class Said:
         for domain in (*named, self.context.domain, mention.domain, *bookable):
             if domain in bookable:
                 return str(domain)
-        return self.context.domain or ""
+        return ""

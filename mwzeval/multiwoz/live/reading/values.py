@@ -172,7 +172,8 @@ class WordLikeNames:
                     self._domains[name] = domain
         names = "|".join(map(re.escape, sorted(self._domains, key=len, reverse=True)))
         self._offered = re.compile(
-            rf"\b(?:recommend|suggest(?:ion is)?|how about|try|have|visit|called|named) ({names})"
+            r"\b(?:recommend|suggest(?:ion is)?|how about|try|have|visit|called|named|there is)"
+            rf" ({names})"
             r"(?=\s*(?:[.,;!?]|$|which))",
             re.IGNORECASE,
         )
