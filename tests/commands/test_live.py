@@ -76,6 +76,15 @@ def test_an_agent_of_ones_own_calls_functions_on_the_database() -> None:
     assert first["messages"][0] != second["messages"][0]
 
 
+@pytest.mark.parametrize("who", ["", "--strict-user", "--fail-book", "--user mine:User"])
+def test_the_rule_agent_talks_to_any_user(who: str) -> None:
+    assert live(f"--agent rule {who} -o run.jsonl") == 0
+    _, dialogues = read("run.jsonl")
+    assert {dialogue["end"] for dialogue in dialogues} == {"user_stop"}
+    if "mine" not in who:
+        assert sum(dialogue["user"]["complete"] for dialogue in dialogues) >= 3
+
+
 @pytest.mark.parametrize("who", ["rule-convlab", "rule-convlab --strict-user", "mine:Silent"])
 def test_dialogues_in_acts_are_held(who: str) -> None:
     assert live(f"{ACTS} {who} -o run.jsonl") == 0
@@ -98,12 +107,12 @@ def test_sampled_goals_are_drawn_from_a_model_of_ones_own() -> None:
 
 
 def test_a_run_is_gone_on_with_only_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
-    assert live(f"{ACTS} rule-convlab -o run.jsonl") == 0
+    assert live("--agent rule -o run.jsonl") == 0
     whole = Path("run.jsonl").read_bytes()
     Path("run.jsonl").write_bytes(whole[:-100])
-    assert live(f"{ACTS} rule-convlab -o run.jsonl --jobs 2") == 0
+    assert live("--agent rule -o run.jsonl --jobs 2") == 0
     assert Path("run.jsonl").read_bytes() == whole
-    assert live(f"{ACTS} rule-convlab -o run.jsonl --strict-user") == 2
+    assert live("--agent rule -o run.jsonl --strict-user") == 2
     assert "user.strict: false in the file, true now" in capsys.readouterr().err
 
 
@@ -123,7 +132,9 @@ def test_too_many_dialogues_that_say_nothing_fail(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--agent rule-convlab --user mine:User", "rule-convlab talks in acts: say --level acts"),
+        ("--agent rule-convlab", "rule-convlab talks in acts: say --level acts"),
+        (f"{ACTS} rule", "rule talks in words: say --level words"),
+        ("--agent rule --user agend", 'did you mean "agenda"'),
         (f"{ACTS} rule-convlub", 'did you mean "rule-convlab"'),
         (f"{ACTS} rule-convlab --user mine:User", "users of your own talk in words"),
         (f"{ACTS} mine:User", 'has no answer(acts)|"mine:User" cannot be called'),

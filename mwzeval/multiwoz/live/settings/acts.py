@@ -16,12 +16,14 @@ from mwzeval.multiwoz.convlab.acts import Act
 from mwzeval.multiwoz.convlab.dialogue import (
     ActSystem,
     ActUser,
+    RefusedBookings,
     hold_in_acts,
     judged,
     rule_system,
 )
 from mwzeval.multiwoz.convlab.draws import SeededUserDraws
 from mwzeval.multiwoz.convlab.resources import load_resources
+from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.live.agenda_user import LiveUser
 from mwzeval.multiwoz.live.settings.options import (
     ACTS,
@@ -86,13 +88,23 @@ class ActSetting:
         return bool(judged(trajectory, self._resources.database).success)
 
     def _user(self, planned: Planned) -> User[list[Act], Sequence[Act]]:
-        drawn = planned.seed, planned.item, planned.trial
-        if self._options.strict_user:
-            return ActUser(planned.goal, self._resources.said_values, *drawn)
-        return LiveUser(planned.goal, SeededUserDraws(*drawn))
+        is_strict = self._options.strict_user
+        return agenda_user(planned, self._resources.said_values if is_strict else None)
 
     def _system(self, planned: Planned) -> ActSystem:
+        system = self._made_system(planned)
+        return RefusedBookings(system, planned.goal) if self._options.fail_book else system
+
+    def _made_system(self, planned: Planned) -> ActSystem:
         if self._own is None:
             return rule_system(self._resources, planned.seed, planned.item, planned.trial)
         offered = dict(zip(OFFERED, (planned.number, planned.name), strict=True))
         return self._own(**given(self._own, offered))
+
+
+def agenda_user(planned: Planned, values: SaidValues | None) -> ActUser | LiveUser:
+    """Return the agenda user of a dialogue; with `values` the public one with its faults."""
+    drawn = planned.seed, planned.item, planned.trial
+    if values is not None:
+        return ActUser(planned.goal, values, *drawn)
+    return LiveUser(planned.goal, SeededUserDraws(*drawn))

@@ -11,13 +11,11 @@ from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import Respond, ToolSession
 from mwzeval.multiwoz.choices import Rules
-from mwzeval.multiwoz.convlab.dialogue import ActUser
-from mwzeval.multiwoz.convlab.draws import SeededUserDraws
 from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.database.venues import Row
-from mwzeval.multiwoz.live.agenda_user import LiveUser
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from mwzeval.multiwoz.live.settings.acts import agenda_user
 from mwzeval.multiwoz.live.settings.options import RULE
 from mwzeval.multiwoz.live.user_in_words import UserInWords
 from mwzeval.multiwoz.live.wordings.sentences import UserWordings
@@ -61,10 +59,5 @@ class BuiltInUser:
 
     def user(self, planned: Planned) -> UserInWords:
         """Return the user of a dialogue."""
-        drawn = planned.seed, planned.item, planned.trial
-        user: ActUser | LiveUser
-        if self._values is not None:
-            user = ActUser(planned.goal, self._values, *drawn)
-        else:
-            user = LiveUser(planned.goal, SeededUserDraws(*drawn))
+        user = agenda_user(planned, self._values)
         return UserInWords(user, self._wordings, self._reader, Random(planned.key))
