@@ -140,7 +140,7 @@ VERBS = {
     "explain": "tell why units (dialogues, examples) lost",
     "report": "write a page about systems: scores, reasons, units side by side",
     "plot": "draw scores with intervals, parts or reasons for a paper",
-    "live": "let an agent talk to a user about goals, and keep what came of it",
+    "live": "let an agent talk to a user about goals, and score what came of it",
     "compare": "compare systems with a baseline: differences, p values, ranks",
     "power": "tell how many items and trials show a difference, from a pilot run",
     "ceiling": "score gold data as a system's: how high scores can be",

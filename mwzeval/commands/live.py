@@ -1,4 +1,4 @@
-"""Let an agent talk to a user about goals, and keep what came of it.
+"""Let an agent talk to a user about goals, and score what came of it.
 
 The agent is one that comes along, or code of your own: `package.module:Name` or `file.py:Name`, see
 docs/live.md. A run that was interrupted goes on when the same command is called again.
@@ -12,9 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from mwzeval.arguments import add_format
 from mwzeval.commands.outcome import FAILED
-from mwzeval.commands.systems import refuse
-from mwzeval.output import tell
+from mwzeval.commands.systems import print_warnings, refuse, scorer_of
+from mwzeval.output import tell, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -63,14 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--output",
         metavar="RUN.jsonl",
         help="where the dialogues go, as they end; a file that exists is gone on with (default: "
-        "nothing is kept but how they ended)",
+        "nothing is kept but the scores)",
     )
     benchmark.add_arguments(parser, LIVE)
+    add_format(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Hold the dialogues, say how they ended; return 1 when too many say nothing of the agent."""
+    """Hold the dialogues, print their scores; return 1 when too many say nothing of the agent."""
     from mwzeval.conversation.runs import run as run_dialogues
     from mwzeval.conversation.workers import TimeLimits
 
@@ -93,8 +95,23 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             limits=limits,
             progress=False if arguments.quiet else None,
         )
-    print(summary)
+        if not arguments.quiet:
+            tell(str(summary))
+        arguments.interrupted = f"the dialogues are held: `mwzeval evaluate` scores {output}"
+        if summary.scored:
+            _print_scores(arguments, benchmark, output)
     if summary.problem:
         tell(f"failed: {summary.problem}")
         return FAILED
     return 0
+
+
+def _print_scores(arguments: argparse.Namespace, benchmark: Benchmark, file: str) -> None:
+    """Print the scores of a file as `mwzeval evaluate` does."""
+    from mwzeval.report.formats import render
+    from mwzeval.report.summary import summary
+
+    report = scorer_of(benchmark, arguments).score(file).report()
+    print_warnings([report.warnings])
+    document = summary(report, places=arguments.places)
+    write_result(render(document, arguments.format), arguments.format)

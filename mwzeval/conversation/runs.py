@@ -58,9 +58,14 @@ class RunSummary:
         return sum(self.ends.values())
 
     @property
+    def scored(self) -> int:
+        """How many of them say something of agent and user."""
+        return self.dialogues - self.ends.get(INFRASTRUCTURE, 0)
+
+    @property
     def problem(self) -> str | None:
         """What makes scores of the run worthless; None where nothing does."""
-        lost = self.ends.get(INFRASTRUCTURE, 0)
+        lost = self.dialogues - self.scored
         if lost <= MOST_INFRASTRUCTURE * self.dialogues:
             return None
         return (

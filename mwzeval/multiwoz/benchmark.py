@@ -72,8 +72,7 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     from mwzeval.multiwoz.formats.functions import read_tools
 
-    what = ("corpus", "fold", "rules", "data", "offline")
-    names = (*what, "input_format", "responses", "unfilled")
+    names = (*_OF_CORPUS, "input_format", "responses", "unfilled")
     given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     return given | {"tools": read_tools(getattr(arguments, "tools", None))}
 
@@ -211,6 +210,7 @@ def add_live(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"{', '.join(CORPUS_NAMES)} (default: multiwoz-2.2; sample needs no data)",
     )
+    add_compat(parser)
     add_data(parser)
 
 
@@ -296,9 +296,7 @@ class MultiWoz(Benchmark):
 
         predictions = self._of_predictions(arguments)
         given = predictions.arguments
-        settings = Settings.of(
-            **{name: given[name] for name in ("corpus", "fold", "rules", "data", "offline")}
-        )
+        settings = Settings.of(**{name: given[name] for name in _OF_CORPUS if name in given})
         compat = getattr(arguments, "compat", None)
         live = LiveScorer(settings, compat, _refusal_of_live(arguments))
         return InputScorer(predictions, live, given.get("input_format", AUTO))
@@ -374,6 +372,7 @@ class MultiWoz(Benchmark):
         return Shelf(TITLE, NAME, corpus_root(DEFAULT_CORPUS, data, offline=offline), of)
 
 
+_OF_CORPUS = ("corpus", "fold", "rules", "data", "offline")
 _BY_DEFAULT = tuple(name for _, name, _ in METRICS)
 
 

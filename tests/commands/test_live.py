@@ -23,6 +23,11 @@ def respond(messages, tools):
 def unreachable(messages):
     raise InfrastructureError("the server cannot be reached")
 
+def mostly_unreachable(messages, tools):
+    if "hotel" not in messages[0]["content"]:
+        unreachable(messages)
+    return "yes"
+
 class Silent:
     def answer(self, acts):
         return []
@@ -113,20 +118,41 @@ def test_a_run_is_gone_on_with_only_as_it_was(capsys: pytest.CaptureFixture[str]
     assert live("--agent rule -o run.jsonl --jobs 2") == 0
     assert Path("run.jsonl").read_bytes() == whole
     assert live("--agent rule -o run.jsonl --strict-user") == 2
-    assert "user.strict: false in the file, true now" in capsys.readouterr().err
+    assert 'user.spec: "agenda" in the file, "agenda-strict" now' in capsys.readouterr().err
 
 
 def test_without_an_output_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(Path.cwd().iterdir())
     assert live(f"{ACTS} rule-convlab") == 0
     assert sorted(Path.cwd().iterdir()) == before
-    assert "4 dialogues: 4 user_stop" in capsys.readouterr().out
+    assert "Success" in capsys.readouterr().out
 
 
-def test_too_many_dialogues_that_say_nothing_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    assert live("--agent mine:unreachable --user mine:User -o run.jsonl") == 1
-    assert "4 of 4 dialogues ended for what is nobody's fault" in capsys.readouterr().err
-    assert live("--agent mine:unreachable --user mine:User -o run.jsonl") == 1
+@pytest.mark.parametrize("words", ["--agent rule --trials 2", f"{ACTS} rule-convlab", WORDS])
+def test_the_scores_are_those_of_evaluate(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert live(f"{words} -o run.jsonl -f json") == 0
+    printed = capsys.readouterr().out
+    assert main(["evaluate", "run.jsonl", "-q", "-f", "json"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "run.jsonl", "-f", "json"]) == 0
+    assert printed == capsys.readouterr().out
+
+
+def test_ends_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["live", "--agent", "rule", "--corpus", "sample", "--goals", "corpus:3"]) == 0
+    assert "3 dialogues: 3 user_stop" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["unreachable", "mostly_unreachable"])
+def test_too_many_dialogues_that_say_nothing_fail(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = f"--agent mine:{name} --user mine:User -o run.jsonl"
+    for _ in range(2):  # they are held again
+        assert live(command) == 1
+        printed = capsys.readouterr()
+        assert "of 4 dialogues ended for what is nobody's fault" in printed.err
+        assert ("Success" in printed.out) == (name == "mostly_unreachable")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.convlab.acts import Act
+from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
 from mwzeval.multiwoz.convlab.dialogue import (
     ActSystem,
     ActUser,
@@ -22,6 +23,7 @@ from mwzeval.multiwoz.convlab.dialogue import (
     rule_system,
 )
 from mwzeval.multiwoz.convlab.draws import SeededUserDraws
+from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.live.agenda_user import LiveUser
@@ -84,8 +86,9 @@ class ActSetting:
         )
 
     def judge(self, trajectory: Trajectory) -> bool | None:
-        """Return whether the public evaluator takes the dialogue for a success."""
-        return bool(judged(trajectory, self._resources.database).success)
+        """Return whether the dialogue is a success by corrected rules, or by the public ones."""
+        judge = PublicEvaluator if self._options.as_published else CorrectedEvaluator
+        return bool(judged(trajectory, self._resources.database, judge).success)
 
     def _user(self, planned: Planned) -> User[list[Act], Sequence[Act]]:
         is_strict = self._options.strict_user

@@ -26,6 +26,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
         strict_user=arguments.strict_user,
         fail_book=arguments.fail_book,
         goal_model=arguments.goal_model,
+        as_published=arguments.compat is not None,
         user_turns=default if arguments.user_turns is None else arguments.user_turns,
         tool_rounds=arguments.tool_rounds,
     )

@@ -19,7 +19,7 @@ Level = Literal["words", "acts"]
 WORDS: Level = "words"
 ACTS: Level = "acts"
 LEVELS: tuple[Level, ...] = (WORDS, ACTS)
-AGENDA = "agenda"
+AGENDA, STRICT_AGENDA = "agenda", "agenda-strict"
 RULE, SILENT, RULE_CONVLAB = "rule", "silent", "rule-convlab"
 AGENTS: Mapping[str, Level] = {RULE: WORDS, SILENT: WORDS, RULE_CONVLAB: ACTS}
 """The agents that come along, and how they talk."""
@@ -32,7 +32,8 @@ class LiveOptions:
     """What the options of `mwzeval live` say; names as they are given.
 
     `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
-    goal says fail first. `goal_model` is the file that sampled goals are drawn from.
+    goal says fail first. `goal_model` is the file that sampled goals are drawn from; `as_published`
+    judges acts as the public evaluator does.
     """
 
     agent: str
@@ -46,6 +47,7 @@ class LiveOptions:
     strict_user: bool = False
     fail_book: bool = False
     goal_model: str | None = None
+    as_published: bool = False
     user_turns: int = 20
     tool_rounds: int = 8
 
@@ -79,7 +81,7 @@ class LiveOptions:
         return {
             "corpus": self.corpus_name,
             "agent": {"spec": self.agent},
-            "user": {"spec": self.user, "strict": self.strict_user},
+            "user": {"spec": STRICT_AGENDA if self.strict_user else self.user},
             "goals": {"source": goals.source, "sha": goals.sha},
             "fail_book": self.fail_book,
             "level": level,
