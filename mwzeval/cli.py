@@ -46,6 +46,7 @@ READ = frozenset(
             "file",
             "files",
             "folder",
+            "goal_model",
             "input",
             "knowledge",
         ),
