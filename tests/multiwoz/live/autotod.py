@@ -35,10 +35,7 @@ def dialogues() -> Iterator[Judged]:
         for domain, result in raw["eval_results"].items():
             record = result["book"].get("book_record")
             if isinstance(record, dict):  # else what was not found
-                slots = {key: value for key, value in record.items() if key not in ("type", "id")}
-                if "tickets" in slots:
-                    slots["people"] = slots.pop("tickets")
-                bookings.append({"domain": domain, "slots": slots})
+                bookings.append({"domain": domain, "slots": record})
             theirs[domain] = {ours: result[name]["complete"] for name, ours in VERDICTS.items()}
         name = raw["dialog_id"].removesuffix(".json")
         yield Judged(name, raw["run_result"]["goals"], messages, bookings, theirs)

@@ -225,6 +225,13 @@ def test_an_agent_with_tools_of_its_own_tells_its_bookings() -> None:
     ]
 
 
+def test_records_of_bookings_may_have_names_of_their_own() -> None:
+    goal = {"train": {**TRAIN, "book": {"people": "2"}}}
+    messages = said("Two tickets from Ely to Cambridge.", "Booked: ab12cd34.")
+    slots = {"refer_number": "ab12cd34", "trainID": "tr0002", "tickets": "2", "id": 132}
+    assert judged(goal, messages, [{"domain": "train", "slots": slots}]).success
+
+
 RIDE = {"info": {"leaveAt": "09:15", "departure": "the museum"}, "reqt": ["car type", "phone"]}
 
 

@@ -18,7 +18,7 @@ from mwzeval.multiwoz.words.text import Mention
 
 REFERENCE = "reference"
 CAR = "type"
-_REFERENCE_KEYS = (REFERENCE, "ref", "refernumber", "referencenumber", "confirmation")
+_REFERENCE_KEYS = (REFERENCE, "ref", "confirmation")
 
 
 class Answer(NamedTuple):
@@ -166,7 +166,7 @@ def of_reference(
 def _returned(made: Made, slots: Iterable[str]) -> str | None:
     """Return a value that a booking came back with."""
     records = [*(made.returned.records if made.returned else ())]
-    records.append({slot.lower().replace("_", ""): v for slot, v in made.booking.slots.items()})
+    records.append({slot.lower(): v for slot, v in made.booking.slots.items()})
     return next((record[slot] for record in records for slot in slots if record.get(slot)), None)
 
 

@@ -144,9 +144,21 @@ def _reported(bookings: object) -> list[Booking]:
     if not isinstance(bookings, list | tuple):
         return []
     return [
-        Booking(raw["domain"], {str(slot): str(value) for slot, value in raw["slots"].items()})
+        Booking(raw["domain"], _slots(raw["slots"]))
         for raw in bookings
         if isinstance(raw, Mapping)
         and isinstance(raw.get("domain"), str)
         and isinstance(raw.get("slots"), Mapping)
     ]
+
+
+def _slots(raw: Mapping[Any, Any]) -> dict[str, str]:
+    """Return the slots of a reported booking, by our names where other programs have their own."""
+    slots = {str(slot): str(value) for slot, value in raw.items()}
+    if any(slot.lower() == "trainid" for slot in slots):
+        slots.pop("id", None)  # the record's, not the train's
+    return {OWN_NAMES.get(slot.lower(), slot): value for slot, value in slots.items()}
+
+
+OWN_NAMES = {"tickets": "people", "refer_number": "reference", "reference_number": "reference"}
+"""What is called otherwise in records of bookings."""
