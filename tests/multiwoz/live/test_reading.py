@@ -190,6 +190,7 @@ def test_what_is_not_there_is_no_offer(domain: str, text: str) -> None:
     [
         "No problem, I found Blue Lantern.",
         "Blue Lantern has no entrance fee.",
+        "The specific pricing and opening hours of Blue Lantern are not available.",
         "I don't have any information about the signature dish.",
         "There is no parking at Blue Lantern.",
         "It is cheap. There are no other options in the north.",
@@ -357,6 +358,13 @@ def test_what_is_asked_for_and_not_known_is_heard() -> None:
         Act("Inform", "Restaurant", "Addr", "1 High Street"),
         Act("Inform", "Restaurant", "Phone", "unknown"),
     ]
+
+
+def test_what_is_asked_for_need_not_be_named_again() -> None:
+    made = context("restaurant")
+    made.said([Act("Request", "Restaurant", "Phone", "?")])
+    turn = AgentTurn((), "I'm sorry, but I don't have that information. Look it up online.")
+    assert reader().acts_of(turn, made) == [Act("Inform", "Restaurant", "Phone", "unknown")]
 
 
 def test_a_reference_of_something_that_is_not_booked_is_no_booking() -> None:

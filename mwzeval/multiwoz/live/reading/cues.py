@@ -73,14 +73,20 @@ _NOTHING_OF_NAME = re.compile(
     r" (?:\w+ ){0,3}?\W?_|\bno _"
 )
 """Letters of names are `_` here: `I could not find any information about ____ hotel`."""
-_OF_VENUES = re.compile(
-    r"\b(?:information|info|details?|signature|phone|address|postcode|post code|price(?!"
-    r" ?range)|fees?"
-    r"|parking|wi ?-?fi|internet|charge|ratings?|telephone|website|reference|specified|cost"
-    r"|mentioned|specific\w*|opening|hours|need|number|other|more|additional|further"
-    r"|preference)\b"
+_DETAILS = (
+    r"information|info|details?|signature|phone|address|postcode|post code|price(?! ?range)|pricing"
+    r"|fees?|parking|wi ?-?fi|internet|charge|ratings?|telephone|website|reference|specified|cost"
+    r"|mentioned|specific\w*|opening|hours"
+)
+_OF_VENUES = re.compile(rf"\b(?:{_DETAILS})\b")
+_OF_VENUES_OR_OTHERS = re.compile(
+    rf"\b(?:{_DETAILS}|need|number|other|more|additional|further|preference)\b"
 )
 """What a venue has, so that its lack is not that of venues, and what is left beside an offer."""
+_NO_INFORMATION = re.compile(
+    rf"(?:{_NT}|\b(?:no|not|cannot|unable to))\b(?: \w+){{0,4}}? (?:information|info|details?)\b"
+    r"(?! (?:about|on|of|for|regarding))"
+)
 _NO_PROBLEM = re.compile(r"\bno (?:problem|worries|trouble|need|charge)\b|not a problem")
 
 _NOT_BOOKED = re.compile(
@@ -204,9 +210,11 @@ def finds_nothing(sentence: str) -> bool:
         return True
     for match in _NOTHING_FOUND.finditer(sentence):
         denied = match[0]
+        if denied.endswith("available") and _OF_VENUES.search(sentence):
+            continue
         if denied.endswith("any"):
             denied = " ".join((denied, *sentence[match.end() :].split(maxsplit=2)[:2]))
-        if not _OF_VENUES.search(denied):
+        if not _OF_VENUES_OR_OTHERS.search(denied):
             return True
     return False
 
@@ -230,7 +238,11 @@ def is_unavailable(sentence: str) -> bool:
 
     That is a booking that cannot be made, or else nothing that was found.
     """
-    return _NEGATION.search(sentence) is not None and _UNAVAILABLE.search(sentence) is not None
+    return (
+        _NEGATION.search(sentence) is not None
+        and _UNAVAILABLE.search(sentence) is not None
+        and _OF_VENUES.search(sentence) is None
+    )
 
 
 def has_booked(sentence: str) -> bool:
@@ -256,6 +268,11 @@ def is_unknown(sentence: str, slot: str) -> bool:
         and lacking.search(sentence) is not None
         and _UNKNOWN.search(sentence) is not None
     )
+
+
+def lacks_information(sentence: str) -> bool:
+    """Tell whether a sentence in lower case says that what was asked for is not known."""
+    return _NO_INFORMATION.search(sentence) is not None
 
 
 def courtesies_of(text: str) -> list[str]:

@@ -177,8 +177,9 @@ class _Meaning:
         for sentence in self._said.sentences:
             if sentence.asks or not cues.denies(sentence.low):
                 continue
+            lacking = self._said.context.asked if cues.lacks_information(sentence.low) else ()
             for domain, slot in sorted(self._wanted(sentence) - told):
-                if cues.is_unknown(sentence.low, slot):
+                if (domain, slot) in lacking or cues.is_unknown(sentence.low, slot):
                     told.add((domain, slot))
                     yield Act("Inform", domain.capitalize(), slot, UNKNOWN)
 
