@@ -128,6 +128,17 @@ def test_a_venue_that_only_the_user_names_is_not_named() -> None:
     assert judged(goal, said(ask, "Its phone number is 01223000001.")).success
 
 
+def test_a_venue_that_the_user_names_is_confirmed_by_what_is_told_of_it() -> None:
+    goal = {"restaurant": {"info": {"name": "blue lantern"}, "reqt": ["phone"]}}
+    messages = [
+        {"role": "user", "content": "The phone number of the Blue Lantern, a restaurant?"},
+        *called("find_restaurant", {"count": 1}, name="blue lantern"),
+        {"role": "assistant", "content": "It is 01223000001."},
+    ]
+    assert judged(goal, messages).success
+    assert judged(goal, [*messages[:-1], {"role": "assistant", "content": "Yes."}]).reasons
+
+
 def test_what_the_user_wanted_first_is_forgotten() -> None:
     goal = {"restaurant": {**LANTERN, "fail_info": {"food": "british", "pricerange": "cheap"}}}
     messages = said(

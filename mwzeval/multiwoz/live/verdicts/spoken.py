@@ -90,6 +90,7 @@ def _chosen(
     names: set[str] = set()
     listed = False
     for one, of_turn, state in zip(exchanges, said, states, strict=True):
+        names |= {slots["name"] for slots in state.values() if "name" in slots}
         low = one.user.lower()
         mentions: Sequence[Mention] = ()
         if listed or any(name in low for name in names):
