@@ -326,6 +326,21 @@ def test_values_of_what_is_not_there_are_not_heard() -> None:
     ]
 
 
+def test_words_of_a_street_tell_no_domain() -> None:
+    address = "leisure park, clifton way"
+    # A restaurant and a cinema under one roof.
+    rows = {
+        domain: [{**TOWN[domain][0], "address": address}] for domain in ("restaurant", "attraction")
+    }
+    of_town = AgentReader(TOWN | rows)
+    made = of_town.context(begun(GOAL))
+    made.said([Act("Request", "Restaurant", "Addr", "?")])
+    turn = AgentTurn((), "The address is Leisure Park, Clifton Way.")
+    assert of_town.acts_of(turn, made) == [
+        Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")
+    ]
+
+
 def test_times_of_a_ride_are_not_those_of_a_table() -> None:
     assert read("The taxi will be at Red Kettle by 17:00.", "taxi") == [
         "Recommend Restaurant Name red kettle",

@@ -30,7 +30,7 @@ from mwzeval.multiwoz.words.text import Mention, lowered
 _LIMIT = re.compile(r"\b(?:after|before|past|between|around|about|than|earliest|latest|to|or)\s*$")
 """What stands before a time that only bounds others."""
 _LETTER = re.compile(r"\w")
-_NAMES = frozenset({"name", "departure", "destination"})
+_NAMES = frozenset({"name", "address", "departure", "destination"})
 _FLAGS = frozenset({"internet", "parking"})
 _OF_KINDS = frozenset({"type", "food", "stars", "internet", "parking"})
 _OF_JOURNEYS = frozenset({"departure", "destination", "leaveat", "arriveby"})
@@ -120,7 +120,7 @@ class Said:
         """Domains in the order in which the turn comes to them."""
 
     def _without_names(self, low: str) -> str:
-        """Return a text with `_` for the letters of names, which are often words that tell."""
+        """Return a text with `_` for the letters of names and streets, often words that tell."""
         for mention in self._mentions:
             if mention.slot in _NAMES:
                 start, end = self._shown.shown_at(mention.start, mention.end)
