@@ -158,7 +158,6 @@ def test_too_many_dialogues_that_say_nothing_fail(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--agent rule-convlab", "rule-convlab talks in acts: say --level acts"),
         (f"{ACTS} rule", "rule talks in words: say --level words"),
         ("--agent rule --user agend", 'did you mean "agenda"'),
         (f"{ACTS} rule-convlub", 'did you mean "rule-convlab"'),

@@ -44,6 +44,11 @@ def test_a_silent_agent_gets_nothing() -> None:
     assert scores(held("silent", "--goals", "corpus:test:12"))["success"]["success"]["total"] == 0
 
 
+def test_the_policy_of_convlab_in_words_is_in_between() -> None:
+    """It recommends one venue and answers of another, as it does in acts."""
+    assert 40 < scores(held("rule-convlab"))["success"]["success"]["total"] < 97
+
+
 def test_a_run_is_the_same_for_any_number_of_processes() -> None:
     goals = ("--goals", "corpus:test:8")
     alone, together = held("rule", *goals), held("rule", *goals, "-j", "2")
@@ -69,7 +74,7 @@ def test_the_public_user_talks_in_words_too() -> None:
 
 def test_an_agent_of_acts_is_told_from_one_of_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["live", "--agent", "rulle", "--corpus", "sample"]) == 2
-    assert 'did you mean "rule"? (known: rule, silent' in capsys.readouterr().err
+    assert 'did you mean "rule"? (known: rule, silent, rule-convlab' in capsys.readouterr().err
     assert main(["live", "--agent", "rule", "--level", "acts", "--corpus", "sample"]) == 2
     assert "say --level words" in capsys.readouterr().err
     assert main(["live", "--agent", "rule", "--user", "agendaa", "--corpus", "sample"]) == 2

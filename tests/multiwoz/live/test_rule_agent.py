@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.draws import SeededUserDraws
+from mwzeval.multiwoz.convlab.resources import ActResources, load_resources
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.goals.selection import select_goals
 from mwzeval.multiwoz.live.agenda_user.user import LiveUser
-from mwzeval.multiwoz.live.rule_agent.agent import RuleAgent
+from mwzeval.multiwoz.live.rule_agent.agent import CallingAgent, RuleAgent
+from mwzeval.multiwoz.live.rule_agent.convlab_policy import ConvlabPolicy
 from mwzeval.multiwoz.live.rule_agent.heard import Situation
 from mwzeval.multiwoz.live.rule_agent.language import PLURAL, WORDING
 from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
@@ -40,13 +42,22 @@ def database() -> DatabaseTools:
     return DatabaseTools(read_tables(ROOT))
 
 
+@lru_cache(maxsize=1)
+def resources() -> ActResources:
+    return load_resources("sample", ROOT)
+
+
 class Talk:
     """A conversation with the agent; `calls` are names, arguments and results."""
 
     def __init__(
-        self, dialogue: str = "mul0001", seed: int = 1, tools: Tools | None = None
+        self,
+        dialogue: str = "a",
+        seed: int = 1,
+        tools: Tools | None = None,
+        agent: CallingAgent | None = None,
     ) -> None:
-        self._agent = RuleAgent(vocabulary(), seed, dialogue)
+        self._agent = agent or RuleAgent(vocabulary(), seed, dialogue)
         self._tools = tools or database().of_dialogue(seed, dialogue)
         self._messages: list[dict[str, Any]] = []
         self.calls: list[tuple[str, Any, Any]] = []
@@ -378,9 +389,17 @@ RESULTS = st.sampled_from(
 )
 
 
-@given(st.lists(TEXTS, max_size=6), st.data())
-def test_no_text_and_no_result_breaks_it(texts: list[str], data: st.DataObject) -> None:
-    agent = RuleAgent(vocabulary())
+def convlab_agent() -> CallingAgent:
+    policy = ConvlabPolicy(vocabulary(), resources(), 1, "mul0001", 1)
+    return CallingAgent(policy, 1, "mul0001")
+
+
+@pytest.mark.parametrize("make", [lambda: RuleAgent(vocabulary()), convlab_agent])
+@given(texts=st.lists(TEXTS, max_size=6), data=st.data())
+def test_no_text_and_no_result_breaks_it(
+    make: Callable[[], CallingAgent], texts: list[str], data: st.DataObject
+) -> None:
+    agent = make()
     messages: list[dict[str, Any]] = []
     for text in texts:
         messages.append({"role": "user", "content": text})
@@ -394,6 +413,30 @@ def test_no_text_and_no_result_breaks_it(texts: list[str], data: st.DataObject) 
             messages.append({"role": "tool", "tool_call_id": "call_1", "content": content})
         assert isinstance(messages[-1]["content"], str)
         assert messages[-1]["content"]
+
+
+def test_the_policy_of_convlab_books_with_tools() -> None:
+    talk = Talk(agent=convlab_agent())
+    talk.say("An expensive chinese restaurant in the centre.")
+    assert not talk.calls
+    talk.say("A table for 2 people.")
+    # It books after the first slot, the tool only with all.
+    assert {act[:3] for act in talk.acts} == {
+        ("Request", "Booking", "Day"),
+        ("Request", "Booking", "Time"),
+    }
+    said = talk.say("On monday at 18:30.")
+    assert talk.last == (
+        "book_restaurant",
+        {"name": "jade pavilion", "people": "2", "day": "monday", "time": "18:30"},
+    )
+    assert talk.calls[-1][2]["reference"] in said
+    talk.say("I need a taxi that leaves at 21:00.")
+    assert {act.slot for act in talk.acts} == {"Depart", "Dest"}
+    talk.say("From jade pavilion to the brass otter.")
+    name, arguments, result = talk.calls[-1]
+    assert (name, arguments["leaveat"]) == ("book_taxi", "21:00")
+    assert Act("Inform", "Taxi", "Phone", result["phone"]) in talk.acts
 
 
 def live_goals() -> Iterator[tuple[str, Any]]:

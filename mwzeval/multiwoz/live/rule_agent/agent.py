@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from mwzeval.multiwoz.live.rule_agent.language import Speech
 from mwzeval.multiwoz.live.rule_agent.policy import Calling, Policy
 from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
 
 
-class RuleAgent:
-    """One dialogue of the agent: call it with all messages so far.
+class TurnPolicy(Protocol):
+    """What decides on the turns of one dialogue."""
+
+    def answer(self, utterance: str, speech: Speech) -> Calling:
+        """Yield the calls of a turn, and say in `speech` what the user is to hear."""
+
+
+class CallingAgent:
+    """One dialogue of an agent with a policy: call it with all messages so far.
 
     A message in words has the `acts` that its words stand for, too, as lists: what a user makes of
-    the words can be held against them. `vocabulary` may serve many dialogues.
+    the words can be held against them.
     """
 
-    def __init__(self, vocabulary: Vocabulary, seed: int = 0, dialogue: str = "") -> None:
-        self._policy = Policy(vocabulary)
+    def __init__(self, policy: TurnPolicy, seed: int, dialogue: str) -> None:
+        self._policy = policy
         self._seed = f"{seed} {dialogue}"
         self._turns = 0
         self._calls = 0
@@ -53,6 +60,13 @@ class RuleAgent:
         function = {"name": name, "arguments": json.dumps(arguments)}
         call = {"id": f"call_{self._calls}", "type": "function", "function": function}
         return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+class RuleAgent(CallingAgent):
+    """One dialogue of the agent `rule`; `vocabulary` may serve many."""
+
+    def __init__(self, vocabulary: Vocabulary, seed: int = 0, dialogue: str = "") -> None:
+        super().__init__(Policy(vocabulary), seed, dialogue)
 
 
 def _parsed(content: Any) -> Any:

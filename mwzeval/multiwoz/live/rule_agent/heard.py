@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -100,6 +100,14 @@ class Situation:
     def names(self) -> frozenset[str]:
         """The venues that were recommended."""
         return frozenset(str(row["name"]) for row in self.offered.values() if "name" in row)
+
+    def hear(self, domains: Iterable[str]) -> None:
+        """Go on to what a turn is about."""
+        for domain in domains:
+            if domain in self.domains:
+                self.domains.remove(domain)
+            self.domains.append(domain)
+            self.current = domain
 
     def value(self, domain: str, slot: str) -> str | None:
         """Return what the user wants, or what was recommended has, in a slot."""

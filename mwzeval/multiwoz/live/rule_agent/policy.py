@@ -129,11 +129,7 @@ class Policy:
                     del wanted[other]
             if slot.startswith("book"):
                 self._of(domain).wants_booking = value != DONTCARE
-        for domain in heard.domains:
-            if domain in situation.domains:
-                situation.domains.remove(domain)
-            situation.domains.append(domain)
-            situation.current = domain
+        situation.hear(heard.domains)
 
     def _close(self, heard: Heard) -> None:
         speech = self._speech
@@ -233,7 +229,8 @@ class Policy:
         arguments = {slot: v for slot, v in constraints.items() if slot in parameters}
         result = yield f"find_{domain}", arguments
         results = result.get("results") if isinstance(result, Mapping) else None
-        found.results = [row for row in results if _is_record(domain, row)] if results else []
+        listed = results if isinstance(results, list) else []
+        found.results = [row for row in listed if _is_record(domain, row)]
         count = result.get("count") if found.results else 0
         found.count = count if isinstance(count, int) else len(found.results)
 

@@ -11,12 +11,18 @@ from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import Respond, ToolSession
 from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.convlab.resources import ActResources
 from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.live.reading.reader import AgentReader
-from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from mwzeval.multiwoz.live.rule_agent import (
+    CallingAgent,
+    ConvlabPolicy,
+    RuleAgent,
+    Vocabulary,
+)
 from mwzeval.multiwoz.live.settings.acts import agenda_user
-from mwzeval.multiwoz.live.settings.options import RULE
+from mwzeval.multiwoz.live.settings.options import RULE_CONVLAB, SILENT
 from mwzeval.multiwoz.live.user_in_words import UserInWords
 from mwzeval.multiwoz.live.wordings.sentences import UserWordings
 
@@ -24,21 +30,33 @@ Tables = Mapping[str, Sequence[Row]]
 
 
 class BuiltInAgent:
-    """`rule`, or `silent`, which marks the floor of all scores; one for all dialogues.
+    """`rule`, `rule-convlab`, or `silent`, the floor of all scores; one for all dialogues.
 
-    `tables` are the rows of the database by domain.
+    `tables` are the rows of the database by domain; `resources` are what `rule-convlab` needs.
     """
 
-    def __init__(self, name: str, tables: Tables, tool_rounds: int) -> None:
-        self._vocabulary = Vocabulary(tables) if name == RULE else None
+    def __init__(
+        self, name: str, tables: Tables, resources: ActResources | None, tool_rounds: int
+    ) -> None:
+        self._vocabulary = Vocabulary(tables) if name != SILENT else None
+        self._resources = resources if name == RULE_CONVLAB else None
         self._tool_rounds = tool_rounds
 
     def partner(self, planned: Planned, tools: Tools, record: Record) -> ToolSession:
         """Return the agent's side of a dialogue, whose messages go to the `record`."""
-        agent: Respond = say_nothing
-        if self._vocabulary is not None:
-            agent = RuleAgent(self._vocabulary, planned.seed, f"{planned.item}#{planned.trial}")
-        return ToolSession(agent, tools, record.message, tool_rounds=self._tool_rounds)
+        return ToolSession(
+            self._agent(planned), tools, record.message, tool_rounds=self._tool_rounds
+        )
+
+    def _agent(self, planned: Planned) -> Respond:
+        if self._vocabulary is None:
+            return say_nothing
+        key = f"{planned.item}#{planned.trial}"
+        if self._resources is None:
+            return RuleAgent(self._vocabulary, planned.seed, key)
+        drawn = planned.seed, planned.item, planned.trial
+        policy = ConvlabPolicy(self._vocabulary, self._resources, *drawn)
+        return CallingAgent(policy, planned.seed, key)
 
 
 def say_nothing(messages: Sequence[Message]) -> dict[str, Any]:

@@ -21,7 +21,11 @@ ACTS: Level = "acts"
 LEVELS: tuple[Level, ...] = (WORDS, ACTS)
 AGENDA, STRICT_AGENDA = "agenda", "agenda-strict"
 RULE, SILENT, RULE_CONVLAB = "rule", "silent", "rule-convlab"
-AGENTS: Mapping[str, Level] = {RULE: WORDS, SILENT: WORDS, RULE_CONVLAB: ACTS}
+AGENTS: Mapping[str, tuple[Level, ...]] = {
+    RULE: (WORDS,),
+    SILENT: (WORDS,),
+    RULE_CONVLAB: (WORDS, ACTS),
+}
 """The agents that come along, and how they talk."""
 GOALS = "corpus"
 OWN = "package.module:Name"
@@ -93,8 +97,9 @@ class LiveOptions:
 def unknown_agent(name: str, level: Level) -> UsageError:
     """Return the error of an agent that does not talk so, or that there is not."""
     if name in AGENTS:
-        return UsageError(f"the agent {name} talks in {AGENTS[name]}: say --level {AGENTS[name]}")
-    known = [agent for agent, its_level in AGENTS.items() if its_level == level]
+        other = AGENTS[name][0]
+        return UsageError(f"the agent {name} talks in {other}: say --level {other}")
+    known = [agent for agent, levels in AGENTS.items() if level in levels]
     hint = did_you_mean(name, known)
     return UsageError(f'unknown agent "{shorten(name)}"{hint} (known: {", ".join([*known, OWN])})')
 

@@ -20,6 +20,7 @@ from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent, BuiltInUser
 from mwzeval.multiwoz.live.settings.options import (
     AGENDA,
     AGENTS,
+    RULE_CONVLAB,
     WORDS,
     LiveOptions,
     unknown_agent,
@@ -38,7 +39,7 @@ class WordSetting:
 
     def __init__(self, options: LiveOptions) -> None:
         has_own_agent, has_own_user = map(is_own_code, (options.agent, options.user))
-        if not (has_own_agent or AGENTS.get(options.agent) == WORDS):
+        if not (has_own_agent or WORDS in AGENTS.get(options.agent, ())):
             raise unknown_agent(options.agent, WORDS)
         if not (has_own_user or options.user == AGENDA):
             raise unknown_user(options.user, WORDS)
@@ -53,12 +54,13 @@ class WordSetting:
         self.about: Mapping[str, Any] = options.about(WORDS, goals, **limits)
         self._agents: OwnAgent | BuiltInAgent | None = None
         self._users: OwnUser | BuiltInUser | None = None
+        resources = None
+        if options.strict_user or options.agent == RULE_CONVLAB:
+            resources = load_resources(options.corpus_name, options.root)
         if not has_own_agent:
-            self._agents = BuiltInAgent(options.agent, tables, options.tool_rounds)
+            self._agents = BuiltInAgent(options.agent, tables, resources, options.tool_rounds)
         if not has_own_user:
-            values = None
-            if options.strict_user:
-                values = load_resources(options.corpus_name, options.root).said_values
+            values = resources.said_values if resources and options.strict_user else None
             self._users = BuiltInUser(tables, options.rules, values)
 
     def __reduce__(self) -> tuple[type[WordSetting], tuple[LiveOptions]]:

@@ -1,0 +1,136 @@
+"""The rule tracker and policy of ConvLab-2 in words: its acts are worded, the user's are read.
+
+It looks things up in its own database, as it does in acts, and books with the tools. A tool needs
+all that a booking takes: where the policy books after the first slot, the others are asked for. A
+taxi is ordered by the tool, too, which needs to know where it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.dialogue import rule_system
+from mwzeval.multiwoz.convlab.resources import ActResources
+from mwzeval.multiwoz.live.rule_agent.heard import BOOKS, Heard, Situation, plain
+from mwzeval.multiwoz.live.rule_agent.language import Speech
+from mwzeval.multiwoz.live.rule_agent.policy import Call, Calling
+from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
+from mwzeval.multiwoz.live.rule_agent.understanding import understand
+from mwzeval.multiwoz.live.wordings.sentences import SystemWordings
+
+Booking = Generator[Call, Any, list[Act]]
+"""Yields a call that books, is sent its result, and returns what is said then."""
+ENDS = {"departure": "Depart", "destination": "Dest"}
+MORE = Act("reqmore", GENERAL, NONE, NONE)
+_SPOKEN: Mapping[str, Mapping[str, str]] = {
+    domain: {"car": "Car", **{slot.lower().replace(" ", ""): act for slot, act in slots.items()}}
+    for domain, slots in USER_SLOTS.items()
+}
+"""Domain → slot of a state → slot of an act."""
+_HEARD: Mapping[str, Mapping[str, str]] = {
+    domain: {act: slot for slot, act in slots.items()} for domain, slots in _SPOKEN.items()
+}
+
+
+class ConvlabPolicy:
+    """One dialogue; what it draws follows from `seed`, `item` and `trial`."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, resources: ActResources, seed: int, item: str, trial: int
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._database = resources.database
+        self._system = rule_system(resources, seed, item, trial)
+        self._situation = Situation()
+        self._wordings = SystemWordings()
+        self._rng = Random(f"{seed}/{item}/{trial} words")
+
+    def answer(self, utterance: str, speech: Speech) -> Calling:
+        """Yield the bookings of a turn, and say in `speech` what the user is to hear."""
+        heard = understand(utterance, self._vocabulary, self._situation)
+        said = list(user_acts(heard))
+        self._take_in(heard)
+        acts = list(self._system.answer(said)) if said else [MORE]
+        if any(act.intent == "Book" for act in acts):
+            acts = yield from self._book(acts, said)
+        elif any(act[:3] == ("Inform", "Taxi", "Car") for act in acts):
+            acts = yield from self._order_taxi(acts)
+        text = self._wordings.say(acts, self._rng)
+        if not text:
+            acts, text = [MORE], self._wordings.say([MORE], self._rng)
+        self._keep(acts)
+        speech.add(text, acts)
+
+    def _take_in(self, heard: Heard) -> None:
+        situation = self._situation
+        situation.hear(heard.domains)
+        for domain, slot, value in heard.wishes:
+            situation.wanted.setdefault(domain, {})[slot] = value
+
+    def _book(self, acts: Sequence[Act], said: Iterable[Act]) -> Booking:
+        domain = [act.domain.lower() for act in said if act.domain.lower() in BOOKS][-1]
+        booking = self._system.tracker.book[domain]
+        missing = [slot for slot in map(plain, BOOKS[domain]) if not booking[slot]]
+        if missing:
+            return [Act("Request", "Booking", slot.capitalize(), "?") for slot in missing]
+        reference = next(act.value for act in acts if act.intent == "Book")
+        record = self._database.records(domain)[int(reference)]
+        key = "trainID" if domain == "train" else "name"
+        wanted = {slot: value for slot, value in booking.items() if value}
+        result = yield f"book_{domain}", {key.lower(): str(record[key]), **wanted}
+        if not isinstance(result, Mapping) or "reference" not in result:
+            return [Act("NoBook", "Booking", NONE, NONE)]
+        return [
+            act._replace(value=str(result["reference"])) if act.intent == "Book" else act
+            for act in acts
+        ]
+
+    def _order_taxi(self, acts: Sequence[Act]) -> Booking:
+        ride = self._system.tracker.semi["taxi"]
+        missing = [Act("Request", "Taxi", act, "?") for end, act in ENDS.items() if not ride[end]]
+        if missing:
+            return missing
+        known = {slot.lower(): value for slot, value in ride.items() if value}
+        result = yield "book_taxi", known
+        if not isinstance(result, Mapping) or "phone" not in result:
+            return [Act("NoBook", "Booking", NONE, NONE)]
+        told = {"Car": str(result.get("type")), "Phone": str(result["phone"])}
+        return [
+            act._replace(value=told.get(act.slot, act.value)) if act.domain == "Taxi" else act
+            for act in acts
+        ]
+
+    def _keep(self, acts: Iterable[Act]) -> None:
+        """Remember what was asked and recommended, against which the user is understood."""
+        situation = self._situation
+        situation.asked = []
+        current = situation.current or ""
+        for intent, spoken_domain, slot, value in acts:
+            domain = spoken_domain.lower()
+            if intent == "Request" and domain == "booking" and current in BOOKS:
+                situation.asked.append((current, f"book{slot.lower()}"))
+            elif intent == "Request" and slot in _HEARD.get(domain, ()):
+                situation.asked.append((domain, _HEARD[domain][slot]))
+            elif slot == "Name" and domain in _HEARD:
+                situation.offered[domain] = {"name": value}
+
+
+def user_acts(heard: Heard) -> Iterator[Act]:
+    """Yield what the user says, as acts."""
+    told = {wish.domain for wish in heard.wishes} | {domain for domain, _ in heard.requests}
+    for domain in heard.domains:
+        if domain not in told:
+            yield Act("Inform", domain.capitalize(), NONE, NONE)
+    for domain, slot, value in heard.wishes:
+        if plain(slot) in _SPOKEN[domain]:
+            yield Act("Inform", domain.capitalize(), _SPOKEN[domain][plain(slot)], value)
+    for domain, slot in heard.requests:
+        if slot in _SPOKEN[domain]:
+            yield Act("Request", domain.capitalize(), _SPOKEN[domain][slot], "?")
+    if heard.thanks:
+        yield Act("thank", GENERAL, NONE, NONE)
+    if heard.closes:
+        yield Act("bye", GENERAL, NONE, NONE)
