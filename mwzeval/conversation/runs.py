@@ -117,7 +117,7 @@ def run(
         if waiting:
             held = _held(setting, min(jobs, len(waiting)), limits, stack)
             log.begin()
-            shown = stack.enter_context(_Progress(setting, log, len(plan), progress))
+            shown = stack.enter_context(_Progress(setting, log, len(plan), progress, trials))
             for _, trajectory in held(iter(waiting)):
                 log.add(trajectory)
                 shown.add(trajectory)
@@ -146,7 +146,12 @@ class _Progress:
     """A bar: how many dialogues, how fast, how long still, and how many were successful so far."""
 
     def __init__(
-        self, setting: RunSetting, log: TrajectoryLog, total: int, is_shown: bool | None
+        self,
+        setting: RunSetting,
+        log: TrajectoryLog,
+        total: int,
+        is_shown: bool | None,
+        trials: int,
     ) -> None:
         from tqdm import tqdm
 
@@ -159,6 +164,7 @@ class _Progress:
             disable=None if is_shown is None else not is_shown,
         )
         self._judge = setting.judge
+        self._trials = trials
         self._judged = self._successes = 0
         if not self._bar.disable:
             for trajectory in log.trajectories():
@@ -184,8 +190,8 @@ class _Progress:
             return
         self._judged += 1
         self._successes += verdict
-        rate = 100 * self._successes / self._judged
-        sure = wilson(self._successes, self._judged).scaled(100)
-        self._bar.set_postfix_str(
-            f"success {rate:.1f} % ({sure.low:.1f}–{sure.high:.1f})", refresh=False
-        )
+        shown = f"success {100 * self._successes / self._judged:.1f} %"
+        if self._trials == 1:  # dialogues about one goal are not independent
+            sure = wilson(self._successes, self._judged).scaled(100)
+            shown += f" ({sure.low:.1f}–{sure.high:.1f})"
+        self._bar.set_postfix_str(shown, refresh=False)

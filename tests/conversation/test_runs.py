@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from mwzeval.conversation.log import TrajectoryLog
+from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import RunSummary, run
 from mwzeval.conversation.workers import TimeLimits
 from mwzeval.errors import MwzevalError, UsageError
@@ -79,10 +83,47 @@ def test_a_run_that_is_cut_at_any_byte_of_its_last_lines_becomes_the_same(
 
 
 def _held_anew(setting: Any, item: str, trial: int) -> Any:
-    from mwzeval.conversation.record import Planned, Record
-
     planned, record = Planned(item, setting.goals[item], trial, True), Record()
     return record.trajectory(planned, setting.hold(planned, record))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lines_of_a_killed_run_may_stand_in_any_order(seed: int, whole: bytes, file: Path) -> None:
+    """Several dialogues at a time end in any order, of which any part is there."""
+    rng = Random(seed)
+    first, *lines = whole.splitlines(keepends=True)
+    left = first + b"".join(rng.sample(lines, rng.randrange(len(lines) + 1)))
+    file.write_bytes(left[: len(left) - rng.randrange(len(first))])
+    assert held(toy(), file, trials=2, jobs=2) == whole
+
+
+def test_a_run_that_is_interrupted_keeps_what_is_finished(file: Path, whole: bytes) -> None:
+    limits = {"turn_seconds": 60.0, "dialogue_seconds": 600.0}
+    setting = toy(trusts=True, about={"agent": {"spec": "toy"}, "limits": limits})
+    hold = setting.hold
+
+    def interrupted(planned: Planned, record: Record) -> Ending:
+        if planned.name == "c#1":
+            raise KeyboardInterrupt
+        return hold(planned, record)
+
+    setting.hold = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        held(setting, file, trials=2)
+    assert file.read_bytes().count(b"\n") == 5
+    dialogues = held(toy(), file, trials=2).splitlines()[1:]
+    assert dialogues == whole.splitlines()[1:]
+
+
+def test_a_full_disk_is_told_and_the_run_goes_on_later(file: Path, whole: bytes) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, limits[1]))
+    try:
+        with pytest.raises(MwzevalError, match=r"cannot write .*run\.jsonl: File too large"):
+            held(toy(), file, trials=2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert held(toy(), file, trials=2) == whole
 
 
 @pytest.mark.parametrize("after", [0, 1, 7, 39])
@@ -211,7 +252,7 @@ def test_numbers_that_make_no_sense_are_refused(name: str, file: Path) -> None:
 def test_the_bar_has_the_rate_of_success(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     goals = {"a": "one", "b": "raise two", "c": "three"}
     held(toy(broken, goals=goals), file, progress=True)
-    assert "success 66.7 %" in capsys.readouterr().err
+    assert "success 66.7 % (20.8–93.9)" in capsys.readouterr().err
 
 
 def test_the_dialogue_is_named_and_seeded_by_goal_and_trial(file: Path) -> None:
