@@ -34,6 +34,8 @@ _DENIED = re.compile(
     rf"[^,.;:!?{BREAK}]{{0,60}}$",
     re.IGNORECASE,
 )
+_NEXT_CLAUSE = re.compile(r"\b(?:but|and (?:it|its|the|they|their|there))\b", re.IGNORECASE)
+"""What begins a clause that a denial before it does not reach."""
 _WISHED = re.compile(
     r"\b(?:you(?:'d| 'd| would| may| might)? (?:like|want|prefer|need|ask|asked|said|mentioned)"
     r"|you(?:'re| are| 're) (?:looking|after)|look(?:ed|ing) for|search(?:ed|ing)? for|if|would you"
@@ -229,7 +231,8 @@ class Statements:
         start, _ = self._shown.shown_at(value.start, value.end)
         number = bisect_right(self._sentences, start)
         begin = self._sentences[number - 1] if number else 0
-        return _DENIED.search(self._shown.text, begin, start) is not None
+        before = _NEXT_CLAUSE.split(self._shown.text[begin:start])[-1]
+        return _DENIED.search(before) is not None
 
     def _is_called(self, end: int, name: int) -> bool:
         """Tell whether the next sentence does nothing before a name but introduce it."""

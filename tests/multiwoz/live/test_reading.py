@@ -82,6 +82,12 @@ VALUES = [
     ("hotel", "It is a 4 star hotel", "Inform Hotel Stars 4"),
     ("attraction", "Entry is free.", "Inform Attraction Fee 0.00"),
     ("attraction", "The entrance fee is 4 pounds", "Inform Attraction Fee 4 pounds"),
+    (
+        "attraction",
+        "I do not have their entrance fee and it is a museum.",
+        "Inform Attraction Type museum",
+    ),
+    ("hotel", "It is cheap and it is a guesthouse.", "Inform Hotel Type guesthouse"),
     ("train", "TR0001 leaves Ely at 09:00.", "Inform Train Id TR0001"),
     ("train", "TR0001 leaves Ely at 9 am.", "Inform Train Leave 09:00"),
     ("train", "It arrives at 09:20.", "Inform Train Arrive 09:20"),

@@ -244,12 +244,13 @@ class Said:
             named = self._named(domain)
             if any(not set(name.venues).isdisjoint(mention.venues) for name in named):
                 return True
-            if mention.text.lower() == GENERIC:
-                # A guesthouse may be called a hotel, too, and so may anything that is looked for.
-                start, _ = self._shown.shown_at(mention.start, mention.end)
-                asked = ("hotel", "Type") in self.context.asked
-                return asked or _OF_TYPE.search(self.low, 0, start) is not None
-            return self.statements.is_claim(mention, named, choice=True)
+            start, _ = self._shown.shown_at(mention.start, mention.end)
+            if ("hotel", "Type") in self.context.asked or _OF_TYPE.search(self.low, 0, start):
+                return True
+            # A guesthouse may be called a hotel, too, and so may anything that is looked for.
+            return mention.text.lower() != GENERIC and self.statements.is_claim(
+                mention, named, choice=True
+            )
         if mention.slot in ("choice", "trainid", "phone", "postcode", "address"):
             return True
         return not self.statements.is_denied(mention)
