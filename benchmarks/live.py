@@ -12,14 +12,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks.measure import REPETITIONS, Row, at_least
+from mwzeval.conversation.runs import run
 from mwzeval.multiwoz.convlab.dialogue import hold_dialogue, judged, rule_system
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.convlab.scores import row
 from mwzeval.multiwoz.corpus.corpora import corpus_root
 from mwzeval.multiwoz.goals.goals import Goal
 from mwzeval.multiwoz.goals.selection import select_goals
+from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+from mwzeval.multiwoz.live.scored.reading import Settings
+from mwzeval.multiwoz.live.settings.options import LiveOptions
+from mwzeval.multiwoz.live.settings.words import WordSetting
 
 DEFAULT_DATA = "../shared/data"
 CORPUS = "multiwoz-2.1"
@@ -27,6 +33,9 @@ RATE = "Live MultiWOZ: dialogues a second"
 ACT_A_SECOND = 500
 GOALS = 500
 
+
+SCORED = 1000
+SCORED_SECONDS = 1.5
 
 Goals = Mapping[str, Goal]
 
@@ -48,6 +57,32 @@ def rows(data: Path) -> Iterator[Row]:
 
         rate = a_second(in_acts, list(goals))
         yield at_least(f"{RATE} in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)
+    yield scoring(data)
+
+
+def scoring(data: Path) -> Row:
+    """Return what it takes to score the file of a run in words, its data read before."""
+    options = LiveOptions("rule", goals=f"corpus:{SCORED}", corpus=CORPUS, data=str(data))
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "run.jsonl")
+        run(WordSetting(options), file, progress=False)
+        text = file.read_text(encoding="utf-8")
+    scorer = LiveScorer(Settings.of(CORPUS, data=data))
+    first = "".join(text.splitlines(keepends=True)[:2])
+    times = []
+    for _ in range(REPETITIONS):
+        scorer.score(first, None)
+        start = time.process_time()
+        scorer.score(text, None).report()
+        times.append(time.process_time() - start)
+    taken = statistics.median(times)
+    return Row(
+        f"Live MultiWOZ: {SCORED:,} trajectories in words scored, CPU seconds",
+        f"{taken:.2f}",
+        None,
+        f"at most {SCORED_SECONDS}",
+        taken <= SCORED_SECONDS,
+    )
 
 
 def a_second(hold: Callable[[str, int], object], items: list[str]) -> float:

@@ -95,10 +95,21 @@ def test_what_the_user_reports_is_scored_where_it_reports() -> None:
     silent = {**line("smp0024"), "user": None}
     found = values(scored(told, silent))
     assert found["complete"] == 0
-    assert {"complete", "user_faults"}.isdisjoint(values(scored(silent)))
+    assert "complete" not in values(scored(silent))
     explained = scored(told).explain("smp0021")
     assert Fact("complete", "not for the user") in explained.turns[-1].facts
     assert Fact("fault of the user", "repeated: hi") in explained.turns[1].facts
+
+
+def test_faults_that_a_user_does_not_report_are_told_by_code() -> None:
+    plain = {**line("smp0021"), "user": None}
+    assert values(scored(plain))["user_faults"] == 0
+    say = [{"role": "user", "content": "I want it in the north."}] * 2
+    plain["messages"] = [*plain["messages"][:-2], *say]
+    plain["turns"] = 4
+    assert values(scored(plain))["user_faults"] == 75  # the value twice, and the repetition
+    told = [f.value for t in scored(plain).explain("smp0021").turns for f in t.facts]
+    assert "repeated: I want it in the north." in told
 
 
 def test_every_line_of_a_goal_is_met_from_a_turn_on() -> None:

@@ -13,8 +13,8 @@ from mwzeval.conversation.files import live_text
 from mwzeval.conversation.protocols import INFRASTRUCTURE
 from mwzeval.errors import Problem, UsageError, shorten
 from mwzeval.files.reading import read_bytes
+from mwzeval.metrics.measure import no_garbage_collection
 from mwzeval.multiwoz.choices import CONVLAB2
-from mwzeval.multiwoz.live.judgement import Judge
 from mwzeval.multiwoz.live.scored.levels import InActs, InWords
 from mwzeval.multiwoz.live.scored.reading import LiveRun, Settings, Town, check_run
 from mwzeval.multiwoz.live.scored.runs import Level, ScoredRun
@@ -35,13 +35,16 @@ class LiveScorer:
     compat: str | None = None
     refusal: str | None = None
     _towns: dict[str, Town] = field(default_factory=dict)
-    _judges: dict[str, Judge] = field(default_factory=dict)
+    _in_words: dict[str, InWords] = field(default_factory=dict)
 
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
         if self.refusal:
             raise UsageError(f"{file} is of live dialogues: {self.refusal}")
-        findings = Findings(file)
+        with no_garbage_collection():
+            return self._scored(text, Findings(file), progress=progress)
+
+    def _scored(self, text: str, findings: Findings, *, progress: bool) -> ScoredRun:
         run, level = self._checked(text, findings)
         findings.check()
         assert level is not None
@@ -112,9 +115,9 @@ class LiveScorer:
             findings.warning("other-database", f"{message} judged by {town.checksum}")
         if in_acts:
             return InActs(town.tables, as_published=self.compat == CONVLAB2)
-        if run.corpus not in self._judges:
-            self._judges[run.corpus] = Judge(town.tables, self.settings.rules)
-        return InWords(self._judges[run.corpus], self.settings.rules)
+        if run.corpus not in self._in_words:
+            self._in_words[run.corpus] = InWords(town.tables, self.settings.rules)
+        return self._in_words[run.corpus].anew()
 
     def _town(self, corpus: str) -> Town:
         if corpus not in self._towns:
@@ -123,4 +126,4 @@ class LiveScorer:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the databases behind: another process reads them itself."""
-        return {**self.__dict__, "_towns": {}, "_judges": {}}
+        return {**self.__dict__, "_towns": {}, "_in_words": {}}

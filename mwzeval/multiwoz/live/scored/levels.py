@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from mwzeval.conversation.exchanges import exchanges_of
 from mwzeval.conversation.trajectory import ACTS, Trajectory
 from mwzeval.metrics.measure import Measure, Sign
-from mwzeval.multiwoz.choices import CONVLAB2
+from mwzeval.multiwoz.choices import CONVLAB2, Rules
 from mwzeval.multiwoz.convlab import scores as act_scores
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
 from mwzeval.multiwoz.convlab.corrected import CorrectedEvaluator
@@ -19,25 +21,39 @@ from mwzeval.multiwoz.convlab.scores import Outcome
 from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.goals.goals import OPEN, ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
+from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.scored import scores
 from mwzeval.multiwoz.live.scored.explanation import explanation, goal_facts, with_reports
 from mwzeval.multiwoz.live.scored.reading import LiveRun
 from mwzeval.multiwoz.live.scored.scores import reported
+from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.scores.explanation import SYSTEM, Explanation, Reason, TurnView, Utterance
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import WHOLE
 
 
 class InWords:
-    """Judges what is said and booked; what was judged is kept."""
+    """Judges what is said and booked; what was judged is kept.
+
+    Faults that a user does not report of itself, as other programs' users do not, are told by code:
+    values of its own making, and messages that it repeats.
+    """
 
     name = "words"
     columns: Sequence[str] = scores.COLUMNS
 
-    def __init__(self, judge: Judge, rules: str) -> None:
-        self.rules = rules
-        self._judge = judge
+    def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
+        self.rules: str = rules
+        self._judge = Judge(tables, rules)
+        self._reader = cache(partial(AgentReader, tables, rules))
         self._judged: dict[str, Judgement] = {}
+        self._faults: dict[str, list[Mapping[str, Any]]] = {}
+
+    def anew(self) -> InWords:
+        """Return what judges another run on the same database."""
+        other = copy(self)
+        other._judged, other._faults = {}, {}
+        return other
 
     def check(self, run: LiveRun, findings: Findings) -> None:
         """Note nothing: whatever is in messages, it can be judged."""
@@ -45,12 +61,14 @@ class InWords:
     def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
         """Return the additive numbers of a dialogue."""
         exchanges = exchanges_of(dialogue.messages)
-        return scores.row_of(dialogue, self._judgement(dialogue, goal), exchanges)
+        judgement = self._judgement(dialogue, goal)
+        return scores.row_of(self._with_faults(dialogue, goal), judgement, exchanges)
 
     def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
         """Return what became of a dialogue; one that is not scored has no outcomes."""
         judgement = self._judgement(dialogue, goal) if is_scored else None
-        return explanation(dialogue, goal, exchanges_of(dialogue.messages), judgement)
+        exchanges = exchanges_of(dialogue.messages)
+        return explanation(self._with_faults(dialogue, goal), goal, exchanges, judgement)
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         """Yield the scores of the sums of columns."""
@@ -61,6 +79,18 @@ class InWords:
     ) -> dict[str, Any]:
         """Return the parts of a report, of name → scope → value."""
         return scores.plain_scores(sums, values)
+
+    def _with_faults(self, dialogue: Trajectory, goal: Goal) -> Trajectory:
+        """Return a dialogue whose user reports its faults."""
+        report = reported(dialogue)
+        if "faults" in report:
+            return dialogue
+        if dialogue.name not in self._faults:
+            plain = {"goal": goal, "messages": dialogue.messages, "user": report}
+            faults = faults_of(plain, self._reader())
+            self._faults[dialogue.name] = [fault.to_json() for fault in faults]
+        told = {**report, "faults": self._faults[dialogue.name]}
+        return replace(dialogue, more={**dialogue.more, "user": told})
 
     def _judgement(self, dialogue: Trajectory, goal: Goal) -> Judgement:
         known = self._judged.get(dialogue.name)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign, no_garbage_collection
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign
 from mwzeval.metrics.trials import of_items
 from mwzeval.multiwoz import SCORING_REVISION
 from mwzeval.multiwoz.choices import LIVE, SAMPLE
@@ -76,8 +76,7 @@ class ScoredRun:
     ) -> ScoredRun:
         """Score the dialogues of a run; `each` may show how far it is."""
         names = [name for name, one in run.dialogues.items() if one.end != INFRASTRUCTURE]
-        with no_garbage_collection():
-            rows = [(name, level.row(run.dialogues[name], run.goals[name])) for name in each(names)]
+        rows = [(name, level.row(run.dialogues[name], run.goals[name])) for name in each(names)]
         table = Table.from_rows(level.columns, rows)
         signature = _signature(run, level, checksum, table)
         measures = tuple(level.measures(table.sums(), lambda name: signature))
