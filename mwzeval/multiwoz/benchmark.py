@@ -156,64 +156,6 @@ def add_references(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_live(parser: argparse.ArgumentParser) -> None:
-    """Add who talks about what in a live run."""
-    parser.add_argument(
-        "--user",
-        default="agenda",
-        metavar="NAME",
-        help="agenda (default), or package.module:Name, file.py:Name",
-    )
-    parser.add_argument(
-        "--strict-user",
-        action="store_true",
-        help="the agenda user of ConvLab-2 as it is published, with its faults",
-    )
-    parser.add_argument(
-        "--level",
-        choices=("words", "acts"),
-        default="words",
-        help="what the two talk in (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--goals",
-        default="corpus",
-        metavar="GOALS",
-        help="corpus[:FOLD][:NUMBER or IDS] (default: corpus, the test fold's), corpus-raw (as "
-        "annotated, with first wishes that can be had), sampled:NUMBER",
-    )
-    parser.add_argument(
-        "--goal-model",
-        metavar="FILE",
-        help="what sampled goals are drawn from: ConvLab-2's goal model, as published (.pkl) or as "
-        "JSON (default: the one among the public files; the sample has its own)",
-    )
-    parser.add_argument(
-        "--fail-book", action="store_true", help="bookings fail that the goal says fail first"
-    )
-    parser.add_argument(
-        "--user-turns",
-        type=int,
-        metavar="N",
-        help="turns of the user at most (default: 20; in acts 21, the farewell among them)",
-    )
-    parser.add_argument(
-        "--tool-rounds",
-        type=int,
-        default=8,
-        metavar="N",
-        help="how often an agent may call tools in one turn (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--corpus",
-        default=AUTO,
-        metavar="NAME",
-        help=f"{', '.join(CORPUS_NAMES)} (default: multiwoz-2.2; sample needs no data)",
-    )
-    add_compat(parser)
-    add_data(parser)
-
-
 METRICS = (
     ("-b", "bleu", "BLEU against every reference set that is there"),
     ("-s", "success", "Inform and Success rates"),
@@ -282,7 +224,11 @@ class MultiWoz(Benchmark):
         if verb in ("evaluate", "compare", "power", "report", "plot", "ceiling"):
             add_references(parser)
         if verb == "live":
+            from mwzeval.multiwoz.live.settings.choosing import add_live
+
             add_live(parser)
+            add_compat(parser)
+            add_data(parser)
         elif verb == "ceiling":
             add_corpus(parser)
         else:

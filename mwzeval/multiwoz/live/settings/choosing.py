@@ -1,14 +1,81 @@
-"""The setting that the options of `mwzeval live` mean."""
+"""The options of `mwzeval live`, and the setting that they mean."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import Namespace, _ActionsContainer
 
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.runs import RunSetting
 from mwzeval.errors import UsageError
+from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES
 from mwzeval.multiwoz.convlab.dialogue import USER_CALLS
-from mwzeval.multiwoz.live.settings.options import ACTS, AGENDA, LiveOptions
+from mwzeval.multiwoz.live.settings.options import (
+    ACTS,
+    AGENDA,
+    AGENTS,
+    GOALS,
+    LEVELS,
+    WORDS,
+    LiveOptions,
+)
+
+
+def add_live(parser: _ActionsContainer) -> None:
+    """Add who talks about what in a live run."""
+    agents = ", ".join(f"{name} ({' or '.join(levels)})" for name, levels in AGENTS.items())
+    parser = parser.add_argument_group("MultiWOZ", f"agents that come along: {agents}")
+    parser.add_argument(
+        "--user",
+        default=AGENDA,
+        metavar="NAME",
+        help="%(default)s (default), or package.module:Name, file.py:Name",
+    )
+    parser.add_argument(
+        "--strict-user",
+        action="store_true",
+        help="the agenda user of ConvLab-2 as it is published, with its faults",
+    )
+    parser.add_argument(
+        "--level",
+        choices=LEVELS,
+        default=WORDS,
+        help="what the two talk in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--goals",
+        default=GOALS,
+        metavar="GOALS",
+        help="corpus[:FOLD][:NUMBER or IDS] (default: corpus, the test fold's), corpus-raw (as "
+        "annotated, with first wishes that can be had), sampled:NUMBER",
+    )
+    parser.add_argument(
+        "--goal-model",
+        metavar="FILE",
+        help="what sampled goals are drawn from: ConvLab-2's goal model, as published (.pkl) or as "
+        "JSON (default: the one among the public files; the sample has its own)",
+    )
+    parser.add_argument(
+        "--fail-book", action="store_true", help="bookings fail that the goal says fail first"
+    )
+    parser.add_argument(
+        "--user-turns",
+        type=int,
+        metavar="N",
+        help="turns of the user at most (default: 20; in acts 21, the farewell among them)",
+    )
+    parser.add_argument(
+        "--tool-rounds",
+        type=int,
+        default=8,
+        metavar="N",
+        help="how often an agent may call tools in one turn (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--corpus",
+        default=AUTO,
+        metavar="NAME",
+        help=f"{', '.join(CORPUS_NAMES)} (default: multiwoz-2.2; sample needs no data)",
+    )
 
 
 def setting_of(arguments: Namespace) -> RunSetting:
