@@ -16,6 +16,7 @@ from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.live.verdicts.case import Case, DomainJudgement, Ground, Judgement
 from mwzeval.multiwoz.live.verdicts.spoken import read
 from mwzeval.multiwoz.live.verdicts.transcript import Transcript
+from mwzeval.scores.explanation import Claim
 
 __all__ = ["DomainJudgement", "Judge", "Judgement"]
 
@@ -45,8 +46,17 @@ class Judge:
         `goal` is one of `goals.py` or the annotation of a corpus; `bookings` are those of an agent
         that keeps its own tools, `[{"domain": …, "slots": {…}}, …]`.
         """
+        return self._case(goal, messages, bookings).judgement()
+
+    def claims(
+        self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object = None
+    ) -> tuple[Claim, ...]:
+        """Return what the agent of a dialogue says, and whether it is so; arguments as `judge`."""
+        return self._case(goal, messages, bookings).claims()
+
+    def _case(self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object) -> Case:
         wanted = goals_of(goal)
         transcript = Transcript.of(messages, bookings, tuple(wanted))
         ground = self._ground
         spoken, states = read(transcript, ground.delexicalizer, ground.rules)
-        return Case(ground, goal, wanted, transcript, spoken, states).judgement()
+        return Case(ground, goal, wanted, transcript, spoken, states)

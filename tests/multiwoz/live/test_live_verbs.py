@@ -235,6 +235,22 @@ def test_explain_against_pairs_trials(trials: str, capsys: Printed) -> None:
     assert "smp0022#2" in told
 
 
+def test_claims_are_written_with_what_is_not_so(good: str, capsys: Printed) -> None:
+    raw = Path(good).read_text(encoding="utf-8")
+    spoken = "its postcode is "
+    at = raw.index(spoken) + len(spoken)
+    Path("wrong.jsonl").write_text(f"{raw[:at]}qx99zz{raw[at + 6 :]}", encoding="utf-8")
+    assert main(["evaluate", "wrong.jsonl", "-q", "--claims", "claims.jsonl"]) == 0
+    claims = [json.loads(row) for row in Path("claims.jsonl").read_text("utf-8").splitlines()]
+    (wrong,) = [claim for claim in claims if claim["verdict"] == "unknown"]
+    assert (wrong["dialogue"], wrong["turn"], wrong["text"]) == ("smp0022", 0, "qx99zz")
+    assert {claim["dialogue"] for claim in claims} == set(USED)
+    assert main(["explain", "wrong.jsonl", "smp0022"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "unknown attraction: postcode qx99zz" in told
+    assert "said-wrong:postcode" in told
+
+
 def test_report_and_plot_show_systems(good: str, bad: str, capsys: Printed) -> None:
     assert main(["report", good, bad, "-o", "page.html", "--samples", "50"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")

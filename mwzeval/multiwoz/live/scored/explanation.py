@@ -15,7 +15,15 @@ from mwzeval.multiwoz.live.judgement import DomainJudgement, Judgement
 from mwzeval.multiwoz.live.scored.scores import INFORM, SUCCESS, faults_in, reported
 from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.scoring.losses import spelled
-from mwzeval.scores.explanation import SYSTEM, Explanation, Fact, ToolUse, TurnView, Utterance
+from mwzeval.scores.explanation import (
+    SYSTEM,
+    Claim,
+    Explanation,
+    Fact,
+    ToolUse,
+    TurnView,
+    Utterance,
+)
 from mwzeval.scores.score import WHOLE
 
 BOOKING, REFERENCE = "booking", "reference"
@@ -27,14 +35,18 @@ def explanation(
     goal: Goal,
     exchanges: Sequence[Exchange],
     judgement: Judgement | None,
+    claims: Sequence[Claim] = (),
 ) -> Explanation:
-    """Return what became of a dialogue; without a judgement it was not scored."""
+    """Return what became of a dialogue; without a judgement it was not scored.
+
+    `claims` are what the agent says in it.
+    """
     wanted = tuple(goal_facts(goal))
     return Explanation(
         unit=trajectory.name,
         outcomes=_outcomes(judgement),
         goal=wanted,
-        turns=with_reports([_turn_view(exchange) for exchange in exchanges], trajectory),
+        turns=with_reports(list(_turn_views(exchanges, claims)), trajectory),
         reasons=judgement.reasons if judgement else (),
         reached=tuple(map(_Ticks(exchanges, judgement).of, wanted)) if judgement else None,
     )
@@ -140,6 +152,14 @@ def with_reports(turns: Sequence[TurnView], trajectory: Trajectory) -> tuple[Tur
 
 def _with(view: TurnView, *facts: Fact) -> TurnView:
     return replace(view, facts=(*view.facts, *facts))
+
+
+def _turn_views(exchanges: Sequence[Exchange], claims: Sequence[Claim]) -> Iterator[TurnView]:
+    for turn, exchange in enumerate(exchanges):
+        said = tuple(claim for claim in claims if claim.turn == turn)
+        flagged = (Fact(each.verdict, each.told(), each.domain) for each in said if each.is_flagged)
+        view = _turn_view(exchange)
+        yield replace(view, facts=(*view.facts, *flagged), claims=said)
 
 
 def _turn_view(exchange: Exchange) -> TurnView:

@@ -40,6 +40,7 @@ class InWords:
     """
 
     name = "words"
+    has_words: bool = True
     columns: Sequence[str] = scores.COLUMNS
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
@@ -67,8 +68,14 @@ class InWords:
     def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
         """Return what became of a dialogue; one that is not scored has no outcomes."""
         judgement = self._judgement(dialogue, goal) if is_scored else None
-        exchanges = exchanges_of(dialogue.messages)
-        return explanation(self._with_faults(dialogue, goal), goal, exchanges, judgement)
+        claims = self._judge.claims(goal, dialogue.messages, _bookings(dialogue))
+        return explanation(
+            self._with_faults(dialogue, goal),
+            goal,
+            exchanges_of(dialogue.messages),
+            judgement,
+            claims,
+        )
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         """Yield the scores of the sums of columns."""
@@ -95,10 +102,14 @@ class InWords:
     def _judgement(self, dialogue: Trajectory, goal: Goal) -> Judgement:
         known = self._judged.get(dialogue.name)
         if known is None:
-            bookings = dialogue.more.get("bookings")
-            known = self._judge.judge(goal, dialogue.messages, bookings)
+            known = self._judge.judge(goal, dialogue.messages, _bookings(dialogue))
             self._judged[dialogue.name] = known
         return known
+
+
+def _bookings(dialogue: Trajectory) -> Any:
+    """Return the bookings that an agent with tools of its own reports; None where it does not."""
+    return dialogue.more.get("bookings")
 
 
 COMPLETE, SUCCESS = "complete", "success"
@@ -114,6 +125,7 @@ class InActs:
     """Judges acts by corrected rules, or as the public evaluator of ConvLab-2 does."""
 
     name = "acts"
+    has_words: bool = False
     columns: Sequence[str] = act_scores.COLUMNS
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], *, as_published: bool) -> None:

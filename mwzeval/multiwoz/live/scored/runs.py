@@ -33,6 +33,7 @@ class Level(Protocol):
     name: str
     rules: str
     columns: Sequence[str]
+    has_words: bool
 
     def check(self, run: LiveRun, findings: Findings) -> None:
         """Note what cannot be judged."""
@@ -130,7 +131,16 @@ class ScoredRun:
         return map(self.explain, self.units())
 
     def claims(self, unit: str | None = None) -> Iterator[tuple[str, Claim]]:
-        """Yield (dialogue, claim) of what the agent says. Raises `UsageError` for one unknown."""
+        """Yield (dialogue, claim) of what the agent says, dialogue by dialogue.
+
+        Of one dialogue where `unit` says which. Raises `UsageError` for an unknown one, and where
+        dialogues are in acts.
+        """
+        if not self.level.has_words:
+            raise UsageError("claims are read in words, and these dialogues are judged by acts")
+        return self._claimed(unit)
+
+    def _claimed(self, unit: str | None) -> Iterator[tuple[str, Claim]]:
         for name in self.units() if unit is None else [unit]:
             for turn in self.explain(name).turns:
                 for claim in turn.claims:

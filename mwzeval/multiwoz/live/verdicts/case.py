@@ -20,6 +20,7 @@ from mwzeval.multiwoz.grounding.bookings import (
     booked_by_calls,
     judge_booking,
 )
+from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.evidence import LogClaim, Said, held_against_log
 from mwzeval.multiwoz.grounding.responses import NAMED_BY, Grounded, Grounding
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
@@ -33,7 +34,7 @@ from mwzeval.multiwoz.live.verdicts.transcript import TAXI, Made, Transcript
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.scoring.offers import prepare_goal
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
-from mwzeval.scores.explanation import Reason
+from mwzeval.scores.explanation import Claim, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +150,21 @@ class Case:
             for domain in bookable(self._wanted)
         }
         domains = {domain: self._domain(domain, outcomes.get(domain)) for domain in self._wanted}
+        log_claims = self._log_claims(grounded) if self._ground.with_log else ()
         row = {
-            **grounded_row(grounded, self._log_claims(grounded)),
+            **grounded_row(grounded, log_claims),
             **booking_row(outcomes, by_calls=True),
         }
         exchanges = self._transcript.exchanges
         calls = sum(len(one.calls) for one in exchanges)
         return Judgement(domains, tuple(self._reasons), row, len(exchanges), calls)
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Return what the agent says, held against the database and what its tools returned."""
+        self._goals = self._venues_wanted()
+        grounded = self._grounded()
+        log_claims = self._log_claims(grounded)
+        return claims_of(self._texts, self._said, grounded, log_claims, self._facts)
 
     def _venues_wanted(self) -> dict[str, DomainGoal]:
         """Return the goal with the venues that satisfy it, and those of the name that it gives."""
@@ -181,7 +190,7 @@ class Case:
         )
 
     def _log_claims(self, grounded: Grounded) -> tuple[LogClaim, ...]:
-        if not (self._ground.with_log and self._transcript.has_calls):
+        if not self._transcript.has_calls:
             return ()
         said = [
             Said(one.agent, state, one.said, exchange.calls)
