@@ -142,6 +142,7 @@ VERBS = {
     "report": "write a page about systems: scores, reasons, units side by side",
     "plot": "draw scores with intervals, parts or reasons for a paper",
     "live": "let an agent talk to a user about goals, and score what came of it",
+    "play": "be the user or the agent of a dialogue yourself",
     "compare": "compare systems with a baseline: differences, p values, ranks",
     "power": "tell how many items and trials show a difference, from a pilot run",
     "ceiling": "score gold data as a system's: how high scores can be",
@@ -240,6 +241,9 @@ def _asked_benchmark(given: Sequence[str]) -> str:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")
     said: str | None = parser.parse_known_args(given)[0].benchmark
+    if said is None and given[:1] == ["play"]:
+        names = {known.name for known in known_benchmarks()}
+        said = next((word for word in given[1:2] if word.partition("-")[0] in names), None)
     return said or benchmark_of_trajectories(_words(given)) or default_benchmark()
 
 

@@ -15,7 +15,6 @@ from mwzeval.conversation.messages import (
     Message,
     calls_in,
 )
-from mwzeval.conversation.protocols import ConversationError
 from mwzeval.errors import did_you_mean, printable, shorten
 
 COMMAND = "/"
@@ -34,8 +33,8 @@ Type what you say to the user. Commands:
   /quit                        leave; the dialogue does not count"""
 
 
-class LeftError(ConversationError):
-    """The person has left; the dialogue does not count."""
+class LeftError(KeyboardInterrupt):
+    """The person has left: the dialogue does not count, and no other one begins."""
 
 
 class Terminal:

@@ -109,7 +109,7 @@ def run(
         for item, goal in setting.items
         for trial in range(1, trials + 1)
     ]
-    about = _about(setting, seed, trials, limits)
+    about = run_header(setting, seed=seed, trials=trials, limits=limits)
     with ExitStack() as stack:
         names = [planned.name for planned in plan]
         log = stack.enter_context(TrajectoryLog(output, about, names))
@@ -125,7 +125,10 @@ def run(
     return RunSummary(Counter(log.ends.values()))
 
 
-def _about(setting: RunSetting, seed: int, trials: int, limits: TimeLimits) -> Mapping[str, Any]:
+def run_header(
+    setting: RunSetting, *, seed: int, trials: int, limits: TimeLimits
+) -> Mapping[str, Any]:
+    """Return the header of the file of a run: all that its dialogues depend on."""
     about = {**setting.about, "seed": seed, "trials": trials}
     if not setting.trusts:
         seconds = {"turn_seconds": limits.turn, "dialogue_seconds": limits.dialogue}

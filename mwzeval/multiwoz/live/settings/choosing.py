@@ -14,6 +14,7 @@ from mwzeval.multiwoz.live.settings.options import (
     AGENDA,
     AGENTS,
     GOALS,
+    HUMAN,
     LEVELS,
     WORDS,
     LiveOptions,
@@ -28,7 +29,8 @@ def add_live(parser: _ActionsContainer) -> None:
         "--user",
         default=AGENDA,
         metavar="NAME",
-        help="%(default)s (default), or package.module:Name, file.py:Name",
+        help="%(default)s (default), human (you, at the terminal), or package.module:Name, "
+        "file.py:Name",
     )
     parser.add_argument(
         "--strict-user",
@@ -103,6 +105,11 @@ def setting_of(arguments: Namespace) -> RunSetting:
         raise UsageError(f"--tool-rounds is at least 0, not {options.tool_rounds}")
     if options.strict_user and options.user != AGENDA:
         raise UsageError(f"--strict-user is about the user {AGENDA}: leave it out")
+    if HUMAN in (options.agent, options.user):
+        if options.agent == options.user:
+            raise UsageError("people are one side of a dialogue: choose another agent or user")
+        if arguments.jobs > 1:
+            raise UsageError("people hold one dialogue at a time: leave --jobs out")
     if in_acts:
         from mwzeval.multiwoz.live.settings.acts import ActSetting
 

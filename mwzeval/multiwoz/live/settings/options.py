@@ -21,10 +21,13 @@ ACTS: Level = "acts"
 LEVELS: tuple[Level, ...] = (WORDS, ACTS)
 AGENDA, STRICT_AGENDA = "agenda", "agenda-strict"
 RULE, SILENT, RULE_CONVLAB = "rule", "silent", "rule-convlab"
+HUMAN = "human"
+"""A person at the terminal, as user or agent."""
 AGENTS: Mapping[str, tuple[Level, ...]] = {
     RULE: (WORDS,),
     SILENT: (WORDS,),
     RULE_CONVLAB: (WORDS, ACTS),
+    HUMAN: (WORDS,),
 }
 """The agents that come along, and how they talk."""
 GOALS = "corpus"
@@ -106,6 +109,7 @@ def unknown_agent(name: str, level: Level) -> UsageError:
 
 def unknown_user(name: str, level: Level) -> UsageError:
     """Return the error of a user that there is not."""
+    known = [AGENDA, HUMAN] if level == WORDS else [AGENDA]
     own = f", {OWN}" if level == WORDS else f"; users of your own talk in {WORDS}"
-    hint = did_you_mean(name, [AGENDA])
-    return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {AGENDA}{own})')
+    hint = did_you_mean(name, known)
+    return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {", ".join(known)}{own})')

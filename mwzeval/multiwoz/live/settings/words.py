@@ -16,10 +16,12 @@ from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus.corpora import read_tables
 from mwzeval.multiwoz.live.judgement import Judge
+from mwzeval.multiwoz.live.settings import people
 from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent, BuiltInUser
 from mwzeval.multiwoz.live.settings.options import (
     AGENDA,
     AGENTS,
+    HUMAN,
     RULE_CONVLAB,
     WORDS,
     LiveOptions,
@@ -41,9 +43,11 @@ class WordSetting:
         has_own_agent, has_own_user = map(is_own_code, (options.agent, options.user))
         if not (has_own_agent or WORDS in AGENTS.get(options.agent, ())):
             raise unknown_agent(options.agent, WORDS)
-        if not (has_own_user or options.user == AGENDA):
+        if not (has_own_user or options.user in (AGENDA, HUMAN)):
             raise unknown_user(options.user, WORDS)
-        self.trusts = not (has_own_agent or has_own_user)
+        has_person = HUMAN in (options.agent, options.user)
+        # People take any time, and have to be where the terminal is.
+        self.trusts = has_person or not (has_own_agent or has_own_user)
         self._options = options
         tables = read_tables(options.root)
         self._tools = DatabaseTools(tables, options.rules)
@@ -52,14 +56,18 @@ class WordSetting:
         self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
         limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
         self.about: Mapping[str, Any] = options.about(WORDS, goals, **limits)
-        self._agents: OwnAgent | BuiltInAgent | None = None
-        self._users: OwnUser | BuiltInUser | None = None
+        self._agents: OwnAgent | BuiltInAgent | people.Agents | None = None
+        self._users: OwnUser | BuiltInUser | people.Users | None = None
         resources = None
         if options.strict_user or options.agent == RULE_CONVLAB:
             resources = load_resources(options.corpus_name, options.root)
-        if not has_own_agent:
+        if options.agent == HUMAN:
+            self._agents = people.Agents()
+        elif not has_own_agent:
             self._agents = BuiltInAgent(options.agent, tables, resources, options.tool_rounds)
-        if not has_own_user:
+        if options.user == HUMAN:
+            self._users = people.Users(goals.sentences)
+        elif not has_own_user:
             values = resources.said_values if resources and options.strict_user else None
             self._users = BuiltInUser(tables, options.rules, values)
 

@@ -1,0 +1,96 @@
+"""Be the user or the agent of a dialogue yourself, and see what came of it.
+
+You are given a goal and talk to an agent, or a simulated user talks to you and you have the tools.
+With -o the dialogue is kept in a file of live dialogues, which all verbs read; the next one is
+about a goal that is not in it yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from mwzeval.commands.live import LIVE
+from mwzeval.commands.systems import refuse, scorer_of
+from mwzeval.errors import UsageError
+from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.benchmark import Benchmark
+
+HUMAN = "human"
+
+
+def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("name", nargs="?", metavar="BENCHMARK", help="the same as --benchmark")
+    parser.add_argument(
+        "--as",
+        dest="side",
+        choices=("user", "agent"),
+        default="user",
+        help="who you are (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--agent",
+        default="rule",
+        metavar="NAME",
+        help="whom you talk to as the user: as of `mwzeval live` (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="chooses among the goals, and decides all that is random (default: another one each "
+        "time)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="RUN.jsonl",
+        help="where the dialogue goes; one of the same command that exists is gone on with",
+    )
+    benchmark.add_arguments(parser, LIVE)
+    parser.set_defaults(jobs=1)
+
+
+def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
+    """Hold a dialogue with a person, and tell what came of it; return 0."""
+    from mwzeval.conversation.log import TrajectoryLog
+    from mwzeval.conversation.record import Planned, Record
+    from mwzeval.conversation.runs import run_header
+    from mwzeval.conversation.workers import NO_LIMITS
+    from mwzeval.report.explanation_text import explanation_text
+
+    refuse(benchmark, LIVE)
+    if arguments.side == "agent":
+        arguments.agent = HUMAN
+    else:
+        arguments.user = HUMAN
+    chosen = arguments.seed is None
+    seed = arguments.seed = random.SystemRandom().randrange(2**31) if chosen else arguments.seed
+    arguments.interrupted = "you left: the dialogue does not count"
+    setting = benchmark.live(arguments)
+    # Several dialogues may stand in one file, each with a seed of its own.
+    header = run_header(setting, seed=0 if chosen else seed, trials=1, limits=NO_LIMITS)
+    with TemporaryDirectory() as folder:
+        output = arguments.output or str(Path(folder, "run.jsonl"))
+        with TrajectoryLog(output, header, [item for item, _ in setting.items]) as log:
+            left = [each for each in setting.items if each[0] not in log.ends]
+            if not left:
+                raise UsageError(f"{output} has a dialogue about each of the goals")
+            item, goal = random.Random(seed).choice(left)
+            planned, record = Planned(item, goal, seed=seed), Record()
+            setting.begin()
+            trajectory = record.trajectory(planned, setting.hold(planned, record))
+            log.begin()
+            log.add(trajectory)
+            log.put_in_order()
+        explanation = scorer_of(benchmark, arguments).score(output).explain(item)
+    print(f"\n{explanation_text(explanation, goal=benchmark.words.goal.capitalize())}", end="")
+    if arguments.output:
+        tell(f"wrote {arguments.output}")
+    return 0
