@@ -242,7 +242,8 @@ class MultiWoz(Benchmark):
 
         predictions = self._of_predictions(arguments)
         given = predictions.arguments
-        settings = Settings.of(**{name: given[name] for name in _OF_CORPUS if name in given})
+        names = (*_OF_CORPUS, "tools")
+        settings = Settings.of(**{name: given[name] for name in names if name in given})
         compat = getattr(arguments, "compat", None)
         live = LiveScorer(settings, compat, _refusal_of_live(arguments))
         return InputScorer(predictions, live, given.get("input_format", AUTO))

@@ -13,6 +13,7 @@ from typing import Any
 from mwzeval.multiwoz.choices import RULES, Rules
 from mwzeval.multiwoz.corpus.gold import goals_of
 from mwzeval.multiwoz.database.venues import Row
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.live.verdicts.case import Case, DomainJudgement, Ground, Judgement
 from mwzeval.multiwoz.live.verdicts.spoken import read
 from mwzeval.multiwoz.live.verdicts.transcript import Transcript
@@ -26,7 +27,7 @@ class Judge:
 
     `tables` are the contents of the corpus' files `<domain>_db.json`, by domain (those of
     `read_tables`). With `with_log`, rows also have the counts of what is said held against what
-    the tools returned, which takes nearly half as long again.
+    the tools returned, which takes nearly half as long again. `tools` are those that agents call.
     """
 
     def __init__(
@@ -35,7 +36,9 @@ class Judge:
         rules: Rules = RULES[0],
         *,
         with_log: bool = False,
+        tools: Tools = OUR_TOOLS,
     ) -> None:
+        self._tools = tools
         self._ground = Ground(tables, rules, with_log=with_log)
 
     def judge(
@@ -56,7 +59,7 @@ class Judge:
 
     def _case(self, goal: Mapping[str, Any], messages: Iterable[Any], bookings: object) -> Case:
         wanted = goals_of(goal)
-        transcript = Transcript.of(messages, bookings, tuple(wanted))
+        transcript = Transcript.of(messages, bookings, tuple(wanted), self._tools)
         ground = self._ground
         spoken, states = read(transcript, ground.delexicalizer, ground.rules)
         return Case(ground, goal, wanted, transcript, spoken, states)

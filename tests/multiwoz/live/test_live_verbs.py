@@ -235,6 +235,31 @@ def test_explain_against_pairs_trials(trials: str, capsys: Printed) -> None:
     assert "smp0022#2" in told
 
 
+def test_functions_of_ones_own_are_named() -> None:
+    """What nobody knows is told; --tools says what it is."""
+    text = json.dumps(line("smp0022")).replace("book_restaurant", "reserve")
+    own = write(Path("own.jsonl"), [json.loads(text)])
+    plain = report(own)
+    assert plain["grounded"]["booking"]["total"] == 0
+    (warning,) = plain["meta"]["warnings"]
+    assert (warning["kind"], warning["dialogue"]) == ("unknown-function", "smp0022")
+    assert "--tools" in warning["message"]
+    Path("tools.json").write_text('{"reserve": {"function": "book_restaurant"}}', encoding="utf-8")
+    known = report(own, "--tools", "tools.json")
+    assert known["success"]["success"]["total"] == 100
+    assert known["meta"]["warnings"] == []
+    assert "|tools:" in known["meta"]["signatures"]["success"]
+
+
+def test_an_agent_that_fails_at_once_has_lost() -> None:
+    failed = line("smp0022", messages=[], turns=1, end="agent_error", problem="no key")
+    plain = report(write(Path("x.jsonl"), [line("smp0021"), failed]))
+    assert plain["success"]["success"]["total"] == 50
+    acts = {**failed, "acts": [], "end": "agent_error"}
+    head = {**HEADER, "level": "acts"}
+    assert report(write(Path("acts.jsonl"), [acts], head=head))["live"]["success"] == 0
+
+
 def test_claims_are_written_with_what_is_not_so(good: str, capsys: Printed) -> None:
     raw = Path(good).read_text(encoding="utf-8")
     spoken = "its postcode is "

@@ -55,7 +55,10 @@ class LiveScorer:
             bar: Iterable[str] = tqdm(names, unit="dialogue", delay=1, leave=False, disable=hidden)
             return bar
 
-        return ScoredRun.of(run, level, town.checksum, findings.warnings, each)
+        return ScoredRun.of(
+            *(run, level, town.checksum, self.settings.tools.checksum),
+            *(findings.warnings, each),
+        )
 
     def validate(self, text: str, file: str | None) -> list[Problem]:
         """Return every problem of a file. Raises `DataError`."""
@@ -100,7 +103,8 @@ class LiveScorer:
         """Return what judges these dialogues: their words, or their acts."""
         dialogues = [one for one in run.dialogues.values() if one.messages or one.acts]
         in_acts = self.compat == CONVLAB2 or (
-            bool(dialogues) and not any(one.messages for one in dialogues)
+            run.file.header.get("level") == "acts"
+            or (bool(dialogues) and not any(one.messages for one in dialogues))
         )
         lacking = [one for one in dialogues if not (one.acts if in_acts else one.messages)]
         for one in lacking:
@@ -116,7 +120,9 @@ class LiveScorer:
         if in_acts:
             return InActs(town.tables, as_published=self.compat == CONVLAB2)
         if run.corpus not in self._in_words:
-            self._in_words[run.corpus] = InWords(town.tables, self.settings.rules)
+            self._in_words[run.corpus] = InWords(
+                town.tables, self.settings.rules, self.settings.tools
+            )
         return self._in_words[run.corpus].anew()
 
     def _town(self, corpus: str) -> Town:

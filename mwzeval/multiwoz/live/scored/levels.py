@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from mwzeval.conversation.exchanges import exchanges_of
+from mwzeval.conversation.exchanges import calls_of, exchanges_of
 from mwzeval.conversation.trajectory import ACTS, Trajectory
+from mwzeval.errors import did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.choices import CONVLAB2, Rules
 from mwzeval.multiwoz.convlab import scores as act_scores
@@ -19,6 +20,7 @@ from mwzeval.multiwoz.convlab.dialogue import judged
 from mwzeval.multiwoz.convlab.evaluator import PublicEvaluator
 from mwzeval.multiwoz.convlab.scores import Outcome
 from mwzeval.multiwoz.database.venues import Row
+from mwzeval.multiwoz.formats.functions import Tools
 from mwzeval.multiwoz.goals.goals import OPEN, ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from mwzeval.multiwoz.live.reading.reader import AgentReader
@@ -43,9 +45,10 @@ class InWords:
     has_words: bool = True
     columns: Sequence[str] = scores.COLUMNS
 
-    def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
+    def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules, tools: Tools) -> None:
         self.rules: str = rules
-        self._judge = Judge(tables, rules)
+        self._tools = tools
+        self._judge = Judge(tables, rules, tools=tools)
         self._reader = cache(partial(AgentReader, tables, rules))
         self._judged: dict[str, Judgement] = {}
         self._faults: dict[str, list[Mapping[str, Any]]] = {}
@@ -57,7 +60,16 @@ class InWords:
         return other
 
     def check(self, run: LiveRun, findings: Findings) -> None:
-        """Note nothing: whatever is in messages, it can be judged."""
+        """Note functions that nobody knows: what they do, and book, is not seen."""
+        for name, dialogue in run.dialogues.items():
+            for message in dialogue.messages:
+                for called, _ in calls_of(message):
+                    if called not in self._tools.by_name:
+                        what = f'the function "{shorten(called)}" is not known and its calls are'
+                        hint = did_you_mean(called, self._tools.by_name)
+                        more = "not used: --tools says what functions of your own do"
+                        message_ = f"{what} {more}{hint}"
+                        findings.warning("unknown-function", message_, dialogue=name)
 
     def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
         """Return the additive numbers of a dialogue."""

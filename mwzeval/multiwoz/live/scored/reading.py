@@ -27,6 +27,7 @@ from mwzeval.multiwoz.choices import (
 from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, corpus_root, read_tables
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.database.venues import DOMAINS, Row
+from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals.given_goals import given_goal
 from mwzeval.multiwoz.goals.goals import Goal, annotated_goals
 from mwzeval.scores.findings import Findings
@@ -41,6 +42,7 @@ class Settings:
     rules: Rules = "2021"
     data: str | Path | None = None
     offline: bool | None = None
+    tools: Tools = OUR_TOOLS
 
     @classmethod
     def of(
@@ -50,6 +52,7 @@ class Settings:
         rules: str | int = RULES[0],
         data: str | Path | None = None,
         offline: bool | None = None,
+        tools: Tools = OUR_TOOLS,
     ) -> Settings:
         """Return settings of these names. Raises `UsageError` for an unknown one."""
         return cls(
@@ -58,6 +61,7 @@ class Settings:
             known_name("rules", str(rules), RULES),
             data,
             offline,
+            tools,
         )
 
 

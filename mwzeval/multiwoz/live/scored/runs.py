@@ -72,14 +72,18 @@ class ScoredRun:
         run: LiveRun,
         level: Level,
         checksum: str,
+        tools: str | None,
         warnings: Sequence[Problem],
         each: Callable[[Sequence[str]], Iterable[str]] = iter,
     ) -> ScoredRun:
-        """Score the dialogues of a run; `each` may show how far it is."""
+        """Score the dialogues of a run; `each` may show how far it is.
+
+        `checksum` is that of the database, `tools` that of functions of their own, None without.
+        """
         names = [name for name, one in run.dialogues.items() if one.end != INFRASTRUCTURE]
         rows = [(name, level.row(run.dialogues[name], run.goals[name])) for name in each(names)]
         table = Table.from_rows(level.columns, rows)
-        signature = _signature(run, level, checksum, table)
+        signature = _signature(run, level, checksum, tools, table)
         measures = tuple(level.measures(table.sums(), lambda name: signature))
         items = {name: _item(one.item) for name, one in run.dialogues.items()}
         scored = ScoredTable(table, measures)
@@ -192,7 +196,9 @@ def _item(name: str) -> str:
     return dialogue_id(name) if name.endswith(".json") else name
 
 
-def _signature(run: LiveRun, level: Level, checksum: str, table: Table) -> Signature:
+def _signature(
+    run: LiveRun, level: Level, checksum: str, tools: str | None, table: Table
+) -> Signature:
     header = run.file.header
     scored = [run.dialogues[name] for name in table.units]
     choices: dict[str, object] = {
@@ -205,6 +211,7 @@ def _signature(run: LiveRun, level: Level, checksum: str, table: Table) -> Signa
         "n": len(scored),
         "turns": sum(dialogue.turns for dialogue in scored),
         "rules": level.rules,
+        **({} if tools is None else {"tools": tools}),
         "levenshtein": library_version("python-Levenshtein"),
         "rapidfuzz": library_version("rapidfuzz"),
         "rev": SCORING_REVISION,
