@@ -84,8 +84,9 @@ def _act(exchange: Exchange, message: Message, role: str) -> None:
 
 
 def calls_of(message: Message) -> Iterator[tuple[str, str]]:
-    """Yield the (name, arguments as text) of what a message calls."""
-    for call in message.get("tool_calls") or ():
+    """Yield the (name, arguments as text) of what a message calls, whatever is in it."""
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else ():
         if isinstance(call, Mapping):
             yield _function(call.get("function"), "arguments")
     if message.get("function_call") is not None:

@@ -177,13 +177,15 @@ def test_validate_lists_every_problem(capsys: Printed) -> None:
         line("smp0021"),
         line("smp0022", goal={"hotels": {}}),
         {**line("smp0024"), "dialogue": "smp9999", "goal": None},
-        line("smp0023", messages=[{"role": "usr", "content": "hi"}]),
+        line("smp0023", messages=[{"role": "usr", "content": "hi", "tool_calls": []}]),
+        line("smp0024", messages=[{"role": "assistant", "content": "", "tool_calls": True}]),
     ]
     assert main(["validate", write(Path("odd.jsonl"), lines)]) == 2
     problems = json.loads(capsys.readouterr().out)["problems"]
     assert [(each["kind"], each["dialogue"]) for each in problems] == [
         ("repeated-dialogue", "smp0021"),
         ("unknown-role", "smp0023"),
+        ("shape", "smp0024"),
         ("goal", "smp0022"),
         ("no-goal", "smp9999"),
     ]
