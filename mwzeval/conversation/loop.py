@@ -47,46 +47,48 @@ def converse(
     *,
     user_turns: int = USER_TURNS,
     note: Note | None = None,
+    failures: tuple[type[BaseException], ...] = FAILURES,
 ) -> Ending:
     """Hold a dialogue of a user with an agent; return how it has ended.
 
     Nothing that a user or agent does is an error here: a dialogue in which one of them raises ends
     with that and says so. The last message of a user is answered, too, because an agent may still
     do something then; but whether that fails does not matter any more.
+
+    `failures` are the exceptions that end a dialogue; all others are raised as they are.
     """
-    tell: Note = note or _tell_nobody
     turns = 0
-    tell(Ending(USER_ERROR, turns))
+    if note is not None:
+        note(Ending(USER_ERROR, turns))
     try:
         user = make_user()
-    except FAILURES as error:
+    except failures as error:
         return failed(USER_ERROR, turns, error)
-    tell(Ending(AGENT_ERROR, turns))
+    if note is not None:
+        note(Ending(AGENT_ERROR, turns))
     try:
         partner = make_partner()
-    except FAILURES as error:
+    except failures as error:
         return failed(AGENT_ERROR, turns, error)
     heard: Heard | None = None
     while turns < user_turns:
-        tell(Ending(USER_ERROR, turns))
+        if note is not None:
+            note(Ending(USER_ERROR, turns))
         try:
             said = user.begin() if heard is None else user.answer(heard)
             is_done = user.is_done
-        except FAILURES as error:
+        except failures as error:
             return failed(USER_ERROR, turns, error)
         turns += 1
-        tell(Ending(USER_STOP if is_done else AGENT_ERROR, turns))
+        if note is not None:
+            note(Ending(USER_STOP if is_done else AGENT_ERROR, turns))
         try:
             heard = partner.answer(said)
-        except FAILURES as error:
+        except failures as error:
             return Ending(USER_STOP, turns) if is_done else failed(AGENT_ERROR, turns, error)
         if is_done:
             return Ending(USER_STOP, turns)
     return Ending(LIMIT, turns, f"{user_turns} turns of the user")
-
-
-def _tell_nobody(ending: Ending) -> None:
-    pass
 
 
 def failed(whose: End, turns: int, error: BaseException) -> Ending:

@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mwzeval.arguments import add_data
 from mwzeval.benchmark import Benchmark, Shelf
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
+from mwzeval.conversation.runs import RunSetting
 from mwzeval.errors import Problem
 from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
 from mwzeval.pydial.board import published_document
@@ -44,14 +46,22 @@ class PyDial(Benchmark):
     gates = "success=90,reward=10"
     lacks: Mapping[str, str] = {
         "claims": "systems of PyDial choose acts and say no words, so there are no claims in them",
-        "live": "dialogues of PyDial are held by `mwzeval pydial run`",
         "ceiling": "dialogue management has no gold data: there is a user, and nobody who answered",
         "runs": "the runs of a policy are its seeds, which compare finds in a folder and resamples "
         "together with their dialogues: give the folder of each policy, such as runs/CR-3/dqn",
     }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add which tests of a run are meant, and how they are resampled."""
+        """Add which tests of a run are meant, and how they are resampled; or the users to meet."""
+        if verb == "live":
+            parser.add_argument(
+                "--goals",
+                metavar="TASK[:N]",
+                help="whose users, and how many (default: 500), those that a run tests with: "
+                "CR-1 to LAP-6, or Demo-CR-1 to Demo-LAP-6, which need no data",
+            )
+            add_data(parser)
+            return
         group = parser.add_argument_group(
             "episodes",
             "a file of episodes (JSON Lines), or a folder of a run: runs, runs/CR-1/dqn, …",
@@ -74,7 +84,23 @@ class PyDial(Benchmark):
         return EpisodesScorer(
             _selection(arguments.benchmark, arguments),
             getattr(arguments, "strict", False),
-            arguments.independent,
+            getattr(arguments, "independent", False),
+        )
+
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return a setting in acts. Raises `UsageError`, `DataError`, `InputError`."""
+        from mwzeval.pydial.runs.live import LiveOptions, LiveSetting, goals_named
+
+        task, dialogues = goals_named(arguments.goals, _task(arguments.benchmark))
+        return LiveSetting(
+            LiveOptions(
+                arguments.agent,
+                task,
+                dialogues,
+                arguments.seed,
+                arguments.data,
+                arguments.offline,
+            )
         )
 
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
@@ -132,7 +158,8 @@ def _task(name: str) -> str | None:
 
 
 def _selection(name: str, arguments: Namespace) -> Selection:
-    return Selection(arguments.policy, arguments.dialogues, _task(name))
+    policy = getattr(arguments, "policy", None)  # `live` has neither
+    return Selection(policy, getattr(arguments, "dialogues", None), _task(name))
 
 
 BENCHMARK = PyDial()

@@ -88,11 +88,16 @@ def _play(arguments: argparse.Namespace) -> int:
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="backslashreplace")  # what cannot be read is a slip, too
     played = play_with_human(
-        system, seed, sys.stdin, sys.stdout, index=index, beliefs=arguments.beliefs
+        system,
+        seed,
+        sys.stdin,
+        sys.stdout,
+        index=index,
+        beliefs=arguments.beliefs,
+        about={"policy": str(arguments.policy), "legacy": arguments.legacy},
     )
     if played is not None and arguments.output is not None:
-        line = played.to_plain(policy=str(arguments.policy), legacy=arguments.legacy)
-        added_to(arguments.output, line)
+        added_to(arguments.output, played.trajectory)
         tell(f"wrote {arguments.output}")
     return 0
 

@@ -115,3 +115,9 @@ def test_before_each_call_it_is_told_what_the_dialogue_comes_to_without_an_answe
         Ending("user_error", 1),
         Ending("user_stop", 2),
     ]
+
+
+def test_only_failures_end_a_dialogue() -> None:
+    assert converse(lambda: Counting(2, 1), Doubling).end == "user_error"
+    with pytest.raises(ValueError, match="no"):
+        converse(lambda: Counting(2, 1), Doubling, failures=())

@@ -75,11 +75,17 @@ class Simulation:
         """Begin a new run: nothing is remembered of the dialogues before."""
         self.tracker.offered_before = False
 
-    def begin(self, rng: Rng) -> Belief:
-        """Start a dialogue, up to the first act of the user; return what is believed then."""
+    def begin(self, rng: Rng, talk: Rng | None = None) -> Belief:
+        """Start a dialogue, up to the first act of the user; return what is believed then.
+
+        The user and all that is said are drawn from `rng`; what is said from where `talk` is, if
+        that is given, so that the same user talks differently.
+        """
         self.rng = rng
         self.tracker.begin()
         self.user = self.users.begin(rng)
+        if talk is not None:
+            rng.setstate(talk.getstate())
         self.exchange = 0
         self.ended = False
         self._go_on(HELLO)
@@ -100,8 +106,7 @@ class Simulation:
             )
         task = self.task
         reward = task.exchange_reward
-        if self.belief.discourse_acts.get(SPOKEN_BYE, 0.0) > HEARD_BYE:
-            act = BYE
+        act = self.spoken(act)
         out_of_time = False
         if self.said.name != "bye" and act.name != "bye":
             if self._go_on(act):
@@ -111,6 +116,10 @@ class Simulation:
         self.ended = True
         success = user.success()
         return Result(reward + success * task.success_reward, True, success, out_of_time)
+
+    def spoken(self, act: Act) -> Act:
+        """Return what the system says in place of an act: goodbye, if the user probably did."""
+        return BYE if self.belief.discourse_acts.get(SPOKEN_BYE, 0.0) > HEARD_BYE else act
 
     def _go_on(self, act: Act) -> bool:
         """Let the user answer an act; tell whether there was time for it."""

@@ -133,32 +133,40 @@ class DecisionProcess:
         self.simulation.forget()
         self.masks.begin()
 
-    def begin(self, rng: Rng) -> tuple[Vector, Info]:
-        """Start a dialogue; return the first observation, shape (size,), and what else is known."""
+    def prepare(self) -> None:
+        """Make ready for a dialogue, which is about to begin."""
         if not self.keep_alternatives:
             self.masks.begin()
+
+    def begin(self, rng: Rng) -> tuple[Vector, Info]:
+        """Start a dialogue; return the first observation, shape (size,), and what else is known."""
+        self.prepare()
         self.simulation.begin(rng)
-        return self._observed(), self._info()
+        return self.observed(), self._info()
 
     def step(self, action: Any) -> Transition:
         """Carry out an action. Raises `UsageError` for one that is none, or masked if strict."""
-        if self.level == "act":
-            act = self._given_act(action)
-        else:
-            number = self._number(action)
-            act = self.actions.act(number, self.simulation.belief, self.simulation.rng)
-            self.masks.took(number)
-        result = self.simulation.answer(act)
+        result = self.simulation.answer(self.act(action))
         if result.ended:
             return Transition(self._nowhere.copy(), result.reward, True, self._info(result))
-        return Transition(self._observed(), result.reward, False, self._info())
+        return Transition(self.observed(), result.reward, False, self._info())
+
+    def act(self, action: Any) -> Act:
+        """Return the system act of an action that is carried out now. Raises as `step` does."""
+        if self.level == "act":
+            return self._given_act(action)
+        number = self._number(action)
+        act = self.actions.act(number, self.simulation.belief, self.simulation.rng)
+        self.masks.took(number)
+        return act
 
     def kernel_vector(self, *, choosing: bool = True) -> np.ndarray[tuple[int, ...], Any]:
         """Return what GP-SARSA sees: to choose an action, or (legacy: another) to learn from."""
         belief = self.simulation.belief
         return self.kernel(belief, self.summary, legacy=self.legacy and choosing)
 
-    def _observed(self) -> Vector:
+    def observed(self) -> Vector:
+        """Look at what is believed now; return the observation, and know what is masked."""
         belief = self.simulation.belief
         self.summary = self.actions.acts.summarizer(belief)
         self.mask = self.masks.allowed(belief, self.summary)

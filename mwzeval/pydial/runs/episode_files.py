@@ -2,7 +2,8 @@
 
 A line has `dialogue`, `success`, `exchanges` and `reward`; `task`, `seed`, `policy` and `legacy`
 may stand in each line, in a first line `{"_meta": {…}}`, or be said by the place in a run's folder
-(TASK/POLICY/seed-N/test-M.jsonl). `goal` and `turns` let an episode be explained.
+(TASK/POLICY/seed-N/test-M.jsonl). `goal` and `turns` let an episode be explained. Files of
+trajectories have the episodes of live dialogues.
 """
 
 from __future__ import annotations
@@ -10,18 +11,23 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mwzeval.conversation.files import is_live, live_text
+from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, End
+from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.files.json_files import parse_json_lines, read_text
-from mwzeval.files.reading import is_url
+from mwzeval.files.json_files import decoded, parse_json_lines, read_text
+from mwzeval.files.reading import is_url, read_bytes
+from mwzeval.files.streams import SENSIBLE_LINE
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.live_files import episodes_of_trajectories
 from mwzeval.pydial.runs.run_folder import (
     RunSettings,
     Selection,
@@ -35,6 +41,7 @@ from mwzeval.scores.findings import Findings
 META = "_meta"
 PACKED = (".gz", ".zst")
 ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
+FAILED_ENDS = (AGENT_ERROR, USER_ERROR)
 LARGEST_REWARD = 1e6
 """Of a dialogue, in either direction; what is more would make a mean of nothing else."""
 
@@ -45,6 +52,8 @@ class Record:
 
     `constraints` are (slot, "=" or "!=", value) and `requests` the slots asked for with what was
     told, both None where the goal is not in the file; `turns` are exchanges as plain values.
+    `failed` says which side failed in a live dialogue (`agent_error`, `user_error`), and `problem`
+    how.
     """
 
     episode: Episode
@@ -54,6 +63,8 @@ class Record:
     constraints: tuple[tuple[str, str, str], ...] | None = None
     requests: Mapping[str, str | None] | None = None
     turns: tuple[Mapping[str, Any], ...] = ()
+    failed: End | None = None
+    problem: str | None = None
 
     @property
     def task(self) -> Task:
@@ -71,7 +82,15 @@ def read_texts(path: str, chosen: Selection) -> Texts:
     Raises `InputError` when one cannot be read, `UsageError` where a folder has no such tests.
     """
     files = (path,) if is_url(path) else map(str, selected_files(path, chosen))
-    return {file: read_text(file) for file in files}
+    return {file: _text(read_bytes(file), file) for file in files}
+
+
+def _text(raw: bytes, file: str) -> str:
+    return live_text(raw, file) if is_live(raw) else decoded(raw, file)
+
+
+def _is_live(text: str) -> bool:
+    return is_live(text[:SENSIBLE_LINE].encode(errors="replace"))
 
 
 def check_records(
@@ -101,7 +120,14 @@ def check_records(
         findings.of_file(path).error("no-episodes", "there is no episode in it")
     _check_environments(records, findings.of_file(path))
     order = {name: number for number, name in enumerate(TASKS)}
-    records.sort(key=lambda r: (r.episode.seed, order[r.episode.task], r.episode.index))
+    records.sort(
+        key=lambda r: (
+            r.episode.seed,
+            order[r.episode.task],
+            r.episode.index,
+            r.episode.trial or 0,
+        )
+    )
     return tuple(records), digest.hexdigest()[:12]
 
 
@@ -168,25 +194,34 @@ class _Reader:
 
     def read(self, text: str) -> list[Record]:
         records: list[Record] = []
-        for number, line in parse_json_lines(text, self._file):
+        for place, line in self._lines(text):
             if isinstance(line, Mapping) and isinstance(line.get(META), Mapping) and not records:
                 self._said |= line[META]
                 continue
             if not isinstance(line, Mapping):
-                self._error(number, "expected an object, an episode")
+                self._error(place, "expected an object, an episode")
                 continue
-            record = self._record(number, {**self._said, **line})
+            record = self._record(place, {**self._said, **line})
             if record is None:
                 continue
             unit = record.episode.unit
             if unit in self._seen:
                 message = "the episode was given before"
-                self._error(number, message, "repeated", dialogue=unit)
+                self._error(place, message, "repeated", dialogue=unit)
                 continue
             self._seen.add(unit)
             self._numbers.append(record.episode.index)
             records.append(record)
         return records
+
+    def _lines(self, text: str) -> Iterator[tuple[str, Any]]:
+        """Yield where a line is, and what it says; of live dialogues what an episode's would."""
+        if _is_live(text):
+            for line in episodes_of_trajectories(text, self._findings):
+                yield f"{line['task']}/{line['seed']}/{line['dialogue']}", line
+            return
+        for number, line in parse_json_lines(text, self._file):
+            yield f"line {number}", line
 
     def check_numbers(self) -> None:
         """Note a file of a run that does not have dialogues 0, 1, 2 …, as many as its settings say.
@@ -206,13 +241,13 @@ class _Reader:
             )
             self._findings.error("incomplete", message)
 
-    def _error(self, number: int, message: str, kind: str = "shape", **place: Any) -> None:
+    def _error(self, where: str, message: str, kind: str = "shape", **place: Any) -> None:
         self._errors += 1  # of all; those that are kept are limited in number
-        self._findings.error(kind, f"line {number}: {message}", **place)
+        self._findings.error(kind, f"{where}: {message}", **place)
 
-    def _record(self, number: int, raw: Mapping[str, Any]) -> Record | None:
+    def _record(self, where: str, raw: Mapping[str, Any]) -> Record | None:
         before = self._errors
-        task = self._task(number, raw)
+        task = self._task(where, raw)
         index, seed = raw.get("dialogue"), raw.get("seed", 0)
         success, exchanges = raw.get("success"), raw.get("exchanges")
         reward, legacy, policy = raw.get("reward"), raw.get("legacy"), raw.get("policy")
@@ -232,24 +267,34 @@ class _Reader:
         ):
             if not fine:
                 given = f", got {shorten(repr(raw[key]))}" if key in raw else "; it is missing"
-                self._error(number, f"expected {expected}{given}", key=key)
+                self._error(where, f"expected {expected}{given}", key=key)
         for key, said in self._place.items():
             if raw.get(key) != said:
                 given = shorten(json.dumps(raw[key]))
                 message = f"the folder of the file says {json.dumps(said)}, the line {given}"
-                self._error(number, message, "other-place", key=key)
-        goal = self._goal(number, raw.get("goal"))
+                self._error(where, message, "other-place", key=key)
+        goal = self._goal(where, raw.get("goal"))
         turns = raw.get("turns", [])
         if not isinstance(turns, list) or not all(isinstance(turn, Mapping) for turn in turns):
-            self._error(number, "expected a list of exchanges", key="turns")
+            self._error(where, "expected a list of exchanges", key="turns")
         if task is None or self._errors > before:
             return None
         assert isinstance(index, int)
         assert isinstance(exchanges, int)
         assert reward is not None
-        episode = Episode(task.name, seed, index, bool(success), exchanges, float(reward))
+        played = task.name, seed, index, bool(success), exchanges, float(reward)
+        episode = Episode(*played, raw.get("trial"))
         self._check(episode, task)
-        return Record(episode, policy, legacy, bool(raw.get("out_of_time")), *goal, tuple(turns))
+        return Record(
+            episode,
+            policy,
+            legacy,
+            bool(raw.get("out_of_time")),
+            *goal,
+            tuple(turns),
+            raw["end"] if raw.get("end") in FAILED_ENDS else None,
+            raw.get("problem"),
+        )
 
     def _check(self, episode: Episode, task: Task) -> None:
         if episode.exchanges > task.max_exchanges:
@@ -260,23 +305,23 @@ class _Reader:
             message = "the reward is not that of the benchmark (20 for success, -1 an exchange)"
             self._findings.warning("other-reward", message, dialogue=episode.unit)
 
-    def _task(self, number: int, raw: Mapping[str, Any]) -> Task | None:
+    def _task(self, where: str, raw: Mapping[str, Any]) -> Task | None:
         named = self._named
         name = raw.get("task", named)
         if name is None:
             message = "of which task? Say it in the line, or --benchmark pydial-CR-1"
-            self._error(number, message, key="task")
+            self._error(where, message, key="task")
         elif not isinstance(name, str) or name not in TASKS:
             hint = did_you_mean(str(name), TASKS)
-            self._error(number, f'unknown task "{shorten(str(name))}"{hint}', key="task")
+            self._error(where, f'unknown task "{shorten(str(name))}"{hint}', key="task")
         elif named is not None and name != named:
             message = f"an episode of {name}, not of {named}"
-            self._error(number, message, "other-task", key="task")
+            self._error(where, message, "other-task", key="task")
         else:
             return TASKS[name]
         return None
 
-    def _goal(self, number: int, raw: Any) -> tuple[Any, Any]:
+    def _goal(self, where: str, raw: Any) -> tuple[Any, Any]:
         if raw is None:
             return None, None
         constraints, requests = (
@@ -289,7 +334,7 @@ class _Reader:
             or not all(value is None or isinstance(value, str) for value in requests.values())
         ):
             shape = '{"constraints": [["area", "=", "north"]], "requests": {"name": null}}'
-            self._error(number, f"expected a goal such as {shape}", key="goal")
+            self._error(where, f"expected a goal such as {shape}", key="goal")
             return None, None
         return tuple((slot, sign, value) for slot, sign, value in constraints), dict(requests)
 
@@ -325,15 +370,20 @@ def episodes_in(path: str | Path) -> tuple[Episode, ...]:
     texts = read_texts(str(path), Selection())
     records, _ = check_records(texts, str(path), Selection(), findings)
     findings.check()
+    if not all(map(_is_live, texts.values())):
+        raise UsageError(
+            f"{shorten(str(path), 300)} holds episodes without what was said in them: they can be "
+            "scored, and not added to; name another file"
+        )
     return tuple(record.episode for record in records)
 
 
-def added_to(path: str | Path, line: Mapping[str, Any]) -> None:
-    """Add an episode to a file, which is as before if that fails.
+def added_to(path: str | Path, trajectory: Trajectory) -> None:
+    """Add a dialogue to a file of trajectories, which is as before if that fails.
 
     Raises `InputError` where the file cannot be read, `MwzevalError` where it cannot be written.
     """
     file = Path(path)
     before = read_text(path) if file.exists() and file.stat().st_size else ""
     end = "" if not before or before.endswith("\n") else "\n"
-    write_atomically(path, f"{before}{end}{json.dumps(line, ensure_ascii=False)}\n")
+    write_atomically(path, f"{before}{end}{trajectory.line()}")

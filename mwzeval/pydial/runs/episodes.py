@@ -13,11 +13,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mwzeval.conversation.trajectory import dialogue_name
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue
 from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
@@ -26,7 +28,10 @@ from mwzeval.pydial.tasks import Task
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A dialogue that was played: the `index`-th of a task with a seed."""
+    """A dialogue that was played: the `index`-th of a task with a seed.
+
+    `trial` is its number where the same user was met several times, else None.
+    """
 
     task: str
     seed: int
@@ -34,11 +39,22 @@ class Episode:
     success: bool
     exchanges: int
     reward: float
+    trial: int | None = None
+
+    @property
+    def item(self) -> str:
+        """The name of the user that was met."""
+        return item_name(self.task, self.seed, self.index)
 
     @property
     def unit(self) -> str:
         """The name of its row."""
-        return f"{self.task}/{self.seed}/{self.index:06d}"
+        return dialogue_name(self.item, self.trial)
+
+
+def item_name(task: str, seed: int, index: int) -> str:
+    """Return what the `index`-th user of a task with a seed is called: `CR-1/0/000007`."""
+    return f"{task}/{seed}/{index:06d}"
 
 
 class ActPolicy(Protocol):
@@ -64,14 +80,10 @@ def play(
 
 def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, index: int) -> Episode:
     """Return a dialogue, played to its end."""
-    belief = simulation.begin(rng)
-    reward = 0.0
-    while True:
-        result = simulation.answer(policy.act(belief, rng))
-        reward += result.reward
-        if result.ended:
-            break
-    return Episode(simulation.task.name, seed, index, result.success, simulation.exchange, reward)
+    user = SimulatedUser(simulation, rng)
+    hold_dialogue(user, lambda: lambda belief: policy.act(belief, rng), failures=())
+    success, exchanges, reward, _ = user.outcome()
+    return Episode(simulation.task.name, seed, index, success, exchanges, reward)
 
 
 TRAINING, TEST = 0, 1
@@ -143,8 +155,8 @@ class TaskRunner:
             learner.begin()
         total = 0.0
         while True:
-            state, kept = self._views(vector)
-            mask = self._mask()
+            state, kept = self.views(vector)
+            mask = self.mask()
             action = policy.act(state, mask, rng, training)
             step = process.step(action)
             total += step.reward
@@ -159,14 +171,15 @@ class TaskRunner:
         task = process.simulation.task
         return Episode(task.name, seed, index, step.info["success"], exchanges, total)
 
-    def _mask(self) -> Mask:
+    def mask(self) -> Mask:
+        """Return what a policy may do now."""
         mask: Mask = self.process.mask
         if self._unsaid is not None:
             mask = mask.copy()
             mask[self._unsaid] = False
         return mask
 
-    def _views(self, vector: State) -> tuple[State, State]:
+    def views(self, vector: State) -> tuple[State, State]:
         """Return the vectors to act on and to learn from, given the neural one."""
         if self.view == "neural":
             return vector, vector

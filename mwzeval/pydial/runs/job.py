@@ -129,12 +129,12 @@ def runner_of(job: Job) -> TaskRunner:
 
 
 @contextmanager
-def single_threaded(preset: Preset) -> Iterator[None]:
+def single_threaded(preset: Preset | None) -> Iterator[None]:
     """Let a policy compute in one thread: sums over several differ in their last bits.
 
     Raises `DependencyError` for a neural policy without PyTorch.
     """
-    if preset.learns and preset.view == "neural":
+    if preset is not None and preset.learns and preset.view == "neural":
         # Now, since PyTorch that comes later would compute in as many as it likes.
         required("torch")
     torch: Any = sys.modules.get("torch")

@@ -5,21 +5,25 @@ The human is shown a goal, is asked for acts, and is told in the end whether the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, printable, shorten
 from mwzeval.pydial.dialogue.acts import DONTCARE, Act
+from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import Goal
-from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.dialogue.simulation import Result, Simulation
+from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.dialogue.talk import SimulatedUser, facts_of, hold_dialogue, plain_goal
 from mwzeval.pydial.environments.decision_process import exchange_text
+from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import ActionPolicy
-from mwzeval.pydial.policies.presets import HANDCRAFTED, preset_named
+from mwzeval.pydial.policies.learner import ActionPolicy, View
+from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episodes import ActPolicy, Episode, TaskRunner, rng_of
 from mwzeval.pydial.runs.human_user import (
@@ -42,59 +46,58 @@ class PolicyAdapter(Protocol):
         """Where it is."""
         ...
 
-    def begin(self, rng: Rng) -> None:
-        """Start a dialogue, up to the first act of the user."""
+    @property
+    def preset(self) -> Preset | None:
+        """What has learned; None for what does not."""
         ...
 
-    def step(self) -> Result:
-        """Say something, hear the answer, and return what came of it."""
+    def prepare(self) -> None:
+        """Make ready for a dialogue, which is about to begin."""
+        ...
+
+    def answer(self, belief: Belief) -> Act:
+        """Return what it says to a belief, which is that of the simulation."""
         ...
 
 
 class ActPolicyAdapter:
     """A policy that says acts of its own making."""
 
+    preset: Preset | None = None
+
     def __init__(self, simulation: Simulation, policy: ActPolicy) -> None:
         self.simulation = simulation
         self._policy = policy
 
-    def begin(self, rng: Rng) -> None:
-        """Start a dialogue."""
-        self.simulation.begin(rng)
+    def prepare(self) -> None:
+        """Do nothing: it depends on the belief alone."""
 
-    def step(self) -> Result:
-        """Say what the policy says."""
-        simulation = self.simulation
-        return simulation.answer(self._policy.act(simulation.belief, simulation.rng))
+    def answer(self, belief: Belief) -> Act:
+        """Return what the policy says."""
+        return self._policy.act(belief, self.simulation.rng)
 
 
 class ActionPolicyAdapter:
-    """A policy that chooses summary actions."""
+    """A policy that chooses summary actions, as in the tests of a run."""
 
-    def __init__(self, runner: TaskRunner, policy: ActionPolicy) -> None:
+    def __init__(
+        self, runner: TaskRunner, policy: ActionPolicy, preset: Preset | None = None
+    ) -> None:
+        self.preset = preset
         self.simulation = runner.process.simulation
         self._runner = runner
         self._policy = policy
-        self._vector: Any = None
 
-    def begin(self, rng: Rng) -> None:
-        """Start a dialogue."""
-        self._vector, _ = self._runner.process.begin(rng)
+    def prepare(self) -> None:
+        """Mask actions as at the beginning of a dialogue."""
+        self._runner.process.prepare()
 
-    def step(self) -> Result:
-        """Do what the policy chooses."""
-        process = self._runner.process
-        state = self._vector if self._runner.view == "neural" else process.kernel_vector()
-        action = self._policy.act(state, process.mask, self.simulation.rng)
-        taken = process.step(action)
-        self._vector = taken.observation
-        ended = taken.ended
-        return Result(
-            taken.reward,
-            ended,
-            ended and bool(taken.info["success"]),
-            ended and bool(taken.info["out_of_time"]),
-        )
+    def answer(self, belief: Belief) -> Act:
+        """Return the act of what the policy chooses."""
+        runner = self._runner
+        state, _ = runner.views(runner.process.observed())
+        action = self._policy.act(state, runner.mask(), self.simulation.rng)
+        return runner.process.act(action)
 
 
 def adapter_for(
@@ -111,14 +114,25 @@ def adapter_for(
     the published program, and what sounds alike is drawn from `confusion_seed`. Raises `UsageError`
     for a name that is neither, `InputError` for a file that is no checkpoint for this domain.
     """
+
+    def runner_with(view: View, *, looks_again: bool = False) -> TaskRunner:
+        return TaskRunner(
+            domain,
+            task,
+            view,
+            legacy=legacy,
+            confusion_seed=confusion_seed,
+            goodbye=legacy,
+            looks_again=looks_again,
+        )
+
     name = str(policy)
     if name == HANDCRAFTED:
         simulation = Simulation(domain, task, legacy=legacy, confusion_seed=confusion_seed)
         act_policy = HandcraftedPolicy(domain, legacy=legacy, most_informed=task.max_informed_slots)
         return ActPolicyAdapter(simulation, act_policy)
     if name == RandomPolicy.name:
-        runner = TaskRunner(domain, task, "neural", legacy=legacy, confusion_seed=confusion_seed)
-        return ActionPolicyAdapter(runner, RandomPolicy())
+        return ActionPolicyAdapter(runner_with("neural"), RandomPolicy())
     if not Path(name).exists():
         raise UsageError(
             f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
@@ -134,13 +148,13 @@ def adapter_for(
         )
         raise InputError([Problem("other-checkpoint", message, file=name)])
     preset = preset_named(origin.policy)
-    runner = TaskRunner(domain, task, preset.view, legacy=legacy, confusion_seed=confusion_seed)
+    runner = runner_with(preset.view, looks_again=legacy and preset.kind is DQN)
     with fitting(name, advice):
         learner = preset.learner(
             runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy
         )
         learner.remember(checkpoint.memory, whole=False)
-    return ActionPolicyAdapter(runner, learner)
+    return ActionPolicyAdapter(runner, learner, preset)
 
 
 PROMPT = "you> "
@@ -151,35 +165,11 @@ IN_A_ROW = 3
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A dialogue with a person, to its end.
-
-    `goal` is as it was in the end, `turns` are exchanges as plain values: "system" and "user" have
-    acts, "heard" the hypotheses with their confidences.
-    """
+    """A dialogue with a person, to its end; `trajectory` is its line in a file."""
 
     episode: Episode
-    out_of_time: bool
     goal: Goal
-    turns: tuple[dict[str, Any], ...]
-
-    def to_plain(self, **more: Any) -> dict[str, Any]:
-        """Return a line of an episode file; `more` says of what policy it is."""
-        episode, goal = self.episode, self.goal
-        constraints = [
-            [item.slot, "!=" if item.negated else "=", item.value] for item in goal.constraints
-        ]
-        return {
-            "task": episode.task,
-            "seed": episode.seed,
-            "dialogue": episode.index,
-            **more,
-            "success": episode.success,
-            "exchanges": episode.exchanges,
-            "reward": episode.reward,
-            "out_of_time": self.out_of_time,
-            "goal": {"constraints": constraints, "requests": dict(goal.requests)},
-            "turns": list(self.turns),
-        }
+    trajectory: Trajectory
 
 
 class _UserLeftError(Exception):
@@ -194,16 +184,18 @@ def play_with_human(
     *,
     index: int = 0,
     beliefs: bool = False,
+    about: Mapping[str, Any] | None = None,
 ) -> Played | None:
     """Play dialogue `index` of a seed with a person; return None if the person leaves it.
 
     Lines are read from `said` (its end, and Ctrl-C, mean leaving), and everything is written to
     `shown`; with `beliefs` also what was heard and is believed. What is no act is explained and
-    asked for again. The goal is the one that a simulated user would have begun with.
+    asked for again. The goal is the one that a simulated user would have begun with. The trajectory
+    has the keys of `about`, too: of what policy it is.
     """
     simulation = system.simulation
     task, ontology = simulation.task, simulation.domain.ontology
-    turns: list[dict[str, Any]] = []
+    record = Record()
     told: set[str] = set()
 
     def show(text: str = "") -> None:
@@ -211,17 +203,16 @@ def play_with_human(
         shown.flush()
 
     def ask(goal: Goal, heard: Act) -> Act:
-        if not turns:
+        if not record.acts:
             show(f"{task.name}, dialogue {index} of seed {seed}; your goal:")
             show(f"{_goal_text(goal)}\n`?` explains what can be said.")
         elif beliefs:
             show(exchange_text(simulation).rstrip("\n"))
-        show(f"\n{len(turns) + 1:2} system> {heard}")
+        show(f"\n{len(record.acts) + 1:2} system> {heard}")
         options = menu(goal, heard, told)
         show(_menu_text(options))
         act = _asked(said, shown, options, lambda text: typed_act(text, ontology), show, help_of)
         told.update(item.slot for item in act.items if item.value is not None)
-        turns.append({"system": str(heard), "user": str(act)})
         return act
 
     def help_of(slot: str) -> str:
@@ -231,30 +222,26 @@ def play_with_human(
     simulation.users = HumanUserSimulator(
         simulation.domain, task.user_model, ask, task.max_exchanges, legacy=simulation.legacy
     )
-    reward = 0.0
+    user = SimulatedUser(simulation, rng_of(seed, index), record)
+    system.prepare()
     try:
-        system.begin(rng_of(seed, index))
-        while True:
-            turns[-1]["heard"] = [[str(act), p] for act, p in simulation.heard]
-            result = system.step()
-            reward += result.reward
-            if result.ended:
-                break
+        ending = hold_dialogue(user, lambda: system.answer, record, failures=())
     except (_UserLeftError, KeyboardInterrupt):
         simulation.ended = True
         show("\nyou left; the dialogue does not count")
         return None
     finally:
         simulation.users = before
-    assert simulation.user is not None
-    goal = simulation.user.goal
+    assert user.goal is not None
     if beliefs:
         show(exchange_text(simulation).rstrip("\n"))
     show(f"\n   system> {simulation.system_act}")
-    turns.append({"system": str(simulation.system_act)})
-    episode = Episode(task.name, seed, index, result.success, simulation.exchange, reward)
-    show(_outcome_text(episode, goal, result.out_of_time))
-    return Played(episode, result.out_of_time, goal, tuple(turns))
+    success, exchanges, reward, out_of_time = user.outcome()
+    episode = Episode(task.name, seed, index, success, exchanges, reward)
+    show(_outcome_text(episode, user.goal, out_of_time))
+    record.keep({**(about or {}), **facts_of(user)})
+    planned = Planned(episode.item, plain_goal(user.goal), seed=seed)
+    return Played(episode, user.goal, record.trajectory(planned, ending))
 
 
 def _asked(

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, observed
+from mwzeval.metrics.trials import of_items
 from mwzeval.pydial import NAME as BENCHMARK
 from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.dialogue.domain import NAME
@@ -34,7 +36,8 @@ FEW_SEEDS = 20
 SUCCESS = "success"
 OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
 NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
-REASON_CODES = frozenset({OUT_OF_TIME, ENDED, NO_OFFER, UNANSWERED, WRONG_OFFER})
+FAILED = {AGENT_ERROR: "agent-error", USER_ERROR: "user-error"}
+REASON_CODES = frozenset({OUT_OF_TIME, ENDED, NO_OFFER, UNANSWERED, WRONG_OFFER, *FAILED.values()})
 
 
 def column_of(column: str, scope: str = WHOLE) -> str:
@@ -227,6 +230,8 @@ def evaluate_texts(
         | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
     }
     scored = ScoredTable(table_of(episodes, scopes), of_all)
+    if any(episode.trial is not None for episode in episodes):
+        scored = of_items(scored)
     warnings = (*findings.warnings, *notes.warnings)
     return ScoredEpisodes({r.episode.unit: r for r in records}, scored, warnings, meta)
 
@@ -242,10 +247,11 @@ def validate(path: str, chosen: Selection | None = None, *, strict: bool = False
 
 
 def _block(records: Sequence[Record], notes: Findings) -> int:
-    """Return how many neighbouring records are one seed's; 1 where dialogues are resampled."""
+    """Return how many neighbouring users are one seed's; 1 where dialogues are resampled."""
     sizes: dict[int, Counter[str]] = {}
-    for record in records:
-        sizes.setdefault(record.episode.seed, Counter())[record.episode.task] += 1
+    items = {record.episode.item: record.episode for record in records}
+    for episode in items.values():
+        sizes.setdefault(episode.seed, Counter())[episode.task] += 1
     first, *others = sizes.values()
     if not others:
         return 1
@@ -320,6 +326,12 @@ def _reasons(record: Record) -> Iterator[Reason]:
 
     exchanges = record.episode.exchanges
     requests = record.requests
+    if record.failed is not None:
+        side = "the agent" if record.failed == AGENT_ERROR else "the user"
+        yield reason(
+            FAILED[record.failed], f"{side} failed: {record.problem or 'it did not say how'}"
+        )
+        return
     late = record.out_of_time or exchanges >= record.task.max_exchanges
     if late:
         yield reason(OUT_OF_TIME, f"it was not reached within {exchanges} exchanges")

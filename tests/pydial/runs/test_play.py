@@ -21,6 +21,7 @@ from mwzeval.pydial import command as pydial
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.runs.episode_files import episodes_in
 from mwzeval.pydial.runs.human_user import help_text, menu, typed_act, update_goal, values_text
 from mwzeval.pydial.runs.play import Played, adapter_for, play_with_human
 from mwzeval.pydial.runs.run import run
@@ -65,11 +66,12 @@ def test_the_goal_comes_first_and_the_dialogue_is_on_record() -> None:
     assert shown.index("your goal") < shown.index("system> hello()")
     for item in dialogue.goal.constraints:
         assert item.slot in shown.partition("system>")[0]
-    plain = dialogue.to_plain(policy="handcrafted")
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["turns"][0]["system"] == "hello()"
-    assert plain["turns"][-1] == {"system": "bye()"}
-    assert len(plain["turns"]) == plain["exchanges"] + 1
+    plain = json.loads(dialogue.trajectory.line())
+    assert shown.count(" system> ") == len(plain["acts"]) + 1
+    assert [said["said"] for said, _ in plain["acts"]][-1] == "bye()"
+    assert all(said["heard"] for said, _ in plain["acts"])
+    assert len(plain["acts"]) == plain["exchanges"] == plain["turns"]
+    assert (plain["end"], plain["success"]) == ("user_stop", True)
 
 
 def test_the_same_seed_and_answers_are_the_same_dialogue() -> None:
@@ -89,7 +91,7 @@ def test_the_dialogue_ends_at_the_limit_and_asks_no_more() -> None:
     said, shown = io.StringIO(text), io.StringIO()
     dialogue = play_with_human(adapter_for("handcrafted", DEMO, TASK), 0, said, shown)
     assert dialogue is not None
-    assert (dialogue.episode.exchanges, dialogue.out_of_time) == (25, True)
+    assert (dialogue.episode.exchanges, dialogue.trajectory.end) == (25, "limit")
     assert said.read() == "repeat\n" * 15
     assert "in time" in shown.getvalue().splitlines()[-1]
 
@@ -317,7 +319,8 @@ def test_the_command_adds_dialogues_to_a_file(
         monkeypatch.setattr("sys.stdin", io.StringIO(FIRST_OF_MENU))
         assert command("Demo-CR-1", "--seed", "3", "-o", file) == 0
     lines = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
-    assert [(line["seed"], line["dialogue"]) for line in lines] == [(3, 0), (3, 1)]
+    assert [line["dialogue"] for line in lines] == ["Demo-CR-1/3/000000", "Demo-CR-1/3/000001"]
+    assert [each.unit for each in episodes_in(file)] == [line["dialogue"] for line in lines]
     assert lines[0]["goal"] != lines[1]["goal"]
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     before = Path(file).read_bytes()

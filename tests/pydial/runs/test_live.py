@@ -1,0 +1,213 @@
+"""Live runs: the users of a run's tests meet policies through the loop of all benchmarks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.conversation.protocols import AnswerError
+from mwzeval.pydial.dialogue.acts import Act, Item
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.simulation import Simulation
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
+from mwzeval.pydial.policies.presets import preset_named
+from mwzeval.pydial.runs.checkpoints import read_checkpoint
+from mwzeval.pydial.runs.episode_files import check_records, read_texts
+from mwzeval.pydial.runs.episodes import TEST, Episode, TaskRunner, play, rng_of_phase
+from mwzeval.pydial.runs.live import checked_act
+from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.runs.run_folder import Selection
+from mwzeval.pydial.tasks import TASKS
+from mwzeval.scores.findings import Findings
+
+POLICIES = """
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+
+class ByBelief(HandcraftedPolicy):
+    def __init__(self, domain, task):
+        super().__init__(domain, most_informed=task.max_informed_slots)
+
+class ByHypotheses:
+    def answer(self, hypotheses):
+        act, confidence = hypotheses[0]
+        return "bye()" if act.name == "bye" else "request(area)"
+
+class Failing:
+    def answer(self, hypotheses):
+        raise ValueError("no idea")
+
+class Talker:
+    def answer(self, hypotheses):
+        return "what would you like?"
+"""
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(POLICIES, encoding="utf-8")
+
+
+def live(agent: str, goals: str, *more: str) -> int:
+    command = ["live", "--benchmark", "pydial", "-q", "--agent", agent, "--goals", goals]
+    return main([*command, "-o", "run.jsonl", *more])
+
+
+def episodes() -> list[Episode]:
+    findings = Findings()
+    texts = read_texts("run.jsonl", Selection())
+    records, _ = check_records(texts, "run.jsonl", Selection(), findings)
+    findings.check()
+    return [record.episode for record in records]
+
+
+def lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path("run.jsonl").read_text("utf-8").splitlines()[1:]]
+
+
+def stepped(simulation: Simulation, policy: HandcraftedPolicy, seed: int, index: int) -> Episode:
+    """A test dialogue without the loop: one act after the other."""
+    rng = rng_of_phase(TEST, seed, index)
+    belief, total = simulation.begin(rng), 0.0
+    while True:
+        reward, ended, success, _ = simulation.answer(policy.act(belief, rng))
+        total += reward
+        if ended:
+            task = simulation.task.name
+            return Episode(task, seed, index, success, simulation.exchange, total)
+
+
+@pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-SFR-3", "Demo-LAP-6"])
+def test_figures_are_those_of_the_test_dialogues_of_a_run(task: str) -> None:
+    domain = load_domain(TASKS[task].domain)
+    simulation = Simulation(domain, TASKS[task], confusion_seed=3)
+    policy = HandcraftedPolicy(domain, most_informed=TASKS[task].max_informed_slots)
+    expected = [stepped(simulation, policy, 3, index) for index in range(30)]
+    assert live("handcrafted", f"{task}:30", "--seed", "3") == 0
+    assert episodes() == expected
+    for line, episode in zip(lines(), expected, strict=True):
+        assert line["turns"] == len(line["acts"]) == episode.exchanges
+        assert line["end"] in ("user_stop", "limit")
+    without_header = Path("run.jsonl").read_bytes().partition(b"\n")[2]
+    Path("run.jsonl").unlink()
+    assert live("mine.py:ByBelief", f"{task}:30", "--seed", "3", "--jobs", "2") == 0
+    assert Path("run.jsonl").read_bytes().partition(b"\n")[2] == without_header
+
+
+def test_policies_that_choose_actions_are_tested_as_in_a_run(tmp_path: Path) -> None:
+    task, folder = "Demo-CR-2", tmp_path / "runs"
+    run([task], ["gp-sarsa"], folder, dialogues=(20,), seeds=1, tests=1, processes=0)
+    model = folder / task / "gp-sarsa" / "seed-0" / "model-000020.npz"
+    preset = preset_named("gp-sarsa")
+    for agent, view in (("random", "neural"), (str(model), preset.view)):
+        domain = load_domain(TASKS[task].domain)
+        runner = TaskRunner(domain, TASKS[task], view, goodbye=False)  # type: ignore[arg-type]
+        policy: Any = RandomPolicy()
+        if agent != "random":
+            policy = preset.learner(runner.size, runner.actions, seed=0, legacy=False)
+            policy.remember(read_checkpoint(model).memory, whole=False)
+        Path("run.jsonl").unlink(missing_ok=True)
+        assert live(agent, f"{task}:12") == 0
+        assert episodes() == [runner.test(policy, 0, index) for index in range(12)]
+
+
+def test_trials_are_talks_with_the_same_user(capsys: pytest.CaptureFixture[str]) -> None:
+    assert live("handcrafted", "Demo-CR-6:20", "--trials", "3") == 0
+    found = lines()
+    for first, *others in (found[at : at + 3] for at in range(0, 60, 3)):
+        assert all(other["goal"] == first["goal"] for other in others)
+    assert any(a["acts"] != b["acts"] for a, b in zip(found[::3], found[1::3], strict=True))
+    again = [each for each in episodes() if each.trial == 1]
+    Path("run.jsonl").unlink()
+    assert live("handcrafted", "Demo-CR-6:20") == 0
+    assert [each.reward for each in episodes()] == [each.reward for each in again]
+    capsys.readouterr()
+
+
+def test_an_agent_that_fails_has_let_the_time_run_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert live("mine.py:Failing", "Demo-CR-1:3") == 0
+    assert [(each.success, each.exchanges, each.reward) for each in episodes()] == [
+        (False, 25, -25.0)
+    ] * 3
+    assert {line["problem"] for line in lines()} == {"ValueError: no idea"}
+    assert main(["explain", "run.jsonl"]) == 0
+    assert "agent-error      3" in capsys.readouterr().out
+    assert main(["explain", "run.jsonl", "Demo-CR-1/0/000001"]) == 0
+    assert "the agent failed: ValueError: no idea" in capsys.readouterr().out
+
+
+def test_hypotheses_are_answered_with_texts_of_acts() -> None:
+    assert live("mine.py:ByHypotheses", "Demo-CR-1:4") == 0
+    assert all(said[1] in ("request(area)", "bye()") for line in lines() for said in line["acts"])
+    assert {line["end"] for line in lines()} <= {"user_stop", "limit"}
+    Path("run.jsonl").unlink()
+    assert live("mine.py:Talker", "Demo-CR-1:2") == 0
+    assert all("expected an act such as request(area)" in line["problem"] for line in lines())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        "hello",
+        ("inform", ()),
+        Act("inform", [Item("area", "north")]),  # type: ignore[arg-type]
+        Act("inform", (("area", "north"),)),  # type: ignore[arg-type]
+        Act("inform", (Item("area", 3),)),  # type: ignore[arg-type]
+        Act("inform", (Item("area", "a\nb"),)),
+        Act("inform", (Item("area", "north"),) * 1000),
+        Act(3),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_act_is_no_answer(answer: object) -> None:
+    with pytest.raises(AnswerError):
+        checked_act(answer)
+
+
+def test_in_python_errors_of_a_policy_arrive_as_they_are() -> None:
+    class Broken:
+        def act(self, belief: object, rng: object) -> Act:
+            raise ZeroDivisionError("of the policy")
+
+    simulation = Simulation(load_domain("Demo-CR"), TASKS["Demo-CR-1"])
+    with pytest.raises(ZeroDivisionError, match="of the policy"):
+        list(play(simulation, Broken(), 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("agent", "goals", "told"),
+    [
+        ("handcraftd", "Demo-CR-1", 'did you mean "handcrafted"'),
+        ("handcrafted", "Demo-CR-9", "unknown task"),
+        ("handcrafted", "Demo-CR-1:0", "--goals TASK:NUMBER"),
+        ("handcrafted", ":5", "which task?"),
+        ("mine.py:Nobody", "Demo-CR-1", "cannot be imported"),
+        ("json:JSONDecoder", "Demo-CR-1", "neither act(belief, rng) nor answer"),
+    ],
+)
+def test_bad_use_is_told_before_anything_is_written(
+    agent: str, goals: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert live(agent, goals) == 2
+    assert told in capsys.readouterr().err
+    assert not Path("run.jsonl").exists()
+
+
+def test_lines_that_are_wrong_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert live("handcrafted", "Demo-CR-1:2") == 0
+    header, first, second = Path("run.jsonl").read_text("utf-8").splitlines()
+    lost = json.loads(second) | {"end": "infrastructure"}
+    named = json.loads(first) | {"dialogue": "first"}
+    for found, told in (
+        ([header, first, second[:50]], "ends too early and is left out"),
+        ([header, first, json.dumps(lost)], "nobody's fault: not scored"),
+        ([header, json.dumps(named)], "a dialogue is called TASK/SEED/NUMBER"),
+        ([first.replace('"success":', '"succes":')], "Demo-CR-1/0/0: expected true or false"),
+    ):
+        Path("run.jsonl").write_text("\n".join(found), encoding="utf-8")
+        main(["evaluate", "--benchmark", "pydial", "run.jsonl"])
+        assert told in capsys.readouterr().err
