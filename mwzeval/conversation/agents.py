@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from inspect import isclass
 from typing import Any
 
-from mwzeval.conversation.messages import MOST_CHARACTERS, AgentTurn, Message
+from mwzeval.conversation.messages import MOST_CHARACTERS, AgentTurn, Message, plain_text
 from mwzeval.conversation.own_code import check_call, given, imported
 from mwzeval.conversation.protocols import AnswerError, ConversationError, Tools
 from mwzeval.conversation.record import Planned, Record
@@ -191,10 +191,7 @@ class CheckedUser:
 def _said(said: Any) -> str:
     if not isinstance(said, str):
         raise NotAUserError(f"expected text, found {shorten(repr(said))}")
-    if len(said) > MOST_CHARACTERS:
-        raise NotAUserError(f"a message of {len(said):,} characters")
-    # Halves of surrogate pairs cannot be written to a file.
-    return said.encode(errors="replace").decode()
+    return plain_text(said)
 
 
 def _has_call(made: Any) -> bool:

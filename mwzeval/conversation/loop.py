@@ -16,13 +16,13 @@ from mwzeval.conversation.protocols import (
     LIMIT,
     USER_ERROR,
     USER_STOP,
-    ConversationError,
     End,
     Heard,
     InfrastructureError,
     Partner,
     Said,
     User,
+    described,
 )
 
 USER_TURNS = 20
@@ -95,6 +95,4 @@ def failed(whose: End, turns: int, error: BaseException) -> Ending:
     """Return how a dialogue ends when something is raised by one side."""
     if isinstance(error, InfrastructureError):
         whose = INFRASTRUCTURE
-    if isinstance(error, ConversationError):
-        return Ending(whose, turns, str(error))
-    return Ending(whose, turns, f"{type(error).__name__}: {error}".removesuffix(": "))
+    return Ending(whose, turns, described(error))

@@ -125,8 +125,8 @@ def _own_call(call: Any, new_id: str) -> dict[str, Any]:
     arguments = function.get("arguments")
     if not isinstance(arguments, str):
         arguments = json.dumps(_plain({} if arguments is None else arguments, "arguments"))
-    _check_length(arguments)
-    return {"id": new_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    function = {"name": plain_text(name), "arguments": plain_text(arguments)}
+    return {"id": new_id, "type": "function", "function": function}
 
 
 def _own_result(message: Mapping[str, Any], ids: dict[Any, str]) -> Message:
@@ -153,15 +153,24 @@ def _text(content: Any) -> str:
             content = " ".join(text for text in texts if isinstance(text, str))
     if not isinstance(content, str):
         raise AnswerError(f"the content of a message is text, found {_kind(content)}")
-    _check_length(content)
-    # Halves of surrogate pairs cannot be written to a file.
-    return content.encode(errors="replace").decode()
+    return plain_text(content)
+
+
+def plain_text(text: str) -> str:
+    """Return what somebody's own code says as text that can be kept. Raises `AnswerError`.
+
+    Halves of surrogate pairs cannot be written to a file, and objects of a class of one's own,
+    such as an enumeration of names, cannot be read in a process that does not know it.
+    """
+    _check_length(text)
+    return str.encode(text, errors="replace").decode()
 
 
 def _check_length(text: str) -> None:
-    if len(text) > MOST_CHARACTERS:
+    count = str.__len__(text)
+    if count > MOST_CHARACTERS:
         raise AnswerError(
-            f"a message of {len(text):,} characters: more than {MOST_CHARACTERS:,} are not read"
+            f"a message of {count:,} characters: more than {MOST_CHARACTERS:,} are not read"
         )
 
 

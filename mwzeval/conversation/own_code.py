@@ -14,7 +14,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from mwzeval.conversation.protocols import FAILURES
+from mwzeval.conversation.protocols import described
 from mwzeval.errors import UsageError
 
 SUFFIX = ".py"
@@ -45,11 +45,10 @@ def failing_as_usage(name: str, done: str) -> Iterator[None]:
     """Turn whatever somebody's own code raises, and its end, into a `UsageError`."""
     try:
         yield
-    except UsageError:
+    except (UsageError, KeyboardInterrupt):
         raise
-    except FAILURES as error:
-        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
-        raise UsageError(f'"{name}" cannot be {done}: {reason}') from error
+    except BaseException as error:  # libraries in other languages raise more than `Exception`
+        raise UsageError(f'"{name}" cannot be {done}: {described(error)}') from error
 
 
 def given(called: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:

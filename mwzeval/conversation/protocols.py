@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
+from mwzeval.errors import shorten
+
 Said = TypeVar("Said")
 """A turn of the user."""
 Heard = TypeVar("Heard")
@@ -33,6 +35,8 @@ What is nobody's fault (`infrastructure`: a server that cannot be reached) is no
 
 FAILURES = (Exception, SystemExit)
 """What may end a dialogue, and nothing else: a user or agent is somebody's research."""
+MOST_CHARACTERS_OF_PROBLEM = 500
+"""What a server answers may be a whole page."""
 
 
 class ConversationError(Exception):
@@ -45,6 +49,17 @@ class InfrastructureError(ConversationError):
 
 class AnswerError(ConversationError):
     """What an agent does is no answer."""
+
+
+def described(error: BaseException) -> str:
+    """Return what was raised in one line, with its class unless it is a sentence without it."""
+    try:
+        said = str(error)
+    except FAILURES:
+        said = ""
+    if not isinstance(error, ConversationError):
+        said = f"{type(error).__name__}: {said}".removesuffix(": ")
+    return shorten(said, MOST_CHARACTERS_OF_PROBLEM)
 
 
 class User(Protocol[Said_co, Heard_contra]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ MOST_MESSAGES = 10_000
 """In a dialogue; an agent that floods it with more fails."""
 MOST_CHARACTERS = 10_000_000
 """In the messages of a dialogue."""
+_TALK = frozenset(("role", "content", "tool_call_id"))
 
 USER = "user"
 """The key of a line under which a user's report is kept."""
@@ -81,7 +83,7 @@ class Record:
 
     def message(self, message: Message) -> None:
         """Keep a message. Raises `AnswerError` when there are too many, or too long ones."""
-        self._characters += len(message.get("content") or "")
+        self._characters += _characters_in(message)
         if len(self.messages) >= MOST_MESSAGES or self._characters > MOST_CHARACTERS:
             raise AnswerError(
                 f"more than {MOST_MESSAGES:,} messages or {MOST_CHARACTERS:,} characters in one "
@@ -138,6 +140,13 @@ class Record:
     def _tell(self, method: str, value: Any) -> None:
         if self._on_event is not None:
             self._on_event((method, value))
+
+
+def _characters_in(message: Message) -> int:
+    """Return how long a message is in the file, or nearly."""
+    if _TALK.issuperset(message):
+        return len(message.get("content") or "")
+    return len(json.dumps(message))
 
 
 def hold(

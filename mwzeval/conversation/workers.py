@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mwzeval.cluster.processes import end_with_parent, one_thread_each
-from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.loop import Ending, failed
 from mwzeval.conversation.protocols import LIMIT, USER_STOP
-from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.record import Event, Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import MwzevalError, UsageError
 
@@ -317,7 +317,9 @@ def _serve(setting: Setting, connection: Connection) -> None:
         connection.send((_REFUSED, error))
     except Exception:
         # What user and agent raise is theirs, and noted; this is a mistake of the setting.
-        connection.send((_RAISED, traceback.format_exc()))
+        with suppress(OSError):  # an agent has closed the connection: that is its end
+            connection.send((_RAISED, traceback.format_exc()))
+        sys.exit(1)
 
 
 def _held(
@@ -327,7 +329,20 @@ def _held(
     if setting.trusts:
         record = Record()
         return setting.hold(planned, record), record
-    return setting.hold(planned, Record(lambda event: connection.send((_EVENT, event)))), None
+    process = os.getpid()
+
+    def tell(event: Event) -> None:
+        if os.getpid() != process:
+            os._exit(1)  # a copy that the agent has made of this process, and not ended
+        connection.send((_EVENT, event))
+
+    record = Record(tell)
+    try:
+        return setting.hold(planned, record), None
+    except Exception:
+        raise
+    except BaseException as error:  # a cancelled task, a panic of a library in another language
+        return failed(record.ending.end, record.ending.user_turns, error), None
 
 
 def _become_worker() -> None:

@@ -22,6 +22,11 @@ ENDS = {
     "flood": ("agent_error", "a message is an object, found str"),
     "long": ("agent_error", "a message of 1,000,000 characters: more than 100,000 are not read"),
     "own end": ("agent_error", "a sentence"),
+    "panic": ("agent_error", "BaseException: in another language"),
+    "untold": ("agent_error", "UntoldError"),
+    "page": ("agent_error", r"ValueError: <p>\n<p>\n"),
+    "long name": ("agent_error", "a message of 1,000,000 characters"),
+    "closed": ("agent_error", "the process ended with exit code 1"),
     "unreachable": ("infrastructure", "the server cannot be reached"),
 }
 
@@ -49,6 +54,7 @@ def test_a_dialogue_ends_with_what_its_agent_does(jobs: int, tmp_path: Path) -> 
     for word, (end, problem) in ENDS.items():
         assert found[word]["end"] == end
         assert found[word]["problem"].startswith(problem)
+        assert len(found[word]["problem"]) < 1000
         assert found[word]["turns"] == 2
         # What was said before is kept, and what the user reported.
         contents = [message["content"] for message in found[word]["messages"]]
@@ -83,6 +89,21 @@ def test_an_agent_that_floods_the_dialogue_fails(tmp_path: Path) -> None:
     found = lines(held(setting, tmp_path / "run.jsonl"))
     assert found["flood calls"]["end"] == "agent_error"
     assert "calls were wrong" in found["flood calls"]["problem"]
+
+
+def test_text_of_a_class_of_its_own_is_text(tmp_path: Path) -> None:
+    found = lines(held(toy(spoken, goals=goals_of(["own_text"])), tmp_path / "run.jsonl"))
+    called = found["own_text"]["messages"][3]
+    assert called["content"] == "find?"
+    assert called["tool_calls"][0]["function"] == {"name": "find?", "arguments": "{}"}
+
+
+def test_a_copy_that_an_agent_makes_of_its_process_does_not_take_part(tmp_path: Path) -> None:
+    goals = {"copied": "copied one two three", "good": "one two three four"}
+    found = lines(held(toy(spoken, goals=goals), tmp_path / "run.jsonl", jobs=2))
+    for word in ("copied", "good"):
+        assert found[word]["end"] == "user_stop"
+        assert len(found[word]["messages"]) == 8
 
 
 def test_agents_cannot_change_the_record(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import signal
 import sys
@@ -45,6 +46,21 @@ class ToyUser:
         return {"heard": list(self._heard)}
 
 
+class UntoldError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class Names(str, enum.Enum):
+    """Text whose class only the process knows that has imported the agent."""
+
+    FIND = "find\ud800"
+    NOTHING = "{}"
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return int, ("no text",)
+
+
 def echo(messages: list[dict[str, Any]]) -> str:
     return str(messages[-1]["content"])
 
@@ -79,6 +95,21 @@ def broken(messages: list[dict[str, Any]]) -> Any:
             raise InfrastructureError("the server cannot be reached")
         case "own end":
             raise ConversationError("a sentence")
+        case "panic":
+            raise BaseException("in another language")
+        case "untold":
+            raise UntoldError
+        case "page":
+            raise ValueError("<p>\n" * 1_000_000)
+        case "long name":
+            return {"tool_calls": [{"function": {"name": "f" * 1_000_000}}]}
+        case "closed":
+            os.closerange(3, 256)
+        case "copied":
+            os.fork()
+        case "own text" if messages[-1]["role"] == "user":
+            call = {"name": Names.FIND, "arguments": Names.NOTHING}
+            return {"content": Names.FIND, "tool_calls": [{"function": call}]}
         case "change":
             messages[-1]["content"] = "changed"
     return "yes"
