@@ -8,6 +8,7 @@ from textwrap import wrap
 from mwzeval.errors import printable, shorten
 from mwzeval.report.formats import aligned
 from mwzeval.scores.explanation import (
+    CANNOT_BE,
     SYSTEM,
     Explanation,
     Fact,
@@ -220,6 +221,8 @@ def _goal_lines(explanation: Explanation) -> Iterator[str]:
         return
     for fact, turn in zip(explanation.goal, explanation.reached, strict=True):
         mark = f"{LOST} never" if turn is None else f"{MARKS[True]} turn {turn}"
+        if turn == CANNOT_BE:
+            mark = f"{MARKS[None]} could not be met"
         text = fact.value if fact.scope is None else f"{fact.scope}: {fact.value}"
         yield from _entry(fact.label, f"{text}  {mark}")
 

@@ -156,14 +156,18 @@ class TurnView:
     calls: tuple[ToolUse, ...] = ()
 
 
+CANNOT_BE = -2
+"""In place of a turn: a line of the goal that could not be met, so that nothing is lost by it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A unit with its outcomes, `outcomes[scope][name]`, and why the lost ones were lost.
 
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None where it
     was not asked for (Success of a domain when Inform has failed). `reached` has the turn from
-    which on each line of the `goal` is met, None for one that never is; it is None where nobody
-    knows.
+    which on each line of the `goal` is met, None for one that never is, `CANNOT_BE` for one that
+    nobody could meet; it is None where nobody knows.
     """
 
     unit: str

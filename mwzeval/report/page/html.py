@@ -166,7 +166,8 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
     with the turns from which on each line of the goal is met behind them where these are known. A
     turn is [utterances, facts], with claims [start, length, verdict, string with what is told, …]
     behind them, and calls of functions [name, arguments, result, 1 if it failed, …] behind those.
-    0 is a unit that the system lacks, -1 no scope and no turn.
+    0 is a unit that the system lacks, -1 no scope and no turn, -2 in place of a turn a line that
+    could not be met.
     """
     strings = _Numbered[str]()
     facts = _Numbered[tuple[int, int, int]]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mwzeval.report.page.model import PageSystem
 from mwzeval.scores.explanation import (
+    CANNOT_BE,
     Explanation,
     Fact,
     Reason,
@@ -18,6 +19,7 @@ GOAL = (
     Fact("wants", "a cheap hotel in the north", "hotel"),
     Fact("asks", "phone", "hotel"),
     Fact("books", "2 people, 3 nights from monday", "hotel"),
+    Fact("asks", "entrance fee", "hotel"),
 )
 FOUND = '{"count": 2, "results": [{"name": "the lodge", "phone": "01223 1"}, {"name": "<b>"}]}'
 REFUSED = '{"error": "there is no hotel \\"the loge\\""}'
@@ -41,7 +43,7 @@ def conversation(*, is_won: bool) -> Explanation:
         GOAL,
         turns,
         () if is_won else (lost,),
-        (0, 0, 1 if is_won else None),
+        (0, 0, 1 if is_won else None, CANNOT_BE),
     )
 
 

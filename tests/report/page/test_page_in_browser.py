@@ -436,6 +436,7 @@ def test_calls_are_folded_and_the_goal_is_ticked_off(opened: Opener, size: tuple
         "hotel wants a cheap hotel in the north A ✓ turn 0 B ✓ turn 0",
         "hotel asks phone A ✓ turn 0 B ✓ turn 0",
         "hotel books 2 people, 3 nights from monday A ✓ turn 1 B ✗ never",
+        "hotel asks entrance fee A – could not be met B – could not be met",
     ]
     calls = page.locator("#page-turn-1 .call")
     assert calls.count() == 3

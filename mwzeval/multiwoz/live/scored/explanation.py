@@ -16,6 +16,7 @@ from mwzeval.multiwoz.live.scored.scores import INFORM, SUCCESS, faults_in, repo
 from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.scoring.losses import spelled
 from mwzeval.scores.explanation import (
+    CANNOT_BE,
     SYSTEM,
     Claim,
     Explanation,
@@ -99,7 +100,10 @@ class _Ticks:
         judged = self._judgement.domains[domain]
         if fact.label == ASKS:
             slot = slot_of(fact.value)
-            return next((each.turn for each in judged.answers if each.slot == slot), None)
+            answer = next((each for each in judged.answers if each.slot == slot), None)
+            if answer is not None and answer.given is None:
+                return CANNOT_BE
+            return answer.turn if answer is not None and answer.given else None
         if fact.label == BOOKS:
             is_met = judged.booking and judged.reference is not False
             return self._booked(domain) if is_met else None

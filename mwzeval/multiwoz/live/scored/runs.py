@@ -200,7 +200,6 @@ def _signature(
     run: LiveRun, level: Level, checksum: str, tools: str | None, table: Table
 ) -> Signature:
     header = run.file.header
-    scored = [run.dialogues[name] for name in table.units]
     choices: dict[str, object] = {
         "corpus": f"{run.corpus}@{checksum}",
         "goals": described(header.get("goals", "own")),
@@ -208,8 +207,7 @@ def _signature(
         **({"fail-book": "goal"} if header.get("fail_book") else {}),
         "level": level.name,
         "limit": _limit(header.get("limits")),
-        "n": len(scored),
-        "turns": sum(dialogue.turns for dialogue in scored),
+        "n": table.count,
         "rules": level.rules,
         **({} if tools is None else {"tools": tools}),
         "levenshtein": library_version("python-Levenshtein"),

@@ -4,7 +4,12 @@ import { capital, badge, button, element, textElement } from "./elements.js";
 import { factOf, words } from "./data.js";
 import { factLines, head } from "./lines.js";
 
+const CANNOT_BE = -2;
+
 function tick(turn, jump) {
+  if (turn === CANNOT_BE) {
+    return element("span", { class: "tick" }, element("span", { class: "sign unasked", "aria-hidden": "true" }, "–"), "could not be met");
+  }
   return turn < 0
     ? element("span", { class: "tick" }, element("span", { class: "sign lost", "aria-hidden": "true" }, "✗"), "never")
     : element("span", { class: "tick" }, element("span", { class: "sign kept", "aria-hidden": "true" }, "✓"),
