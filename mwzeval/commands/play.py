@@ -58,7 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Hold a dialogue with a person, and tell what came of it; return 0."""
+    """Hold a dialogue with a person, and tell what came of it; return 0.
+
+    Raises `UsageError` when there has been a dialogue about each goal.
+    """
     from mwzeval.conversation.log import TrajectoryLog
     from mwzeval.conversation.record import Planned, Record
     from mwzeval.conversation.runs import run_header

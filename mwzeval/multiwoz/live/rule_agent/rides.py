@@ -11,8 +11,6 @@ from mwzeval.multiwoz.words.text import Tokens
 
 DEPARTURE, DESTINATION = "departure", "destination"
 _ENDS = (DEPARTURE, DESTINATION)
-_TAXI_ENDS = [("taxi", end) for end in _ENDS]
-_LEAD_IN = re.compile(r"^\W*(?:yes|please|the|it is|i am at|i will be at)?\s*")
 _FAR = 4
 """So many words before a place may tell which end it is."""
 _KIND = {
