@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,25 +40,23 @@ class Outcome:
     @property
     def inform_scores(self) -> tuple[float, float, float] | None:
         """Precision, recall and F1; None where nothing was to be told."""
-        found, superfluous, missing = self.inform
-        if not found + missing:
-            return None
-        recall = found / (found + missing)
-        if not found:
-            return 0.0, recall, 0.0
-        precision = found / (found + superfluous)
-        return precision, recall, 2 * precision * recall / (precision + recall)
+        return inform_scores(*self.inform)
 
 
-SHARES = (
-    ("complete", "Complete", "complete", "dialogues"),
-    ("success", "Success", "success", "dialogues"),
-    ("book_rate", "Book rate", "book", "dialogues_booking"),
+INFORM_SHARES = (
     ("inform_precision", "Inform precision", "precision", "dialogues_asking"),
     ("inform_recall", "Inform recall", "recall", "dialogues_asking"),
     ("inform_f1", "Inform F1", "f1", "dialogues_asking"),
     ("inform_micro_precision", "Inform precision (micro)", "found", "told"),
     ("inform_micro_recall", "Inform recall (micro)", "found", "asked"),
+)
+"""Those of `SHARES` that are about slots told and asked for: also of dialogues in words."""
+INFORM_COLUMNS = ("found", "told", "asked", "dialogues_asking", "precision", "recall", "f1")
+SHARES = (
+    ("complete", "Complete", "complete", "dialogues"),
+    ("success", "Success", "success", "dialogues"),
+    ("book_rate", "Book rate", "book", "dialogues_booking"),
+    *INFORM_SHARES,
     ("domains_satisfied", "Domains satisfied", "domains_satisfied", "domains"),
     ("goals_satisfied", "Goals satisfied", "goals_satisfied", "dialogues"),
 )
@@ -78,15 +76,12 @@ COLUMNS = (
 
 def row(outcome: Outcome) -> dict[str, float]:
     """Return the additive numbers of one dialogue."""
-    found, superfluous, missing = outcome.inform
     met, unmet = outcome.final_goal
     numbers: dict[str, float] = {
         "dialogues": 1,
         "complete": outcome.complete,
         "success": outcome.success,
-        "found": found,
-        "told": found + superfluous,
-        "asked": found + missing,
+        **inform_row(*outcome.inform),
         "domains": met + unmet,
         "domains_satisfied": met,
         "goals_satisfied": not unmet,
@@ -95,25 +90,54 @@ def row(outcome: Outcome) -> dict[str, float]:
     }
     if outcome.book_rate is not None:
         numbers |= {"book": outcome.book_rate, "dialogues_booking": 1}
-    if outcome.inform_scores is not None:
-        rates = dict(zip(("precision", "recall", "f1"), outcome.inform_scores, strict=True))
-        numbers |= {**rates, "dialogues_asking": 1}
     for domain, success in outcome.domain_success.items():
         numbers |= {f"dialogues.{domain}": 1, f"success.{domain}": success}
     return numbers
 
 
-def measures(sums: dict[str, float], sign: Sign) -> Iterator[Measure]:
-    """Yield the scores that have a value for these sums of columns."""
-    for name, label, part, whole in SHARES:
+def inform_scores(found: int, superfluous: int, missing: int) -> tuple[float, float, float] | None:
+    """Return precision, recall and F1 of a dialogue; None where nothing was to be told."""
+    if not found + missing:
+        return None
+    recall = found / (found + missing)
+    if not found:
+        return 0.0, recall, 0.0
+    precision = found / (found + superfluous)
+    return precision, recall, 2 * precision * recall / (precision + recall)
+
+
+def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
+    """Return the numbers of `INFORM_COLUMNS` of one dialogue; arguments are as in `Outcome`."""
+    numbers: dict[str, float] = {
+        "found": found,
+        "told": found + superfluous,
+        "asked": found + missing,
+    }
+    scores = inform_scores(found, superfluous, missing)
+    if scores is None:
+        return numbers
+    rates = dict(zip(("precision", "recall", "f1"), scores, strict=True))
+    return {**numbers, **rates, "dialogues_asking": 1}
+
+
+def shares(
+    names: Iterable[tuple[str, str, str, str]], sums: Mapping[str, float], sign: Sign
+) -> Iterator[Measure]:
+    """Yield those of `SHARES` that have a value for these sums of columns."""
+    for name, label, part, whole in names:
         if sums[whole]:
             outcome = part if part in OUTCOMES else None
             score = percentage(part, of=whole)
             yield Measure(name, label, sign(name), score, cases=whole, outcome=outcome)
+
+
+def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
+    """Yield the scores that have a value for these sums of columns."""
+    yield from shares(SHARES, sums, sign)
     for name, label, part, whole in MEANS:
         if sums[whole]:
-            score = partial(_ratio, part, whole)
-            yield Measure(name, label, sign(name), score, cases=whole, lower_is_better=True)
+            mean = partial(_ratio, part, whole)
+            yield Measure(name, label, sign(name), mean, cases=whole, lower_is_better=True)
     for domain in ALL_DOMAINS:
         part, whole = f"success.{domain}", f"dialogues.{domain}"
         if sums[whole]:

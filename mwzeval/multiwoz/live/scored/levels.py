@@ -177,7 +177,7 @@ class InActs:
 
     def measures(self, sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         """Yield the scores of the sums of columns."""
-        return act_scores.measures(dict(sums), sign)
+        return act_scores.measures(sums, sign)
 
     def plain(
         self, sums: Mapping[str, float], values: Mapping[str, Mapping[str, float]]

@@ -18,6 +18,7 @@ from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_STOP
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.metrics.goal_success import OutcomeRates
 from mwzeval.metrics.measure import Measure, Sign, percentage
+from mwzeval.multiwoz.convlab import scores as act_scores
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
 from mwzeval.multiwoz.grounding.scores import (
     Computed,
@@ -54,6 +55,7 @@ MEANS = (
 COLUMNS = (
     *TASK.columns,
     *grounded_columns(lexicalized=True),
+    *act_scores.INFORM_COLUMNS,
     *(name for name, _ in MEANS),
     *SCORED_ENDS,
     *("complete", "telling", "faults", "watched_turns"),
@@ -103,6 +105,7 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         return
     yield from TASK.measures(sums, sign)
     yield from grounded_measures(GROUNDED, sums, sign)
+    yield from act_scores.shares(act_scores.INFORM_SHARES, sums, sign)
     if sums["telling"]:
         yield Measure(
             *("complete", "Complete (as the user believes)", sign("complete")),
@@ -140,7 +143,8 @@ def plain_scores(
 ) -> dict[str, Any]:
     """Return the parts of a report: `success`, `grounded` and `live`, of name → scope → value."""
     alone = {name: scopes[WHOLE] for name, scopes in values.items() if list(scopes) == [WHOLE]}
-    own = ("complete", *(name for name, _ in MEANS), "user_faults")
+    told = (name for name, *_ in act_scores.INFORM_SHARES)
+    own = (*told, "complete", *(name for name, _ in MEANS), "user_faults")
     return {
         "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},
         "grounded": grounded_view(GROUNDED, sums, values),

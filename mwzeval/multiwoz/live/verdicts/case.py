@@ -9,6 +9,7 @@ from typing import Any
 
 from mwzeval.metrics.goal_success import DomainGoal
 from mwzeval.multiwoz.choices import Rules
+from mwzeval.multiwoz.convlab.scores import inform_row
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.database.facts import VenueFacts
 from mwzeval.multiwoz.database.venues import DOMAINS, Database, Row
@@ -26,7 +27,7 @@ from mwzeval.multiwoz.grounding.responses import NAMED_BY, Grounded, Grounding
 from mwzeval.multiwoz.grounding.scores import booking_row, grounded_row
 from mwzeval.multiwoz.live.losses import BOOKING, INFORM, SUCCESS, TOLD, listed, loss
 from mwzeval.multiwoz.live.tools import DatabaseTools
-from mwzeval.multiwoz.live.verdicts import answers, rides
+from mwzeval.multiwoz.live.verdicts import answers, rides, telling
 from mwzeval.multiwoz.live.verdicts.answers import REFERENCE, Answer
 from mwzeval.multiwoz.live.verdicts.choices import Choices, Settled
 from mwzeval.multiwoz.live.verdicts.spoken import Spoken
@@ -65,7 +66,8 @@ class Judgement:
     """What became of a dialogue, domain by domain, and why something was lost.
 
     `row` has the counts of the grounded scores and of Booking, as a dialogue of predictions has
-    them; `turns` counts the user's, `calls` the agent's that are understood.
+    them, and of slots told and asked for, as one of acts has them; `turns` counts the user's,
+    `calls` the agent's that are understood.
     """
 
     domains: Mapping[str, DomainJudgement]
@@ -151,7 +153,10 @@ class Case:
         }
         domains = {domain: self._domain(domain, outcomes.get(domain)) for domain in self._wanted}
         log_claims = self._log_claims(grounded) if self._ground.with_log else ()
+        told = telling.told_in(grounded.judged, self._said)
+        given = {domain: one.answers for domain, one in domains.items()}
         row = {
+            **inform_row(*telling.inform_counts(self._raw, given, told)),
             **grounded_row(grounded, log_claims),
             **booking_row(outcomes, by_calls=True),
         }
@@ -201,8 +206,7 @@ class Case:
         return held_against_log(said, grounded.judged, self._database, self._facts)
 
     def _domain(self, domain: str, booking: BookingOutcome | None) -> DomainJudgement:
-        slots = map(answers.slot_of, self._raw[domain].get("reqt") or ())
-        requested = tuple(slot for slot in dict.fromkeys(slots) if slot != REFERENCE)
+        requested = telling.requested_slots(self._raw[domain])
         settled = None
         if domain in NAMED_BY:
             settled = Choices(domain, self._facts, self._database).settled(
