@@ -133,7 +133,8 @@ class TrajectoryLog:
             self._stream.seek(whole)
             self._stream.truncate()
         self._size = whole
-        if kept != list(self._places):
+        size = len(self._first_line) + sum(self._places[name][1] for name in kept)
+        if whole not in (0, size):  # lines to be held again, lines twice, empty lines
             self._replace(kept)
 
     def _lock_anew(self) -> None:
@@ -165,19 +166,17 @@ class TrajectoryLog:
         for number, line in enumerate(stream, 2):
             if not line.endswith(b"\n"):
                 break
-            dialogue = self._dialogue(line, number)
-            self._places[dialogue.name] = place, len(line)
-            self.ends[dialogue.name] = dialogue.end
+            if line.strip():
+                dialogue = self._dialogue(line, number)
+                self._places[dialogue.name] = place, len(line)
+                self.ends[dialogue.name] = dialogue.end
             place += len(line)
         for name in [name for name, end in self.ends.items() if end == INFRASTRUCTURE]:
             del self.ends[name]
         return place, [name for name in self._places if name in self.ends]
 
     def _check_header(self, line: bytes) -> None:
-        try:
-            raw = json.loads(line)
-        except ValueError:
-            raw = None
+        raw = _value(line)
         if not is_header(raw):
             raise self._is_other("it does not begin with the header of one")
         wanted = json.loads(json_line(self._header))
@@ -191,13 +190,15 @@ class TrajectoryLog:
             )
 
     def _dialogue(self, line: bytes, number: int) -> Trajectory:
-        try:
-            raw = json.loads(line)
+        raw = _value(line)
+        dialogue = None
+        with suppress(ValueError):
             dialogue = trajectory_of(raw) if is_dialogue(raw) else None
-        except ValueError:
-            dialogue = None
         if dialogue is None or dialogue.name not in self._order:
-            raise self._is_other(f"line {number} is none of its dialogues")
+            raise UsageError(
+                f"{self._name}: line {number} is none of the dialogues of this run: remove the "
+                "line, and its dialogue is held again, or name another file"
+            )
         return dialogue
 
     def _is_other(self, why: str) -> UsageError:
@@ -235,6 +236,14 @@ class TrajectoryLog:
                 size += len(line)
         self._lock_anew()
         self._places, self._size = places, size
+
+
+def _value(line: bytes) -> Any:
+    """Return the JSON value of a line, None for what is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def differences(there: Any, now: Any, key: str = "") -> Iterator[tuple[str, str, str]]:

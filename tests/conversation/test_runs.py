@@ -97,6 +97,13 @@ def test_lines_of_a_killed_run_may_stand_in_any_order(seed: int, whole: bytes, f
     assert held(toy(), file, trials=2, jobs=2) == whole
 
 
+def test_empty_lines_and_lines_that_stand_twice_are_dropped(file: Path, whole: bytes) -> None:
+    first, *lines = whole.splitlines(keepends=True)
+    for left in (lines[:4], lines):
+        file.write_bytes(b"".join([first, b"\n", *left, lines[2], b" \n"]))
+        assert held(toy(), file, trials=2) == whole
+
+
 def test_a_run_that_is_interrupted_keeps_what_is_finished(file: Path, whole: bytes) -> None:
     limits = {"turn_seconds": 60.0, "dialogue_seconds": 600.0}
     setting = toy(trusts=True, about={"agent": {"spec": "toy"}, "limits": limits})
@@ -197,8 +204,10 @@ def test_a_comment_in_the_header_stays(file: Path, whole: bytes) -> None:
     [
         (b"precious", "does not begin with the header"),
         (b'{"precious": 1}\n', "does not begin with the header"),
-        (b"HEADER{}\n", "line 2 is none of its dialogues"),
-        (b'HEADER{"dialogue": "z#1", "messages": []}\n', "line 2 is none of its dialogues"),
+        (b"[" * 100_000 + b"\n", "does not begin with the header"),
+        (b"HEADER{}\n", "line 2 is none of the dialogues"),
+        (b"HEADER" + b"[" * 100_000 + b"\n", "line 2 is none of the dialogues"),
+        (b'HEADER\n\n{"dialogue": "z#1", "messages": []}\n', "line 4 is none of the dialogues"),
     ],
 )
 def test_what_is_no_file_of_the_run_is_left_alone(
