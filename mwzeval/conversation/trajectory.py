@@ -136,7 +136,7 @@ def trajectory_of(raw: Mapping[str, Any]) -> Trajectory:
         tuple(acts),
         end,
         problem,
-        turns or sum(message.get("role") == "user" for message in messages),
+        turns or sum(message.get("role") == "user" for message in messages) or len(acts),
         trial,
         number is not None,
         {key: value for key, value in raw.items() if key not in _KNOWN},

@@ -81,7 +81,7 @@ def test_an_agent_of_ones_own_calls_functions_on_the_database() -> None:
     assert first["messages"][0] != second["messages"][0]
 
 
-@pytest.mark.parametrize("who", ["", "--strict-user", "--fail-book", "--user mine:User"])
+@pytest.mark.parametrize("who", ["", "--strict-user", "--fail-book goal", "--user mine:User"])
 def test_the_rule_agent_talks_to_any_user(who: str) -> None:
     assert live(f"--agent rule {who} -o run.jsonl") == 0
     _, dialogues = read("run.jsonl")

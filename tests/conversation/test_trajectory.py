@@ -68,6 +68,7 @@ def test_a_line_of_another_program_needs_a_name_and_messages() -> None:
     assert (trajectory.item, trajectory.trial, trajectory.end) == ("mul1", 1, "user_stop")
     assert trajectory.turns == 1
     assert trajectory.more == {"mood": "good"}
+    assert trajectory_of({"dialogue": "mul1", "acts": [[[], []], [[], []]]}).turns == 2
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from mwzeval.multiwoz.live.settings.options import (
     ACTS,
     AGENDA,
     AGENTS,
+    FAIL_GOAL,
     GOALS,
     HUMAN,
     LEVELS,
@@ -57,7 +58,9 @@ def add_live(parser: _ActionsContainer) -> None:
         "JSON (default: the one among the public files; the sample has its own)",
     )
     parser.add_argument(
-        "--fail-book", action="store_true", help="bookings fail that the goal says fail first"
+        "--fail-book",
+        choices=(FAIL_GOAL,),
+        help="bookings fail that the goal says fail first (default: all that is there succeeds)",
     )
     parser.add_argument(
         "--user-turns",
@@ -93,7 +96,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
         offline=arguments.offline,
         seed=arguments.seed,
         strict_user=arguments.strict_user,
-        fail_book=arguments.fail_book,
+        fail_book=arguments.fail_book == FAIL_GOAL,
         goal_model=arguments.goal_model,
         as_published=arguments.compat is not None,
         user_turns=default if arguments.user_turns is None else arguments.user_turns,

@@ -31,6 +31,8 @@ AGENTS: Mapping[str, tuple[Level, ...]] = {
 }
 """The agents that come along, and how they talk."""
 GOALS = "corpus"
+FAIL_GOAL = "goal"
+"""Refuses the bookings that goals say fail first."""
 OWN = "package.module:Name"
 
 
