@@ -17,6 +17,7 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
 ODD: tuple[Any, ...] = ({}, [], [[]], None, 1, "x", {"1": None}, {"1": [None]})
+SIMULATION = "crosswoz-sample-simulation.jsonl"
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 EPISODE = {"dialogue": 0, "success": True, "exchanges": 4, "reward": 16, "turns": []}
 EPISODES = [
@@ -38,7 +39,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def foreign_files() -> Iterator[tuple[str, Path]]:
     for path in sorted((ROOT / "predictions").rglob("*")):
         for benchmark in ("crosswoz", "dstc7"):
-            if path.is_file() and benchmark in str(path.relative_to(ROOT)):
+            # A file of a run says itself what it is.
+            is_run = path == ROOT / "predictions" / SIMULATION
+            if path.is_file() and benchmark in str(path.relative_to(ROOT)) and not is_run:
                 yield benchmark, path
 
 
@@ -83,15 +86,22 @@ def test_evaluate_names_pydial_whatever_its_episodes_are_called(
     [["explain"], ["report"], ["compare", "-s", GOOD], ["evaluate", "-s", "--shards"]],
 )
 def test_other_verbs_say_it_too(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(ROOT / "predictions" / "crosswoz-sample-simulation.jsonl")
+    file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
     assert "did you mean --benchmark crosswoz?" in refused(verb, file, capsys)
 
 
 def test_validate_lists_it_as_the_only_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("crosswoz-sample-e2e.json", "crosswoz-sample-simulation.jsonl"):
-        assert main(["validate", str(ROOT / "predictions" / name)]) == 2
-        (problem,) = json.loads(capsys.readouterr().out)["problems"]
-        assert problem["kind"] == "other-benchmark"
+    assert main(["validate", str(ROOT / "predictions" / "crosswoz-sample-e2e.json")]) == 2
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem["kind"] == "other-benchmark"
+
+
+@pytest.mark.parametrize("verb", [["evaluate", "-q"], ["validate"], ["explain"]])
+def test_the_file_of_a_run_says_its_benchmark_itself(
+    verb: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*verb, str(ROOT / "predictions" / SIMULATION)]) == 0
+    assert "did you mean" not in capsys.readouterr().err
 
 
 def test_values_are_recognised_as_files_are() -> None:
