@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from mwzeval.benchmark import known_benchmarks
+from mwzeval.benchmark import benchmark_named, known_benchmarks
 
 NAMES = tuple(known.name for known in known_benchmarks())
+LIVE_NAMES = tuple(name for name in NAMES if "live" not in benchmark_named(name).lacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,24 @@ class Sample:
     """Options that have to be said of shards."""
     worded: str = ""
     """A file whose claims can be read; empty where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSample:
+    """A live run on embedded data: `LIVE` of `tests/NAME/sample_files`."""
+
+    options: str
+    """Goals and whatever else `mwzeval live` needs: some dialogues, held within a moment."""
+    agent: str
+    """One that comes along."""
+    base: str
+    """Python: an agent `Base` of one's own, that has `answer`."""
+
+
+def live_sample(name: str) -> LiveSample:
+    """Return the live sample of a benchmark."""
+    sample: LiveSample = import_module(f"tests.{name}.sample_files").LIVE
+    return sample
 
 
 def write_sample(name: str, folder: Path) -> Sample:

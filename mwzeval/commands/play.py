@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.explanation_text import explanation_text
 
     refuse(benchmark, LIVE)
+    refuse(benchmark, "play")
     if arguments.side == "agent":
         arguments.agent = HUMAN
     else:

@@ -9,7 +9,9 @@ from typing import Any
 
 from mwzeval.benchmark import Benchmark, ScoredFile, Shelf
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
+from mwzeval.conversation.runs import RunSetting
 from mwzeval.crosswoz import META, NAME, SCORING_REVISION, TITLE
+from mwzeval.crosswoz.command_simulate import add_live, live_setting
 from mwzeval.crosswoz.corpus.folds import (
     FOLDS,
     RELEASE,
@@ -54,13 +56,16 @@ class CrossWoz(Benchmark):
         "leaderboard": "CrossWOZ has no leaderboard; docs/crosswoz.md has the paper's tables "
         "beside ours",
         "claims": "claims are read in English words only: nothing reads them in CrossWOZ",
-        "live": "dialogues of CrossWOZ are held by `mwzeval crosswoz simulate`",
+        "play": "users and systems of CrossWOZ talk in acts or in Chinese: nobody plays them yet",
         "ceiling": "gold and a copy of the turn before stand beside the main scores of every track "
         "of CrossWOZ already, and simulated dialogues have no gold",
     }
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
-        """Add which corpus it is, and what is free in scoring."""
+        """Add which corpus it is, and what is free in scoring; or who talks about what."""
+        if verb == "live":
+            add_live(parser)
+            return
         corpus = parser.add_argument_group("corpus")
         corpus.add_argument(
             "--revision",
@@ -95,10 +100,14 @@ class CrossWoz(Benchmark):
         return CrossWozScorer(
             _options(arguments.benchmark, arguments),
             arguments.revision,
-            arguments.fold,
+            getattr(arguments, "fold", FOLDS[0]),
             arguments.data,
             arguments.offline,
         )
+
+    def live(self, arguments: Namespace) -> RunSetting:
+        """Return a simulation. Raises `UsageError`, `DataError`, `InputError`."""
+        return live_setting(arguments)
 
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates."""
@@ -201,9 +210,10 @@ def _options(name: str, arguments: Namespace) -> Options:
     track = name.removeprefix(NAME).removeprefix("-")
     return Options(
         tracks=(track,) if track else (),
-        conditioning=arguments.conditioning,
-        lenient=arguments.lenient,
-        allow_partial=arguments.allow_partial,
+        # `live` has none of them.
+        conditioning=getattr(arguments, "conditioning", None),
+        lenient=getattr(arguments, "lenient", False),
+        allow_partial=getattr(arguments, "allow_partial", False),
         strict=getattr(arguments, "strict", False),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mwzeval.conversation.own_code import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
@@ -23,6 +23,10 @@ from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
 from mwzeval.crosswoz.systems.templates import Templates
 from mwzeval.errors import UsageError, did_you_mean
 from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.conversation.runs import RunSetting
+    from mwzeval.crosswoz.simulation.dialogue import Setting
 
 RULE, RULE_PAPER = "rule", "rule-paper"
 TEMPLATES = "templates"
@@ -123,7 +127,6 @@ LEVELS = ("act", "text")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.set_defaults(interrupted="dialogues so far are in the output, and --resume goes on")
-    parser.add_argument("--level", choices=LEVELS, default="act", help="default: %(default)s")
     parser.add_argument(
         "--per-type", type=int, default=1000, metavar="N", help="dialogues of each goal type"
     )
@@ -134,7 +137,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule, rule-paper, the folder of a trained policy, or package.module:Name "
         "(default: %(default)s)",
     )
-    parser.add_argument("--limit", type=int, default=15, metavar="N", help="exchanges at most")
     parser.add_argument(
         "--time-limit",
         type=float,
@@ -147,6 +149,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="go on where the output of the same call ends"
     )
+    _add_talk(parser)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+
+
+def _add_talk(parser: argparse.ArgumentParser) -> None:
+    """Add how the two talk, and about which database; `_setting` reads it."""
+    parser.add_argument("--level", choices=LEVELS, default="act", help="default: %(default)s")
+    parser.add_argument("--limit", type=int, default=15, metavar="N", help="exchanges at most")
     parser.add_argument(
         "--templates",
         metavar="PATH",
@@ -171,23 +182,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", metavar="DIR", help="with the database, in the public layout")
     parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Simulate, print the figures; return 0.
+def _setting(arguments: argparse.Namespace, name: str) -> tuple[Setting, dict[str, Any]]:
+    """Return who talks to the system of a name, and what the header of the log says of it.
 
     Raises `UsageError` for options that do not go together.
     """
     from mwzeval.crosswoz.corpus.folds import corpus_root, load_database
     from mwzeval.crosswoz.simulation.dialogue import Setting
-    from mwzeval.crosswoz.simulation.run import simulate
 
     root = corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
     database, checksum = load_database(root, arguments.revision)
-    system = system_named(arguments.system)
-    about = {"system": arguments.system, "revision": arguments.revision, "database": checksum}
+    system = system_named(name)
+    about = {"agent": {"spec": name}, "revision": arguments.revision, "database": checksum}
     setting_of: dict[str, Any] = {"level": arguments.level, "limit": arguments.limit}
     if arguments.level == "text":
         from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
@@ -203,8 +211,19 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.templates or arguments.template_mode:
         raise UsageError("templates are for --level text")
     setting_of["make_text_system" if system.in_words else "make_system"] = system.make
+    return Setting(database, **setting_of), about
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate, print the figures; return 0.
+
+    Raises `UsageError` for options that do not go together.
+    """
+    from mwzeval.crosswoz.simulation.run import simulate
+
+    setting, about = _setting(arguments, arguments.system)
     summary = simulate(
-        Setting(database, **setting_of),
+        setting,
         per_type=arguments.per_type,
         seed=arguments.seed,
         processes=arguments.processes,
@@ -223,3 +242,37 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         tell(f"wrote {arguments.output}")
     return 0
+
+
+SAMPLED = "sampled"
+
+
+def add_live(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `mwzeval live` that are CrossWOZ's alone."""
+    parser.add_argument(
+        "--goals",
+        default=f"{SAMPLED}:1000",
+        metavar=f"{SAMPLED}:N",
+        help="N goals of each of the five types, drawn by CrossWOZ's generator (default: "
+        "%(default)s)",
+    )
+    _add_talk(parser)
+
+
+def live_setting(arguments: argparse.Namespace) -> RunSetting:
+    """Return the run of dialogues that `mwzeval live` is to hold, the same that `run` holds.
+
+    Raises `UsageError` for options that do not go together.
+    """
+    from mwzeval.crosswoz.simulation.goals import GoalGenerator
+    from mwzeval.crosswoz.simulation.run import GoalPlan, SimulationRun
+
+    source, _, number = arguments.goals.partition(":")
+    if source != SAMPLED or not (number.isdecimal() and 0 < len(number) < 8 and int(number)):
+        raise UsageError(f'--goals {SAMPLED}:N, such as {SAMPLED}:100, not "{arguments.goals}"')
+    if arguments.trials != 1:
+        raise UsageError("in CrossWOZ each goal is talked about once: say --goals, not --trials")
+    setting, about = _setting(arguments, arguments.agent)
+    own = is_own_code(arguments.agent) or is_own_code(arguments.nlu)
+    plan = GoalPlan(GoalGenerator(setting.database).goal, arguments.seed, int(number))
+    return SimulationRun.of(setting, plan, about, trusts=not own)

@@ -6,7 +6,13 @@ import json
 from pathlib import Path
 
 from tests.places import ROOT, read_json
-from tests.samples import Sample
+from tests.samples import LiveSample, Sample
+
+LIVE = LiveSample(
+    "--revision sample --goals sampled:2",
+    "rule",
+    "from mwzeval.crosswoz.systems.rule_policy import RuleSystem as Base",
+)
 
 
 def write(folder: Path) -> Sample:

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from mwzeval.cli import main
 from mwzeval.crosswoz import command, command_simulate
 from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.scoring.evaluation import evaluate
@@ -68,6 +69,40 @@ def test_an_nlu_of_ones_own_that_cannot_be_made_is_told(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match='"own_nlu:Mine" cannot be made: SystemExit: 0'):
         simulate("--level", "text", "--nlu", "own_nlu:Mine")
+
+
+def live(*arguments: str) -> int:
+    fixed = ("live", "--benchmark", "crosswoz", "-q", "--revision", "sample", "--agent")
+    return main([*fixed, *arguments])
+
+
+@pytest.mark.parametrize("more", [(), ("--level", "text")])
+def test_live_holds_the_same_dialogues(
+    more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    assert simulate("--system", "rule-paper", "--seed", "4", "-o", one, *more) == 0
+    options = ("--goals", "sampled:3", "--seed", "4", "-o", str(other), "--jobs", "2", *more)
+    assert live("rule-paper", *options) == 0
+    assert other.read_bytes() == one.read_bytes()
+    assert live("rule", *options) == 2
+    assert 'agent.spec: "rule-paper" in the file, "rule" now' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("rule", "--goals", "sampled:0"), "--goals sampled:N"),
+        (("rule", "--goals", "corpus"), "--goals sampled:N"),
+        (("rule", "--goals", "sampled:1", "--trials", "2"), "each goal is talked about once"),
+        (("rules", "--goals", "sampled:1"), 'did you mean "rule"'),
+    ],
+)
+def test_live_refuses_what_makes_no_sense(
+    options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert live(*options) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:

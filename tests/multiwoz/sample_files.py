@@ -7,9 +7,19 @@ from itertools import islice
 from pathlib import Path
 
 from tests.places import sample_predictions
-from tests.samples import Sample
+from tests.samples import LiveSample, Sample
 
 DIALOGUES = 8
+
+LIVE = LiveSample(
+    "--level acts --corpus sample --goals corpus:8",
+    "rule-convlab",
+    """
+class Base:
+    def answer(self, acts):
+        return []
+""",
+)
 
 
 def write(folder: Path) -> Sample:

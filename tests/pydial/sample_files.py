@@ -6,12 +6,22 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.samples import Sample
+from tests.samples import LiveSample, Sample
 
 TASKS = ("CR-1", "SFR-1")
 SEEDS = 2
 EPISODES = 4
 """Of a task and a seed."""
+
+LIVE = LiveSample(
+    "--goals Demo-CR-6:8",
+    "handcrafted",
+    """
+class Base:
+    def answer(self, hypotheses):
+        return "request(area)"
+""",
+)
 
 
 def write(folder: Path) -> Sample:

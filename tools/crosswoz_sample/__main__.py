@@ -5,7 +5,6 @@ from typing import Any
 
 from mwzeval.conversation.trajectory import header as trajectory_header
 from mwzeval.conversation.trajectory import json_line
-from mwzeval.conversation.workers import NO_LIMITS
 from mwzeval.crosswoz import NAME
 from mwzeval.crosswoz.command_simulate import RULE_PAPER, system_named
 from mwzeval.crosswoz.corpus.database import Database
@@ -90,8 +89,8 @@ def _log(database: Database) -> str:
     system = system_named(RULE_PAPER)
     setting = Setting(database, system.make)
     plan = GoalPlan(GoalGenerator(database).goal, SEED, SIMULATED)
-    about = {"system": system.name, "revision": "sample"}
-    run = SimulationRun.of(setting, plan, NO_LIMITS, about)
+    about = {"agent": {"spec": system.name}, "revision": "sample"}
+    run = SimulationRun.of(setting, plan, about, trusts=True)
     header = trajectory_header(NAME, "sample", {**run.about, "seed": SEED, "trials": 1})
     dialogues = simulated_dialogues(setting, per_type=SIMULATED, seed=SEED)
     return json_line(header) + "".join(trajectory_of(each).line() for each in dialogues)

@@ -8,13 +8,13 @@ final goal and whether the dialogue was finished, below a line that says what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from mwzeval.conversation.protocols import USER_STOP, End
-from mwzeval.conversation.trajectory import ACTS, Trajectory, is_header
+from mwzeval.conversation.trajectory import ACTS, MESSAGES, Trajectory, is_header
 from mwzeval.conversation.trajectory import DIALOGUE as LINE_DIALOGUE
 from mwzeval.conversation.trajectory import is_dialogue as is_trajectory
 from mwzeval.crosswoz import META
@@ -219,6 +219,7 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
     """
     header: Mapping[str, Any] = {}
     dialogues: dict[str, LoggedDialogue] = {}
+    lost: list[str] = []
     for number, line in lines:
         if isinstance(line, dict) and isinstance(line.get(META), dict) and len(line) == 1:
             header = line[META]
@@ -227,6 +228,11 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
             header = line
             continue
         if is_trajectory(line):
+            if line.get("end") == END_OF[INFRASTRUCTURE]:
+                message = "it failed for infrastructure, which is nobody's fault: not scored"
+                findings.warning("infrastructure", message, dialogue=line[LINE_DIALOGUE])
+                lost.append(str(line.get(GOAL_TYPE)))
+                continue
             line = _as_predictions(line)
         identity = line.get(DIALOGUE) if isinstance(line, dict) else None
         if not isinstance(identity, str):
@@ -242,7 +248,8 @@ def check_log(lines: Lines, findings: Findings, *, allow_partial: bool = False) 
     if not dialogues and not findings.errors:
         findings.error("empty", "there is no dialogue in it")
     if not allow_partial:
-        _check_is_whole(header.get(PER_TYPE), dialogues.values(), findings)
+        kinds = Counter(dialogue.goal_type for dialogue in dialogues.values())
+        _check_is_whole(header.get(PER_TYPE), kinds + Counter(lost), findings)
     return SimulationLog(header, dialogues)
 
 
@@ -252,17 +259,15 @@ def _as_predictions(line: Mapping[str, Any]) -> dict[str, Any]:
     plain[DIALOGUE] = line[LINE_DIALOGUE]
     plain[HAS_FINISHED] = line.get("end") == USER_STOP
     plain[N_TURNS] = line.get("turns")
-    plain[TURNS] = line.get(ACTS)
+    # Of a dialogue in which nothing was said there are no acts, and no messages either.
+    plain[TURNS] = line.get(ACTS) if line.get(MESSAGES) else line.get(ACTS, [])
     return plain
 
 
-def _check_is_whole(
-    wanted: object, dialogues: Iterable[LoggedDialogue], findings: Findings
-) -> None:
+def _check_is_whole(wanted: object, counts: Counter[str], findings: Findings) -> None:
     """Note a log that has fewer dialogues than its header says: its run was cut short."""
     if not isinstance(wanted, int) or findings.errors:
         return
-    counts = Counter(dialogue.goal_type for dialogue in dialogues)
     if any(counts[kind] < wanted for kind in GOAL_TYPES):
         has = ", ".join(f"{kind} {counts[kind]}" for kind in GOAL_TYPES)
         findings.error(

@@ -134,7 +134,8 @@ def simulate(
         raise UsageError(f"{output} exists: resume it, or choose another file")
     limits = NO_LIMITS if time_limit is None else TimeLimits(time_limit, None)
     plan = GoalPlan(make_goal or GoalGenerator(setting.database).goal, seed, per_type)
-    held = SimulationRun.of(setting, plan, limits, about)
+    # Processes are only killed where there are limits.
+    held = SimulationRun.of(setting, plan, about, trusts=limits == NO_LIMITS)
     with TemporaryDirectory() as folder:
         log = Path(output or f"{folder}/log.jsonl")
         run(held, log, seed=seed, jobs=processes, limits=limits, progress=progress)
@@ -156,9 +157,12 @@ class SimulationRun:
 
     @classmethod
     def of(
-        cls, setting: Setting, plan: GoalPlan, limits: TimeLimits, about: Mapping[str, Any] | None
+        cls, setting: Setting, plan: GoalPlan, about: Mapping[str, Any] | None, *, trusts: bool
     ) -> SimulationRun:
-        """Return the run of a plan. Processes are only killed where there are limits."""
+        """Return the run of a plan; `about` is added to the header of its file.
+
+        `trusts` says that nothing hangs, so that no process has to be killed.
+        """
         goals = {dialogue_name(number): goal for number, goal in plan.goals()}
         items = [(name, goal_to_json(goal)) for name, goal in goals.items()]
         text = json.dumps(items, ensure_ascii=False).encode()
@@ -169,7 +173,7 @@ class SimulationRun:
             "goals": {"source": "generator", "sha": sha256(text).hexdigest()[:8]},
             "limits": {"user_turns": setting.limit},
         }
-        return cls(setting, goals, {**header, **(about or {})}, limits == NO_LIMITS, items)
+        return cls(setting, goals, {**header, **(about or {})}, trusts, items)
 
     def begin(self) -> None:
         """Make nothing ready: the setting has its database."""
