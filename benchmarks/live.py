@@ -6,34 +6,40 @@ runs on the machine counts little; the median of several runs, each with other c
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.measure import REPETITIONS, Row, at_least
+from mwzeval.conversation.messages import calls_in
+from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
+from mwzeval.files.downloads import DataRoot
 from mwzeval.multiwoz.convlab.dialogue import hold_dialogue, judged, rule_system
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.convlab.scores import row
-from mwzeval.multiwoz.corpus.corpora import corpus_root
+from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.goals.goals import Goal
 from mwzeval.multiwoz.goals.selection import select_goals
 from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
 from mwzeval.multiwoz.live.scored.reading import Settings
 from mwzeval.multiwoz.live.settings.options import LiveOptions
 from mwzeval.multiwoz.live.settings.words import WordSetting
+from mwzeval.multiwoz.live.tools import DatabaseTools
 
 DEFAULT_DATA = "../shared/data"
 CORPUS = "multiwoz-2.1"
 RATE = "Live MultiWOZ: dialogues a second"
 ACT_A_SECOND = 500
+WORDS_A_SECOND = 60
+CALL_MICROSECONDS = 50
 GOALS = 500
-
-
 SCORED = 1000
 SCORED_SECONDS = 1.5
 
@@ -57,15 +63,58 @@ def rows(data: Path) -> Iterator[Row]:
 
         rate = a_second(in_acts, list(goals))
         yield at_least(f"{RATE} in acts, rule pair on {what}, judged", rate, ACT_A_SECOND)
-    yield scoring(data)
-
-
-def scoring(data: Path) -> Row:
-    """Return what it takes to score the file of a run in words, its data read before."""
     options = LiveOptions("rule", goals=f"corpus:{SCORED}", corpus=CORPUS, data=str(data))
+    setting = WordSetting(options)
+    yield in_words(setting)
+    yield tool_calls(setting, root)
+    yield scoring(setting, data)
+
+
+def in_words(setting: WordSetting) -> Row:
+    """Return the rate at which the rule agent talks to the user in words."""
+    goals = dict(setting.items[:GOALS])
+
+    def hold(item: str, seed: int) -> object:
+        record, planned = Record(), Planned(item, goals[item], seed=seed)
+        return record.trajectory(planned, setting.hold(planned, record)).line()
+
+    rate = a_second(hold, list(goals))
+    return at_least(f"{RATE} in words, rule agent on test goals", rate, WORDS_A_SECOND)
+
+
+def tool_calls(setting: WordSetting, root: DataRoot) -> Row:
+    """Return what a call on the database takes, of those that the rule agent makes."""
+    calls = []
+    for item, goal in setting.items[:GOALS]:
+        record = Record()
+        setting.hold(Planned(item, goal), record)
+        made = chain.from_iterable(map(calls_in, record.messages))
+        calls.append([(call.name, json.loads(call.arguments)) for call in made])
+    tables = read_tables(root)
+    times = []
+    for seed in range(REPETITIONS):
+        shared = DatabaseTools(tables)  # which has not been asked anything yet
+        start = time.process_time()
+        for number, of_dialogue in enumerate(calls):
+            tools = shared.of_dialogue(seed, str(number))
+            for name, arguments in of_dialogue:
+                tools.call(name, arguments)
+        times.append((time.process_time() - start) / sum(map(len, calls)))
+    taken = 1e6 * statistics.median(times)
+    return Row(
+        "Live MultiWOZ: a tool call on the database on average, CPU µs",
+        f"{taken:.0f}",
+        None,
+        f"at most {CALL_MICROSECONDS}",
+        taken <= CALL_MICROSECONDS,
+    )
+
+
+def scoring(setting: WordSetting, data: Path) -> Row:
+    """Return what it takes to score the file of a run in words, its data read before."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "run.jsonl")
-        run(WordSetting(options), file, progress=False)
+        run(setting, file, progress=False)
         text = file.read_text(encoding="utf-8")
     scorer = LiveScorer(Settings.of(CORPUS, data=data))
     first = "".join(text.splitlines(keepends=True)[:2])
