@@ -228,7 +228,7 @@ class Tracker:
                     method = meaning.method_without_this
             if meaning.affirms and system.confirmed:
                 slot, value = system.confirmed
-                if slot not in dict(meaning.informed):
+                if slot in belief.slots and slot not in dict(meaning.informed):
                     _add(goals, slot, value, score)
             for slot in meaning.requested:
                 requested[slot] = requested.get(slot, 0.0) + score

@@ -14,6 +14,7 @@ from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
+from mwzeval.pydial.dialogue.tracker import Tracker
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.runs.episodes import play, rng_of
@@ -171,3 +172,12 @@ def test_kernel_vectors_come_along() -> None:
     choosing, learning = process.kernel_vector(), process.kernel_vector(choosing=False)
     assert choosing.shape == learning.shape == (process.kernel.size,)
     assert np.count_nonzero(choosing != learning) == 1
+
+
+@pytest.mark.parametrize("slot", ["type", "phone", "nonsense"])
+def test_a_yes_to_what_nothing_is_believed_about_is_heard_for_the_rest(slot: str) -> None:
+    tracker = Tracker(DEMO)
+    tracker.begin()
+    yes = parse_act('affirm(allowedforkids="1")')
+    belief = tracker.update(Act("confirm", (Item(slot, "x"),)), ((yes, 1.0),))
+    assert belief.slots["allowedforkids"].accepted == "1"
