@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from mwzeval.conversation.log import TrajectoryLog
-from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, End
+from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, USER_ERROR, End
 from mwzeval.conversation.record import Planned
 from mwzeval.conversation.trajectory import Trajectory, header
 from mwzeval.conversation.workers import Setting, TimeLimits, Workers, held_here
-from mwzeval.errors import UsageError
+from mwzeval.errors import UsageError, shorten
 from mwzeval.statistics import wilson
 from mwzeval.version import __version__
 
 MOST_INFRASTRUCTURE = 0.05
 """The share of dialogues that may be lost for what is nobody's fault."""
+FAILED_ENDS: tuple[End, ...] = (AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
+SHOWN = 3
+"""So many problems of an end are told."""
 Held = Callable[[Iterator[Planned]], Iterator[tuple[Planned, Trajectory]]]
 
 
@@ -48,9 +51,14 @@ class RunSetting(Setting, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """How the dialogues of a run have ended."""
+    """How the dialogues of a run have ended.
+
+    `problems` are what was wrong where a side failed, by end: the words, in how many dialogues,
+    and the first of these; the most frequent first.
+    """
 
     ends: Mapping[End, int]
+    problems: Mapping[End, Sequence[tuple[str, int, str]]] = field(default_factory=dict)
 
     @property
     def dialogues(self) -> int:
@@ -76,7 +84,15 @@ class RunSummary:
 
     def __str__(self) -> str:
         counts = (f"{self.ends[end]:,} {end}" for end in ENDS if self.ends.get(end))
-        return f"{self.dialogues:,} dialogues: {', '.join(counts)}"
+        lines = [f"{self.dialogues:,} dialogues: {', '.join(counts)}"]
+        for end, problems in self.problems.items():
+            lines += [
+                f"  {end}: {shorten(words, 200)} ({number:,} of {self.ends[end]:,}, first {name})"
+                for words, number, name in problems[:SHOWN]
+            ]
+            if len(problems) > SHOWN:
+                lines.append(f"  {end}: {len(problems) - SHOWN:,} other problems")
+        return "\n".join(lines)
 
 
 def run(
@@ -122,7 +138,25 @@ def run(
                 log.add(trajectory)
                 shown.add(trajectory)
         log.put_in_order()
-    return RunSummary(Counter(log.ends.values()))
+        return RunSummary(Counter(log.ends.values()), _problems(log))
+
+
+def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
+    """Return what was wrong where a side failed, as `RunSummary` has it."""
+    if not any(end in FAILED_ENDS for end in log.ends.values()):
+        return {}
+    counts: dict[End, Counter[str]] = {}
+    first: dict[tuple[End, str], str] = {}
+    for each in log.trajectories():
+        if each.end in FAILED_ENDS:
+            words = each.problem or "no reason is given"
+            counts.setdefault(each.end, Counter())[words] += 1
+            first.setdefault((each.end, words), each.name)
+    return {
+        end: [(words, n, first[end, words]) for words, n in counts[end].most_common()]
+        for end in FAILED_ENDS
+        if end in counts
+    }
 
 
 def run_header(

@@ -159,6 +159,7 @@ def test_too_many_dialogues_that_say_nothing_fail(
     ("words", "told"),
     [
         (f"{ACTS} rule", "rule talks in words: say --level words"),
+        ("--agent rule --compat convlab2", "--compat judges acts, and the two talk in words"),
         ("--agent rule --user agend", 'did you mean "agenda"'),
         (f"{ACTS} rule-convlub", 'did you mean "rule-convlab"'),
         (f"{ACTS} rule-convlab --user mine:User", "users of your own talk in words"),

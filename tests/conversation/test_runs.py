@@ -160,13 +160,35 @@ def test_what_is_nobodys_fault_is_held_again(file: Path, tmp_path: Path) -> None
     assert summary.ends == {"user_stop": 2, "infrastructure": 1}
     assert summary.problem is not None
     assert "1 of 3 dialogues" in summary.problem
-    assert str(summary) == "3 dialogues: 2 user_stop, 1 infrastructure"
+    problem = "the server cannot be reached"
+    assert summary.problems == {"infrastructure": [(problem, 1, "b")]}
+    assert str(summary) == (
+        f"3 dialogues: 2 user_stop, 1 infrastructure\n  infrastructure: {problem} (1 of 1, first b)"
+    )
 
     def reachable(messages: list[dict[str, Any]]) -> str:
         return "yes"
 
     again = held(toy(reachable, goals=goals), file)
     assert again == held(toy(reachable, goals=goals), tmp_path / "new.jsonl")
+
+
+def test_the_most_frequent_problems_of_a_run_are_told_also_when_it_is_over(file: Path) -> None:
+    words = ("one", "two", "three", "same", "four", "same", "same")
+    goals = {name: f"{word} more" for name, word in zip("abcdefg", words, strict=True)}
+
+    def failing(messages: list[dict[str, Any]]) -> str:
+        raise KeyError(messages[-1]["content"])
+
+    told = str(run(toy(failing, goals=goals), file, progress=False))
+    assert told.splitlines() == [
+        "7 dialogues: 7 agent_error",
+        "  agent_error: KeyError: 'same' (3 of 7, first d)",
+        "  agent_error: KeyError: 'one' (1 of 7, first a)",
+        "  agent_error: KeyError: 'two' (1 of 7, first b)",
+        "  agent_error: 2 other problems",
+    ]
+    assert str(run(toy(failing, goals=goals), file, progress=False)) == told
 
 
 def test_few_losses_are_no_problem() -> None:

@@ -107,6 +107,9 @@ class LiveScorer:
             or (bool(dialogues) and not any(one.messages for one in dialogues))
         )
         lacking = [one for one in dialogues if not (one.acts if in_acts else one.messages)]
+        if lacking and lacking == dialogues and self.compat == CONVLAB2:
+            findings.error("level", "the dialogues are in words: leave out --compat")
+            return None
         for one in lacking:
             what = "acts" if in_acts else "messages"
             findings.error("level", f"there are no {what} to be judged", dialogue=one.name)

@@ -113,6 +113,8 @@ def setting_of(arguments: Namespace) -> RunSetting:
             raise UsageError("people are one side of a dialogue: choose another agent or user")
         if arguments.jobs > 1:
             raise UsageError("people hold one dialogue at a time: leave --jobs out")
+    if options.as_published and not in_acts:
+        raise UsageError(f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}")
     if in_acts:
         from mwzeval.multiwoz.live.settings.acts import ActSetting
 
