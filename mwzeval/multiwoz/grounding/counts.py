@@ -15,7 +15,7 @@ from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.words.markup import BREAK, shown
 from mwzeval.multiwoz.words.surface_tables import NUMBER_WORDS
-from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.text import Mention, lowered
 
 CHOICE = "choice"
 SENTENCE = re.compile(rf"[^{BREAK}]+?(?:[.!?]+(?=\s|$|[{BREAK}])|(?=[{BREAK}])|$)")
@@ -29,15 +29,16 @@ _NOUNS = {
 }
 _ANY_NOUN = "options?|choices?|results?|match(?:es)?|places?|venues?|possibilities|listings?"
 _FOUND = re.compile(
-    r"(?:\b(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:found|counted)|\bthere(?:\s+are|\s+is|['’]re)"
-    r"|\b(?:i|we)(?:\s+can)?\s+(?:see|count|find)|\b(?:return(?:ed|s)|c[ao]me\s+(?:up|back)\s+with)"
-    r"|(?P<have>\b(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:got|have)))"
+    # For lower case: texts are searched for the first letters alone, which is fast.
+    r"[iwtrc](?<=\b[iwtrc])(?:"
+    r"(?:(?<=i)|(?<=w)e)(?:(?:\s*['’]ve|\s+have)?\s+(?:found|counted)"
+    r"|(?:\s+can)?\s+(?:see|count|find)|(?P<have>(?:\s*['’]ve|\s+have)?\s+(?:got|have)))"
+    r"|(?<=t)here(?:\s+are|\s+is|['’]re)"
+    r"|(?:(?<=r)eturn(?:ed|s)|(?<=c)[ao]me\s+(?:up|back)\s+with))"
     r"\s+(?:you\s+)?(?:a\s+total\s+of\s+|exactly\s+)?"
     r"(?P<number>[0-9]{1,3}|[a-z]+)\s+(?:(?!and\b|or\b|of\b|more\b|other\b|free\b)[\w£-]+\s+){0,4}?"
-    rf"(?P<noun>{'|'.join((*_NOUNS.values(), _ANY_NOUN))})\b",
-    re.I,
+    rf"(?P<noun>{'|'.join((*_NOUNS.values(), _ANY_NOUN))})\b"
 )
-_CUES = re.compile(r"found|find|there|have|['’]ve|return|count|see|with|got", re.I)
 _ANOTHER = re.compile(r"(?:\band\b|\bplus\b|,|\bor\b)\s(?:an?|one|the|[0-9]+|[a-z]+)\s", re.I)
 SELECTION = 5
 """So many of more may be a selection."""
@@ -62,14 +63,18 @@ class Count(NamedTuple):
 
 def counts_in(text: str) -> Iterator[Count]:
     """Yield the counts of a text, at most one a sentence."""
-    if not _CUES.search(text) or not _FOUND.search(text):
+    low = lowered(text)
+    first = _FOUND.search(low)
+    if first is None:
         return
     for sentence in SENTENCE.finditer(text):
-        matches = list(_FOUND.finditer(text, sentence.start(), sentence.end()))
+        if sentence.end() <= first.start():
+            continue
+        matches = list(_FOUND.finditer(low, sentence.start(), sentence.end()))
         if len(matches) != 1:
             continue
         match = matches[0]
-        number = NUMBER_WORDS.get(match["number"].lower(), match["number"])
+        number = NUMBER_WORDS.get(match["number"], match["number"])
         if number.isdigit():
             start, end = match.span("number")
             rest = text[match.end() : sentence.end()]
@@ -93,7 +98,7 @@ def held_against_database(
     both, as people count before they have told everything; how many it finds is told for the state
     and for both. `said` are the response's mentions.
     """
-    if not state or not _CUES.search(response):
+    if not state:
         return
     text = shown(response)
     for count in counts_in(text.text):

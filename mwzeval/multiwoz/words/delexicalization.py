@@ -297,18 +297,27 @@ class Delexicalizer:
         states: Sequence[State],
         active_domains: Sequence[tuple[str, ...]],
     ) -> list[Delexicalized]:
-        """Return the delexicalised responses of a dialogue's system turns, in order.
+        """Return the delexicalised responses of a dialogue's system turns; see `mentions`."""
+        found = self.mentions(responses, states, active_domains)
+        return [_replaced(text, said) for text, said in zip(responses, found, strict=True)]
+
+    def mentions(
+        self,
+        responses: Sequence[str],
+        states: Sequence[State],
+        active_domains: Sequence[tuple[str, ...]],
+    ) -> list[list[Mention]]:
+        """Return what the responses of a dialogue's system turns mention, in order.
 
         `states` are the (normalised) states after the user turns before, `active_domains` what
         the turns are about; all three have one item a turn.
         """
         context = Context(self.gazetteer)
-        delexicalized = []
+        found = []
         for response, state, active in zip(responses, states, active_domains, strict=True):
             context.turn(state, active)
-            mentions = self.read(response, context)
-            delexicalized.append(_replaced(response, mentions))
-        return delexicalized
+            found.append(self.read(response, context))
+        return found
 
     def read(self, response: str, context: Context) -> list[Mention]:
         """Return what a response mentions, in its order; the context goes on to what it names."""

@@ -163,16 +163,11 @@ def cell_at(cells: Sequence[tuple[int, int]], position: int) -> int:
     return sum(end <= position for _, end in cells)
 
 
+@lru_cache(maxsize=2**8)
 def shown(response: str) -> Shown:
-    """Return a response as it is shown, in time linear in its length."""
+    """Return a response as it is shown, in time linear in its length; a turn is read repeatedly."""
     if response.isascii() and _NEEDED.search(response) is None:
         return Shown(response)
-    return _shown(response)
-
-
-@lru_cache(maxsize=2**8)
-def _shown(response: str) -> Shown:
-    """Return what `shown` does; a turn is read several times."""
     plain = response.translate(_REPLACED)
     if _NEEDED.search(plain) is None and not any(sign in plain for sign in _INVISIBLE):
         return Shown(plain)

@@ -40,21 +40,21 @@ def read(
     exchanges = transcript.exchanges
     states = normalize_states((one.state for one in exchanges), rules)
     if transcript.has_calls:
-        found = delexicalizer.dialogue(
+        found = delexicalizer.mentions(
             [one.agent for one in exchanges], states, [one.domains for one in exchanges]
         )
-        said = _with_unknown(transcript, [one.mentions for one in found], delexicalizer)
+        said = _with_unknown(transcript, found, delexicalizer)
         asked = _chosen(exchanges, said, states, delexicalizer)
     else:
         # What the user has said tells as well what the agent's words mean.
         twice = [one for one in exchanges for _ in range(2)]
-        found = delexicalizer.dialogue(
+        found = delexicalizer.mentions(
             [text for one in exchanges for text in (one.user, one.agent)],
             [{}] * len(twice),
             [one.domains for one in twice],
         )
-        asked = [one.mentions for one in found[::2]]
-        said = _with_unknown(transcript, [one.mentions for one in found[1::2]], delexicalizer)
+        asked = list[Sequence[Mention]](found[::2])
+        said = _with_unknown(transcript, found[1::2], delexicalizer)
         states = normalize_states(_told(exchanges, asked), rules)
     spoken = [
         Spoken(one.user, one.agent, of_user, of_agent, one.domains)
@@ -94,7 +94,7 @@ def _chosen(
         low = one.user.lower()
         mentions: Sequence[Mention] = ()
         if listed or any(name in low for name in names):
-            mentions = delexicalizer.dialogue([one.user], [state], [one.domains])[0].mentions
+            mentions = delexicalizer.mentions([one.user], [state], [one.domains])[0]
         asked.append(mentions)
         now = {m.text.lower().removeprefix("the ") for m in of_turn if m.slot in NAMING}
         if now or of_turn:
