@@ -228,8 +228,9 @@ def benchmark_of_trajectories(files: Iterable[str]) -> str | None:
             raw = parse_json(first.partition(b"\n")[0].decode("utf-8-sig"), file)
         except (MwzevalError, OSError, ValueError):
             continue
-        if is_header(raw) and raw.get("benchmark") in names:
-            return str(raw["benchmark"])
+        said = raw.get("benchmark") if is_header(raw) else None
+        if isinstance(said, str) and said in names:
+            return said
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import recognised
+from mwzeval.benchmark import benchmark_of_trajectories, recognised
 from mwzeval.cli import main, parser_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -162,6 +162,12 @@ def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: P
     assert meant(f"ours={run},{run}", packed) == "pydial"
     assert meant("--benchmark", "crosswoz", run) == "crosswoz"
     assert meant(GOOD, odd, "nowhere.jsonl") == "multiwoz"
+
+
+def test_a_header_may_say_anything_of_its_benchmark(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text('{"mwzeval_live": 1, "benchmark": ["multiwoz"]}\n')
+    assert benchmark_of_trajectories([str(file)]) is None
 
 
 def test_a_header_is_recognised_as_that_of_its_benchmark() -> None:

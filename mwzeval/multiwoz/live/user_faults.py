@@ -147,7 +147,17 @@ def meant_acts(messages: Iterable[Mapping[str, Any]]) -> list[Sequence[str]] | N
     added = [message["acts"] for message in messages if isinstance(message.get("acts"), list)]
     if not added:
         return None
-    return [act for acts in added for act in acts if isinstance(act, list | tuple)]
+    return [act for acts in added for act in _lists_in(acts)]
+
+
+def _understood(report: Mapping[str, Any]) -> list[list[Sequence[str]]]:
+    """Return what a user reports to have understood, by turn; a user may report anything."""
+    return [_lists_in(turn) for turn in _lists_in(report.get("understood"))]
+
+
+def _lists_in(value: Any) -> list[Any]:
+    given = value if isinstance(value, list | tuple) else ()
+    return [each for each in given if isinstance(each, list | tuple)]
 
 
 def invented_values(said: Iterable[Mention], goal: Goal, heard: str) -> Iterator[str]:
@@ -181,7 +191,7 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
     """
     goal = begun(dialogue["goal"])
     report = dialogue.get("user") or {}
-    understood = report.get("understood") or ()
+    understood = _understood(report)
     faults = []
     heard = last = ""
     named: set[Effect] = set()
@@ -221,7 +231,7 @@ def _is_heard(message: Mapping[str, Any]) -> bool:
 def turns_checked(dialogue: Mapping[str, Any]) -> int:
     """Return of how many turns of the agent `faults_of` can tell whether they were understood."""
     messages = dialogue["messages"]
-    understood = (dialogue.get("user") or {}).get("understood") or ()
+    understood = _understood(dialogue.get("user") or {})
     turn, checked = -1, set()
     for message in messages:
         if message.get("role") == "user":
@@ -233,8 +243,11 @@ def turns_checked(dialogue: Mapping[str, Any]) -> int:
 
 def _is_open(goal: Mapping[str, Any]) -> bool:
     """Tell whether anything that a user has written its answers into lacks one, or a booking."""
-    return any(
-        goal[domain].get("booked") in NOT_SURE
-        or UNANSWERED in goal[domain].get("reqt", {}).values()
-        for domain in goal[ORDERING]
-    )
+    for part in goal.values():
+        if isinstance(part, Mapping):
+            reqt = part.get("reqt")
+            asked = reqt.values() if isinstance(reqt, Mapping) else ()
+            booked = part.get("booked")
+            if (isinstance(booked, str) and booked in NOT_SURE) or UNANSWERED in asked:
+                return True
+    return False

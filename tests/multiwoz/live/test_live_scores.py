@@ -112,6 +112,27 @@ def test_faults_that_a_user_does_not_report_are_told_by_code() -> None:
     assert "repeated: I want it in the north." in told
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"understood": 5},
+        {"understood": [5, None, [5, "abcd", ["Inform", "Hotel", ["Area"], {}]]]},
+        {"token": "[DONE]", "goal": {"hotel": 5, "domain_ordering": 7}},
+        {"token": "[DONE]", "goal": {"hotel": {"booked": [], "reqt": ["phone"]}}},
+        {"token": [], "goal": [], "complete": "yes"},
+    ],
+)
+def test_a_user_of_ones_own_may_report_anything(report: dict[str, Any]) -> None:
+    plain = {**line("smp0021"), "user": None}
+    acts = [["Inform", "Hotel", "Area", "south"], 5]
+    plain["messages"] = [
+        {**message, "acts": acts} if message["role"] == "assistant" else message
+        for message in plain["messages"]
+    ]
+    found = values(scored({**plain, "user": report}))
+    assert found["success"] == values(scored(plain))["success"]
+
+
 def test_every_line_of_a_goal_is_met_from_a_turn_on() -> None:
     goal = goals()["smp0022"]
     whole = scored(line("smp0022")).explain("smp0022")
