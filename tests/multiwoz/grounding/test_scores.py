@@ -19,6 +19,7 @@ from mwzeval.metrics.measure import Resampling, named
 from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
+from mwzeval.multiwoz.live.losses import SENTENCES
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring.scored_predictions import explain_all
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
@@ -319,8 +320,10 @@ def test_predictions_with_placeholders_are_explained_as_before() -> None:
 
 def test_the_documentation_has_every_reason_and_score() -> None:
     reasons = (ROOT / "docs" / "reasons.md").read_text(encoding="utf-8")
-    table = re.findall(r"^\| `([a-z-]+)(?::SLOT)?` \|", reasons, re.MULTILINE)
-    assert sorted(table) == sorted(GROUNDED_KINDS)
+    for section, kinds in (("In words", GROUNDED_KINDS), ("In live dialogues", SENTENCES)):
+        told = reasons.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+        table = re.findall(r"^\| `([a-z-]+)(?::SLOT)?` \|", told, re.MULTILINE)
+        assert sorted(table) == sorted(kinds)
     metrics = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     for heading in (
         "Hallucination",
