@@ -160,10 +160,11 @@ def _lists_in(value: Any) -> list[Any]:
     return [each for each in given if isinstance(each, list | tuple)]
 
 
-def invented_values(said: Iterable[Mention], goal: Goal, heard: str) -> Iterator[str]:
+def invented_values(said: Iterable[Mention], goal: Goal, told: str) -> Iterator[str]:
     """Yield the values that a user's message says of its own making.
 
-    `said` are its mentions, `heard` is all that the agent has said before.
+    `said` are its mentions, `told` are the folded words of all that the agent has said before,
+    with a blank around each.
     """
     known = {
         " ".join(fold(str(value)))
@@ -171,7 +172,6 @@ def invented_values(said: Iterable[Mention], goal: Goal, heard: str) -> Iterator
         for part in _PARTS
         for value in goal[domain].get(part, {}).values()
     }
-    told = f" {' '.join(fold(heard))} "
     for mention in said:
         if mention.slot in _UNTOLD or not mention.written or mention.text.lower() == GENERIC:
             continue
@@ -193,7 +193,7 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
     report = dialogue.get("user") or {}
     understood = _understood(report)
     faults = []
-    heard = last = ""
+    told, last = " ", ""
     named: set[Effect] = set()
     turn = -1
     of_agent: list[Mapping[str, Any]] = []
@@ -207,7 +207,8 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
             named |= {effect for effect in effects(meant, goal) if effect[0] == "named"}
             if problem is not None:
                 faults.append(Fault(MISUNDERSTOOD, turn, problem))
-        heard += "".join(f"\n{said['content']}" for said in of_agent if _is_heard(said))
+        for said in filter(_is_heard, of_agent):
+            told += "".join(f"{word} " for word in fold(said["content"]))
         of_agent = []
         text = message.get("content")
         if not isinstance(text, str):
@@ -216,7 +217,7 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
         if " ".join(text.lower().split()) == last:
             faults.append(Fault(REPEATED, turn, text))
         last = " ".join(text.lower().split())
-        values = invented_values(reader.mentions_of(text), goal, heard)
+        values = invented_values(reader.mentions_of(text), goal, told)
         faults += (Fault(INVENTED, turn, value) for value in values)
     held = report.get("goal")
     if report.get("token") == DONE and isinstance(held, Mapping) and _is_open(held):
