@@ -25,8 +25,9 @@ from mwzeval.conversation.protocols import (
     described,
 )
 
-USER_TURNS = 20
-"""Turns of the user, unless it is said otherwise. Source: 21 calls, ConvLab-2's agenda user."""
+USER_TURNS = 21
+"""Turns of the user, the farewell among them, unless it is said otherwise. Source: the calls after
+which ConvLab-2's agenda user has said goodbye."""
 
 
 class Ending(NamedTuple):

@@ -66,7 +66,7 @@ def test_an_agent_of_ones_own_calls_functions_on_the_database() -> None:
     header, dialogues = read("run.jsonl")
     assert header["goals"]["source"] == "corpus:test:4"
     assert header["limits"] == {
-        "user_turns": 20,
+        "user_turns": 21,
         "tool_rounds": 8,
         "turn_seconds": 60.0,
         "dialogue_seconds": 600.0,

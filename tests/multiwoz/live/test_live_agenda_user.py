@@ -306,6 +306,17 @@ def test_it_asks_three_times() -> None:
     assert user.answer(NOTHING)[0] == giving_up("hotel")
 
 
+def test_another_answer_to_what_is_answered_brings_it_no_further() -> None:
+    goal = {"info": {"leaveAt": "10:00"}, "reqt": ["phone", "car type"]}
+    user = user_of(taxi=goal)
+    user.begin()
+    said = 0
+    while not user.is_done:
+        said += ask("Taxi", "Car") in user.answer([inform("Taxi", "Phone", f"0712345678{said}")])
+    assert said == 3
+    assert user.gave_up == ["taxi"]
+
+
 def test_it_gives_up_when_the_system_repeats_itself() -> None:
     user = LiveUser({"domain_ordering": ["train"], "train": TRAIN}, PlainDraws(pick=0))
     user.begin()

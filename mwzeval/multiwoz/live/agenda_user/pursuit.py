@@ -132,7 +132,10 @@ class Pursuit:
         ]
 
     def take_answers(self, said: Said) -> bool:
-        """Store answers; return whether there were new ones."""
+        """Store answers; return whether anything is answered that was not.
+
+        Another number in each turn for the same taxi brings a user no further.
+        """
         requests = self.requests
         new = False
         for slot in requests:
@@ -140,6 +143,6 @@ class Pursuit:
             # In quotes it counts as an answer, although it says that there is none.
             answer = f'"{value}"' if value in NOT_SURE else value
             if value and requests[slot] != answer:
+                new = new or requests[slot] in NOT_SURE
                 requests[slot] = answer
-                new = True
         return new

@@ -8,7 +8,6 @@ from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.runs import RunSetting
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES
-from mwzeval.multiwoz.convlab.dialogue import USER_CALLS
 from mwzeval.multiwoz.live.settings.options import (
     ACTS,
     AGENDA,
@@ -66,7 +65,8 @@ def add_live(parser: _ActionsContainer) -> None:
         "--user-turns",
         type=int,
         metavar="N",
-        help="turns of the user at most (default: 20; in acts 21, the farewell among them)",
+        default=USER_TURNS,
+        help="turns of the user at most, the farewell among them (default: %(default)s)",
     )
     parser.add_argument(
         "--tool-rounds",
@@ -86,7 +86,6 @@ def add_live(parser: _ActionsContainer) -> None:
 def setting_of(arguments: Namespace) -> RunSetting:
     """Return the setting. Raises `UsageError` for what makes no sense, `DataError`."""
     in_acts = arguments.level == ACTS
-    default = USER_CALLS if in_acts else USER_TURNS
     options = LiveOptions(
         agent=arguments.agent,
         user=arguments.user,
@@ -99,7 +98,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
         fail_book=arguments.fail_book == FAIL_GOAL,
         goal_model=arguments.goal_model,
         as_published=arguments.compat is not None,
-        user_turns=default if arguments.user_turns is None else arguments.user_turns,
+        user_turns=arguments.user_turns,
         tool_rounds=arguments.tool_rounds,
     )
     if options.user_turns < 1:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot
@@ -57,7 +58,7 @@ class LiveOptions:
     fail_book: bool = False
     goal_model: str | None = None
     as_published: bool = False
-    user_turns: int = 20
+    user_turns: int = USER_TURNS
     tool_rounds: int = 8
 
     @property
