@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from mwzeval.benchmark import benchmark_named
 from mwzeval.commands.live import LIVE
 from mwzeval.commands.systems import refuse, scorer_of
 from mwzeval.errors import UsageError
@@ -60,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Hold a dialogue with a person, and tell what came of it; return 0.
 
-    Raises `UsageError` when there has been a dialogue about each goal.
+    Raises `UsageError` for a benchmark that is unknown or named too late, and when there has been a
+    dialogue about each goal.
     """
     from mwzeval.conversation.log import TrajectoryLog
     from mwzeval.conversation.record import Planned, Record
@@ -68,6 +70,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.conversation.workers import NO_LIMITS
     from mwzeval.report.explanation_text import explanation_text
 
+    if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:
+        raise UsageError(f"name the benchmark before the options: mwzeval play {arguments.name} …")
     refuse(benchmark, LIVE)
     refuse(benchmark, "play")
     if arguments.side == "agent":

@@ -77,7 +77,7 @@ class HumanUser:
     def begin(self) -> str:
         """Return what the person says first."""
         self._show_goal()
-        self._terminal.show("`/help` explains what can be typed.")
+        self._terminal.show("`/bye` ends the dialogue, `/help` explains what can be typed.")
         return self._asked()
 
     def answer(self, heard: AgentTurn, /) -> str:

@@ -53,6 +53,20 @@ def test_a_person_is_the_agent_until_they_leave(
     assert not Path("run.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("play multiwz", 'unknown benchmark "multiwz" — did you mean "multiwoz"?'),
+        ("play --as agent pydial", "name the benchmark before the options: mwzeval play pydial"),
+    ],
+)
+def test_another_benchmark_is_not_played_instead(
+    words: str, told: str, typed: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words.split(), "--corpus", "sample"]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_the_next_dialogue_is_about_another_goal(typed: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         _type(typed, "/bye")
