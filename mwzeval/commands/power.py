@@ -96,7 +96,8 @@ def _numbers(text: str) -> list[int]:
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score the pilot runs and print what it takes.
 
-    Raises `UsageError` for more trials than the pilot can tell of, and impossible levels.
+    Raises `UsageError` for more trials than the pilot can tell of, a pilot whose items are all the
+    same, and impossible levels.
     """
     from mwzeval.comparison.alignment import check_signatures
     from mwzeval.comparison.pilots import pilot_of, spreads_of_difference
@@ -121,6 +122,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         raise UsageError(
             "no item of the pilot run has a second trial, so nothing is known of several: leave "
             "--trials out, or try some items again"
+        )
+    if not any(spread.between or spread.within for spread in spreads.values()):
+        what = "score the same" if len(pilots) == 1 else "differ by the same"
+        raise UsageError(
+            f"nothing can be planned from this pilot: all its items {what}, so it does not tell "
+            "how much items vary; take one that neither wins nor loses everything"
         )
     question = Question(
         arguments.difference,

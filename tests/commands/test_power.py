@@ -34,6 +34,17 @@ def write(folder: Path, name: str, outcomes: np.ndarray[Any, Any]) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize("shape", [(20, 1), (20, 4)])
+def test_a_pilot_without_variance_plans_nothing(
+    shape: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pilot = write(tmp_path, "perfect", np.ones(shape))
+    assert main(["power", pilot, "--difference", "5"]) == 2
+    shown = capsys.readouterr()
+    assert "all its items score the same" in shown.err
+    assert shown.out == ""
+
+
 def test_a_published_pilot_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     file = str(shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv"))
     found = run(capsys, file, "--difference", "10", "--goals", "50", "--trials", "1,4")
