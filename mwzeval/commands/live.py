@@ -68,7 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     benchmark.add_arguments(parser, LIVE)
     add_format(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="no progress bar, and not how dialogues have ended: only the scores",
+    )
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
@@ -96,7 +101,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             progress=False if arguments.quiet else None,
         )
         if not arguments.quiet:
-            tell(str(summary))
+            for line in str(summary).splitlines():
+                tell(line)
         arguments.interrupted = f"the dialogues are held: `mwzeval evaluate` scores {output}"
         if summary.scored:
             _print_scores(arguments, benchmark, output)

@@ -54,11 +54,13 @@ class RunSummary:
     """How the dialogues of a run have ended.
 
     `problems` are what was wrong where a side failed, by end: the words, in how many dialogues,
-    and the first of these; the most frequent first.
+    and the first of these; the most frequent first. `earlier` is how many dialogues had been in the
+    file before.
     """
 
     ends: Mapping[End, int]
     problems: Mapping[End, Sequence[tuple[str, int, str]]] = field(default_factory=dict)
+    earlier: int = 0
 
     @property
     def dialogues(self) -> int:
@@ -85,6 +87,10 @@ class RunSummary:
     def __str__(self) -> str:
         counts = (f"{self.ends[end]:,} {end}" for end in ENDS if self.ends.get(end))
         lines = [f"{self.dialogues:,} dialogues: {', '.join(counts)}"]
+        if self.earlier:
+            # Who has changed an agent and kept its name has to see that it was not asked.
+            held = self.dialogues - self.earlier
+            lines.append(f"  {self.earlier:,} were in the file before, {held:,} were held now")
         for end, problems in self.problems.items():
             lines += [
                 f"  {end}: {shorten(words, 200)} ({number:,} of {self.ends[end]:,}, first {name})"
@@ -130,6 +136,7 @@ def run(
         names = [planned.name for planned in plan]
         log = stack.enter_context(TrajectoryLog(output, about, names))
         waiting = [planned for planned in plan if planned.name not in log.ends]
+        earlier = len(plan) - len(waiting)
         if waiting:
             held = _held(setting, min(jobs, len(waiting)), limits, stack)
             log.begin()
@@ -138,7 +145,7 @@ def run(
                 log.add(trajectory)
                 shown.add(trajectory)
         log.put_in_order()
-        return RunSummary(Counter(log.ends.values()), _problems(log))
+        return RunSummary(Counter(log.ends.values()), _problems(log), earlier)
 
 
 def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:

@@ -143,6 +143,17 @@ def test_ends_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 dialogues: 3 user_stop" in capsys.readouterr().err
 
 
+def test_problems_stand_in_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("broken.py").write_text("def respond(messages):\n    raise KeyError('state')\n")
+    command = ["live", "--agent", "broken.py:respond", "--corpus", "sample", "-o", "run.jsonl"]
+    command += ["--goals", "corpus:2"]
+    problem = "  agent_error: KeyError: 'state' (2 of 2, first smp0021)"
+    assert main(command) == 0
+    assert capsys.readouterr().err.splitlines() == ["2 dialogues: 2 agent_error", problem]
+    assert main(command) == 0
+    assert "  2 were in the file before, 0 were held now" in capsys.readouterr().err.splitlines()
+
+
 @pytest.mark.parametrize("name", ["unreachable", "mostly_unreachable"])
 def test_too_many_dialogues_that_say_nothing_fail(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -160,6 +171,7 @@ def test_too_many_dialogues_that_say_nothing_fail(
     [
         (f"{ACTS} rule", "rule talks in words: say --level words"),
         ("--agent rule --compat convlab2", "--compat judges acts, and the two talk in words"),
+        ("--agent mine.py", "which function or class of it? Say mine.py:NAME"),
         ("--agent rule --user agend", 'did you mean "agenda"'),
         (f"{ACTS} rule-convlub", 'did you mean "rule-convlab"'),
         (f"{ACTS} rule-convlab --user mine:User", "users of your own talk in words"),

@@ -188,7 +188,9 @@ def test_the_most_frequent_problems_of_a_run_are_told_also_when_it_is_over(file:
         "  agent_error: KeyError: 'two' (1 of 7, first b)",
         "  agent_error: 2 other problems",
     ]
-    assert str(run(toy(failing, goals=goals), file, progress=False)) == told
+    first, *problems = told.splitlines()
+    again = str(run(toy(failing, goals=goals), file, progress=False)).splitlines()
+    assert again == [first, "  7 were in the file before, 0 were held now", *problems]
 
 
 def test_few_losses_are_no_problem() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.own_code import SUFFIX
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot
@@ -34,7 +35,7 @@ AGENTS: Mapping[str, tuple[Level, ...]] = {
 GOALS = "corpus"
 FAIL_GOAL = "goal"
 """Refuses the bookings that goals say fail first."""
-OWN = "package.module:Name"
+OWN = "package.module:Name, file.py:Name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ def unknown_agent(name: str, level: Level) -> UsageError:
         return UsageError(f"the agent {name} talks in {other}: say --level {other}")
     known = [agent for agent, levels in AGENTS.items() if level in levels]
     hint = did_you_mean(name, known)
+    if name.endswith(SUFFIX):
+        hint = f" — which function or class of it? Say {shorten(name)}:NAME"
     return UsageError(f'unknown agent "{shorten(name)}"{hint} (known: {", ".join([*known, OWN])})')
 
 
