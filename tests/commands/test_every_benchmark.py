@@ -315,10 +315,10 @@ def test_several_processes_compare_as_one_does(run: Run) -> None:
 
 
 def test_there_are_live_dialogues_or_a_sentence_why_not(name: str, run: Run) -> None:
+    """Those that there are have tests of their own: `test_live_of_every_benchmark.py`."""
     ran = run("live --agent nobody -o run.jsonl")
-    sentence = benchmark_named(name).lacks.get("live", 'unknown agent "nobody"')
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"error: {sentence}")
+    assert ran.err.startswith(f"error: {benchmark_named(name).lacks.get('live', '')}")
     assert not Path("run.jsonl").exists()
 
 
