@@ -2,20 +2,23 @@
 
 An agent is a function `respond(messages)` or `respond(messages, tools)` that returns text, a
 message or a list of messages; or a class, of which an object is made for each dialogue, that is
-called with the messages, or has a method `respond(utterance)` that returns text. A user is a class
-with `begin()`, `answer(turn)` and `is_done`. Both get what they name among `tools` (the schema),
-`goal` (users only), `seed` (a number of 31 bits) and `dialogue` (its name).
+called with the messages, or has a method `respond(utterance)` that returns text; each of these may
+be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Both get what they
+name among `tools` (the schema), `goal` (users only), `seed` (a number of 31 bits) and `dialogue`
+(its name).
 
 They get copies: what they change of a message does not change the record.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from inspect import isclass
+from functools import cache
+from inspect import isawaitable, isclass
 from typing import Any
 
 from mwzeval.conversation.messages import MOST_CHARACTERS, AgentTurn, Message, plain_text
@@ -84,7 +87,7 @@ class OwnAgent:
         self, respond: Callable[[list[Message]], Any], tools: Tools | None, record: Record
     ) -> ToolSession:
         return ToolSession(
-            lambda messages: respond(deepcopy(messages)),
+            lambda messages: _awaited(respond(deepcopy(messages))),
             tools,
             record.message,
             tool_rounds=self.tool_rounds,
@@ -99,13 +102,30 @@ class _TextAgent:
         self._record = record
 
     def __call__(self, messages: list[Message]) -> str:
-        answer = self._agent.respond(messages[-1]["content"])
+        answer = _awaited(self._agent.respond(messages[-1]["content"]))
         bookings = getattr(self._agent, BOOKINGS, None)
         if bookings is not None:
             self._record.keep({BOOKINGS: _checked_bookings(bookings)})
         if not isinstance(answer, str):
             raise AnswerError(f"expected text, found {shorten(repr(answer))}")
         return answer
+
+
+def _awaited(answer: Any) -> Any:
+    """Return an answer, or what is awaited of an asynchronous agent."""
+    if not isawaitable(answer):
+        return answer
+
+    async def wait() -> Any:
+        return await answer
+
+    return _event_loop().run_until_complete(wait())
+
+
+@cache
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of this process: what an agent has opened in one turn serves the next."""
+    return asyncio.new_event_loop()
 
 
 def _checked_bookings(bookings: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,36 @@ def test_classes_get_what_they_name() -> None:
     number = Planned("a", "goal", seed=5).number
     assert answer(Called)[0].text == f"1 {number} a"
     assert 0 <= number < 2**31
+
+
+class Waiting:
+    """An agent that awaits something, in one event loop over all its turns."""
+
+    def __init__(self) -> None:
+        self.lock: asyncio.Lock | None = None
+
+    async def respond(self, utterance: str) -> str:
+        self.lock = self.lock or asyncio.Lock()
+        async with self.lock:
+            await asyncio.sleep(0)
+        return f"you said {utterance}"
+
+
+async def waits(messages: list[Any], tools: list[Any]) -> Any:
+    await asyncio.sleep(0)
+    return with_tools(messages, tools)
+
+
+async def fails(messages: list[Any]) -> Any:
+    raise LookupError("nothing")
+
+
+def test_agents_may_be_asynchronous() -> None:
+    assert answer(waits)[0].text == '{"found": {"x": 1}}'
+    partner = OwnAgent("mine", Waiting).partner(Planned("a", "goal"), None, Record())
+    assert [partner.answer(said).text for said in "ab"] == ["you said a", "you said b"]
+    with pytest.raises(LookupError, match="nothing"):
+        answer(fails)
 
 
 def test_agents_of_text_tell_their_bookings() -> None:
