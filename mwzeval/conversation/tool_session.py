@@ -75,7 +75,10 @@ class ToolSession:
             if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
                 text: str = last["content"]
                 if not text.strip():
-                    raise AnswerError("the agent neither says anything nor calls a tool")
+                    raise AnswerError(
+                        "the agent neither says anything nor calls a tool: a message has content "
+                        "or tool_calls"
+                    )
                 return AgentTurn(tuple(self._messages[begin:]), text)
             for call in waiting.values():
                 self._execute(call)
