@@ -5,11 +5,19 @@ Kinds that the grounded scores know have their names (`mwzeval.multiwoz.groundin
 
 from __future__ import annotations
 
+from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.scores.explanation import Reason
+from mwzeval.scores.score import WHOLE
 
 INFORM, SUCCESS, BOOKING, TOLD = "inform", "success", "booking", "reference"
 
+ENDED = {"agent_error": "agent-error", "user_error": "user-error", "limit": "limit"}
+"""How a dialogue may end before the user is done → the kind of loss."""
+
 SENTENCES = {
+    "agent-error": "The agent failed in turn {turn}: {said}",
+    "user-error": "The user failed after turn {turn}: {said}",
+    "limit": "The dialogue met its limit: {said}",
     "named-nothing": "The agent names no {domain}.",
     "named-unknown": "Turn {turn} names {said}, and the database has no such {domain}.",
     "named-wrong": "Turn {turn} names {said}, which is not what the user wants{unmet}.",
@@ -35,6 +43,16 @@ def loss(
     code = kind if slot is None else f"{kind}:{slot}"
     text = SENTENCES[kind].format(domain=domain, turn=turn, slot=slot, **words)
     return Reason(code, outcome, domain, turn, text)
+
+
+def of_end(dialogue: Trajectory, turns: int) -> tuple[Reason, ...]:
+    """Return the loss of a dialogue of so many turns that ended before the user was done."""
+    kind = ENDED.get(dialogue.end)
+    if kind is None:
+        return ()
+    turn = turns - 1 if turns else None
+    text = SENTENCES[kind].format(turn=turn, said=dialogue.problem or "nobody says why")
+    return (Reason(kind, SUCCESS, WHOLE, turn, text),)
 
 
 def listed(values: tuple[str, ...], otherwise: str = "unknown") -> str:

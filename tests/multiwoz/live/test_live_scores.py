@@ -133,6 +133,14 @@ def test_a_user_of_ones_own_may_report_anything(report: dict[str, Any]) -> None:
     assert found["success"] == values(scored(plain))["success"]
 
 
+def test_an_end_before_the_user_is_done_is_a_reason_where_something_was_lost() -> None:
+    failed = {"end": "agent_error", "problem": "KeyError: 'phone'"}
+    lost = scored({**line("smp0022", "book"), **failed}).explain("smp0022")
+    assert lost.reasons[0].code == "agent-error"
+    assert lost.reasons[0].text.endswith("KeyError: 'phone'")
+    assert not scored({**line("smp0022"), **failed}).explain("smp0022").reasons
+
+
 def test_every_line_of_a_goal_is_met_from_a_turn_on() -> None:
     goal = goals()["smp0022"]
     whole = scored(line("smp0022")).explain("smp0022")

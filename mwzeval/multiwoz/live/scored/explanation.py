@@ -12,6 +12,7 @@ from mwzeval.conversation.exchanges import CALLED, RETURNED, SAID, Exchange, Ste
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
 from mwzeval.multiwoz.live.judgement import DomainJudgement, Judgement
+from mwzeval.multiwoz.live.losses import of_end
 from mwzeval.multiwoz.live.scored.scores import INFORM, SUCCESS, faults_in, reported
 from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.scoring.losses import spelled
@@ -21,6 +22,7 @@ from mwzeval.scores.explanation import (
     Claim,
     Explanation,
     Fact,
+    Reason,
     ToolUse,
     TurnView,
     Utterance,
@@ -48,9 +50,16 @@ def explanation(
         outcomes=_outcomes(judgement),
         goal=wanted,
         turns=with_reports(list(_turn_views(exchanges, claims)), trajectory),
-        reasons=judgement.reasons if judgement else (),
+        reasons=_reasons(trajectory, len(exchanges), judgement),
         reached=tuple(map(_Ticks(exchanges, judgement).of, wanted)) if judgement else None,
     )
+
+
+def _reasons(trajectory: Trajectory, turns: int, judgement: Judgement | None) -> tuple[Reason, ...]:
+    if judgement is None:
+        return ()
+    # Of what else was lost, that the dialogue ended is mostly why.
+    return (*(() if judgement.success else of_end(trajectory, turns)), *judgement.reasons)
 
 
 def _outcomes(judgement: Judgement | None) -> dict[str, dict[str, bool | None]]:
