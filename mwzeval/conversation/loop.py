@@ -19,6 +19,7 @@ from mwzeval.conversation.protocols import (
     End,
     Heard,
     InfrastructureError,
+    LimitError,
     Partner,
     Said,
     User,
@@ -96,4 +97,6 @@ def failed(whose: End, turns: int, error: BaseException) -> Ending:
     """Return how a dialogue ends when something is raised by one side."""
     if isinstance(error, InfrastructureError):
         whose = INFRASTRUCTURE
+    elif isinstance(error, LimitError):
+        whose = LIMIT
     return Ending(whose, turns, described(error))

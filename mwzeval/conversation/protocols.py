@@ -47,6 +47,10 @@ class InfrastructureError(ConversationError):
     """What is the fault of neither user nor agent. Such a dialogue can be held again."""
 
 
+class LimitError(ConversationError):
+    """A dialogue has taken as long as it may."""
+
+
 class AnswerError(ConversationError):
     """What an agent does is no answer."""
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from mwzeval.conversation.log import TrajectoryLog
 from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, USER_ERROR, End
 from mwzeval.conversation.record import Planned
+from mwzeval.conversation.threads import MOST_THREADS, Threads
 from mwzeval.conversation.trajectory import Trajectory, header
 from mwzeval.conversation.workers import Setting, TimeLimits, Workers, held_here
 from mwzeval.errors import UsageError, shorten
@@ -108,14 +109,16 @@ def run(
     trials: int = 1,
     seed: int = 0,
     jobs: int = 1,
+    concurrency: int = 1,
     limits: TimeLimits | None = None,
     progress: bool | None = None,
 ) -> RunSummary:
     """Hold all dialogues of a `setting` and write them to `output`; return how they have ended.
 
     `output` is a file of JSON Lines, whole at any time, that is gone on with where it exists. Each
-    goal is talked about `trials` times; `seed` decides everything random, `jobs` how many dialogues
-    are held beside each other. Somebody's own agent or user is held in processes of its own, which
+    goal is talked about `trials` times; `seed` decides everything random. `jobs` dialogues are held
+    beside each other in processes, or `concurrency` in threads, for those that wait for a server
+    and have nobody's own code. Somebody's own agent or user is held in processes of its own, which
     are killed when it takes longer than `limits`, unless these say that it may take any time and
     there is one job. `progress` shows a bar on standard error, None only on a terminal.
 
@@ -125,6 +128,7 @@ def run(
     for name, value in (("trials", trials), ("jobs", jobs)):
         if value < 1:
             raise UsageError(f"{name} is at least 1, not {value}")
+    _check_concurrency(concurrency, jobs, setting)
     limits = limits or TimeLimits()
     plan = [
         Planned(item, goal, trial, trials > 1, seed)
@@ -138,7 +142,7 @@ def run(
         waiting = [planned for planned in plan if planned.name not in log.ends]
         earlier = len(plan) - len(waiting)
         if waiting:
-            held = _held(setting, min(jobs, len(waiting)), limits, stack)
+            held = _held(setting, min(jobs, len(waiting)), concurrency, limits, stack)
             log.begin()
             shown = stack.enter_context(_Progress(setting, log, len(plan), progress, trials))
             for _, trajectory in held(iter(waiting)):
@@ -177,8 +181,23 @@ def run_header(
     return header(setting.benchmark, __version__, about)
 
 
-def _held(setting: RunSetting, jobs: int, limits: TimeLimits, stack: ExitStack) -> Held:
+def _check_concurrency(concurrency: int, jobs: int, setting: RunSetting) -> None:
+    if not 1 <= concurrency <= MOST_THREADS:
+        raise UsageError(f"concurrency is from 1 to {MOST_THREADS}, not {concurrency}")
+    if concurrency > 1 and jobs > 1:
+        raise UsageError("dialogues are held in threads or in processes: leave jobs out")
+    if concurrency > 1 and not setting.trusts:
+        raise UsageError(
+            "an agent or user of your own is held in processes: say jobs, not concurrency"
+        )
+
+
+def _held(
+    setting: RunSetting, jobs: int, concurrency: int, limits: TimeLimits, stack: ExitStack
+) -> Held:
     """Return what holds dialogues, ready to begin."""
+    if concurrency > 1:
+        return stack.enter_context(Threads(setting, concurrency)).held
     any_time = setting.trusts or limits == TimeLimits(None, None)
     if jobs == 1 and any_time:
         setting.begin()

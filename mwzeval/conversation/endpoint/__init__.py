@@ -1,0 +1,1 @@
+"""Agents and users behind an endpoint that speaks OpenAI's chat completions."""

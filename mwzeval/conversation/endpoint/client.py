@@ -1,0 +1,240 @@
+"""One chat completion: the request, whoever has to ask again, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from mwzeval.conversation.endpoint.address import DEFAULTS, PATH, Endpoint
+from mwzeval.conversation.endpoint.connections import Answer, Connections, NoAnswerError
+from mwzeval.conversation.endpoint.faults import (
+    ACCESS,
+    CONTEXT,
+    PASSING,
+    RETRIES,
+    error_text,
+    fault_of,
+    seconds_to_wait,
+)
+from mwzeval.conversation.messages import Message
+from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
+from mwzeval.errors import shorten
+from mwzeval.version import __version__
+
+REQUEST_SECONDS = 60.0
+_KEPT_OF_MESSAGES = ("role", "content", "tool_calls", "tool_call_id")
+_SHOWN = 300
+
+
+class ContextError(AnswerError):
+    """The conversation is longer than the model reads."""
+
+
+class Cache(Protocol):
+    """Completions of requests that were made before."""
+
+    def get(self, request: str, trial: int) -> Completion | None:
+        """Return what came of a request, None if it was not made."""
+
+    def put(self, request: str, trial: int, completion: Completion) -> None:
+        """Keep what came of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The message of a model, and what it has cost.
+
+    `usage` has `in` and `out` (tokens, where the server counts them), `ms`, and `retries` where
+    there were some. `finish_reason` is None where the server does not say.
+    """
+
+    message: Mapping[str, Any]
+    finish_reason: str | None
+    usage: Mapping[str, int]
+
+
+class Clock:
+    """The time, and how it is waited for. `stop` ends all waiting."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+
+    def now(self) -> float:
+        """Return seconds from any moment on."""
+        return time.monotonic()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait; return whether it was stopped meanwhile."""
+        return self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        """End all waiting."""
+        self._stopped.set()
+
+
+class Client:
+    """Asks a model for completions, from any thread: each has a connection of its own.
+
+    How many requests there are at a time is how many threads ask. `close` ends all of them.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        seconds: float = REQUEST_SECONDS,
+        cache: Cache | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self._seconds = seconds
+        self._cache = cache
+        self.clock = Clock() if clock is None else clock
+        parts, mark, query = endpoint.base_url.partition("?")
+        self._connections = Connections(f"{parts.rstrip('/')}{PATH}{mark}{query}")
+        self._headers = {
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "User-Agent": f"mwzeval/{__version__}",
+        }
+        if endpoint.key is not None:
+            self._headers["Authorization"] = f"Bearer {endpoint.key}"
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]] = (),
+        *,
+        rng: Random,
+        trial: int = 1,
+        deadline: float | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> Completion:
+        """Return the completion of `messages`, from the cache if it was made for this trial before.
+
+        `rng` draws how long is waited before a request is made again, `deadline` is a time of the
+        clock, `more` are arguments of this request alone.
+
+        Raises `ContextError` and `AnswerError` for what the agent has done, `InfrastructureError`
+        for what it has not, and `LimitError` at the deadline. No text has the key.
+        """
+        arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
+        request = request_of(self.endpoint.model, messages, tools, arguments)
+        if self._cache is not None:
+            known = self._cache.get(request, trial)
+            if known is not None:
+                return known
+        completion = self._asked(request.encode(), rng, deadline)
+        if self._cache is not None:
+            self._cache.put(request, trial, completion)
+        return completion
+
+    def close(self) -> None:
+        """End all requests, and allow no other."""
+        self.clock.stop()
+        self._connections.close()
+
+    def _asked(self, body: bytes, rng: Random, deadline: float | None) -> Completion:
+        for retry in range(RETRIES + 1):
+            begin = self.clock.now()
+            seconds = self._seconds if deadline is None else min(self._seconds, deadline - begin)
+            if seconds <= 0:
+                raise LimitError("no time is left for the dialogue")
+            answer = None
+            try:
+                answer = self._connections.post(body, self._headers, seconds)
+                completion = self._checked(answer, begin, retry)
+                if completion is not None:
+                    return completion
+                problem = f"{answer.status}: {self._shown(error_text(answer))}"
+            except NoAnswerError as error:
+                problem = self._shown(str(error))
+            if retry == RETRIES:
+                break
+            wait = seconds_to_wait(retry + 1, answer, rng)
+            if deadline is not None and self.clock.now() + wait >= deadline:
+                raise LimitError(f"no time is left for the dialogue; {self._place} {problem}")
+            if self.clock.wait(wait):
+                raise InfrastructureError("the run has ended")
+        raise InfrastructureError(f"{self._place} {problem} (asked {RETRIES + 1} times)")
+
+    def _checked(self, answer: Answer, begin: float, retries: int) -> Completion | None:
+        """Return the completion in an answer, None where another time there may be one."""
+        fault = fault_of(answer)
+        if fault is None:
+            text = self.endpoint.without_key(answer.body.decode(errors="replace"))
+            ms = round(1000 * (self.clock.now() - begin))
+            return completion_of(text, ms, retries)
+        if fault == PASSING:
+            return None
+        told = f"{answer.status}: {self._shown(error_text(answer))}"
+        if fault == CONTEXT:
+            raise ContextError(f"the conversation is longer than the model reads ({told})")
+        if fault == ACCESS:
+            raise InfrastructureError(f"{self._place} {told}; check URL, model and key")
+        raise AnswerError(f"{self._place} {told}")
+
+    @property
+    def _place(self) -> str:
+        return f"the server {self.endpoint.host} answers"
+
+    def _shown(self, text: str) -> str:
+        return shorten(self.endpoint.hide(" ".join(text.split())), _SHOWN)
+
+
+def request_of(
+    model: str,
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, Any]],
+    arguments: Mapping[str, Any],
+) -> str:
+    """Return the body of a request: the same text for the same request."""
+    body: dict[str, Any] = {key: value for key, value in arguments.items() if value is not None}
+    if tools:
+        body = {"tool_choice": "auto", **body, "tools": list(tools)}
+    body |= {"model": model, "messages": [_sent(message) for message in messages]}
+    return json.dumps(body, sort_keys=True, separators=(",", ":"))
+
+
+def completion_of(text: str, ms: int, retries: int) -> Completion | None:
+    """Return the completion in the text of an answer, None where there is none.
+
+    What the message says and calls is looked at by those who ask; here it is only found.
+    """
+    try:
+        value = json.loads(text)
+        choice = value["choices"][0]
+        message = choice["message"]
+        if not isinstance(message, dict):
+            return None
+    except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+        return None
+    found: dict[str, Any] = {"role": "assistant", "content": message.get("content")}
+    if found["content"] is None and isinstance(message.get("refusal"), str):
+        found["content"] = message["refusal"]
+    if message.get("tool_calls"):
+        found["tool_calls"] = message["tool_calls"]
+    reason = choice.get("finish_reason")
+    counted = value.get("usage")
+    usage = {
+        ours: counted[theirs]
+        for ours, theirs in (("in", "prompt_tokens"), ("out", "completion_tokens"))
+        if isinstance(counted, dict) and type(counted.get(theirs)) is int
+    }
+    usage["ms"] = ms
+    if retries:
+        usage["retries"] = retries
+    return Completion(found, reason if isinstance(reason, str) else None, usage)
+
+
+def _sent(message: Message) -> Message:
+    """Return a message as servers want it: nothing of what is only kept, and no empty content."""
+    sent = {key: message[key] for key in _KEPT_OF_MESSAGES if key in message}
+    if sent.get("tool_calls") and not sent.get("content"):
+        sent["content"] = None
+    return sent

@@ -1,0 +1,225 @@
+"""One completion against a real server: what is sent, who is to blame, what is asked again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+
+from mwzeval.conversation.endpoint.address import Endpoint
+from mwzeval.conversation.endpoint.client import Client, Clock, ContextError
+from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
+from tests.conversation.endpoint.server import CONTEXT, Server, completion, hello, serving
+
+KEY = "local-key-0123456789abcdef"
+SAID = [{"role": "user", "content": "hi"}]
+
+
+class Waited(Clock):
+    """Time passes only when it is waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return sum(self.waits)
+
+    def wait(self, seconds: float) -> bool:
+        self.waits.append(seconds)
+        return False
+
+
+class Asked:
+    """A server, and a client that asks it."""
+
+    def __init__(self, server: Server, **options: Any) -> None:
+        self.server = server
+        self.clock = Waited()
+        endpoint = Endpoint("toy", server.url, KEY, options.pop("arguments", {}))
+        self.client = Client(endpoint, clock=self.clock, **options)
+
+    def __call__(self, messages: Any = SAID, **more: Any) -> Any:
+        return self.client.complete(messages, rng=Random(1), **more)
+
+
+@contextmanager
+def asked(*faults: Any, reply: Any = hello, **options: Any) -> Iterator[Asked]:
+    with serving(Server(reply, faults)) as server:
+        made = Asked(server, **options)
+        yield made
+        made.client.close()
+
+
+def test_a_request_says_what_the_protocol_wants() -> None:
+    tools = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
+    call = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    messages = [
+        *SAID,
+        {"role": "assistant", "content": "", "tool_calls": [call], "usage": {"ms": 3}},
+        {"role": "tool", "tool_call_id": "call_1", "content": "{}"},
+    ]
+    with asked(arguments={"temperature": None, "max_tokens": 9}) as ask:
+        found = ask(messages, tools=tools, more={"seed": 5})
+        assert found.message == {"role": "assistant", "content": "hello"}
+        assert found.usage == {"in": 7, "out": 3, "ms": 0}
+        assert found.finish_reason == "stop"
+        messages[1] = {"role": "assistant", "content": None, "tool_calls": [call]}
+        assert ask.server.bodies == [
+            {
+                "model": "toy",
+                "messages": messages,
+                "tools": tools,
+                "tool_choice": "auto",
+                "max_tokens": 9,
+                "seed": 5,
+            }
+        ]
+        assert ask.server.paths == ["/v1/chat/completions"]
+        assert ask.server.headers[0]["authorization"] == f"Bearer {KEY}"
+        ask()
+        assert ask.server.bodies[1] == {"model": "toy", "messages": SAID, "max_tokens": 9}
+
+
+PASSING = [
+    *(408, 409, 425, 429, 500, 502, 503, 529, "reset", "half"),
+    b"<html>",
+    b'{"choices": [',
+    {},
+    {"choices": []},
+    {"choices": [{"message": "hello"}]},
+    {"error": {"message": "overloaded", "code": 502}},
+    {"error": "overloaded"},
+]
+
+
+@pytest.mark.parametrize("fault", PASSING, ids=str)
+def test_what_passes_is_asked_again(fault: Any) -> None:
+    with asked(fault, fault) as ask:
+        found = ask()
+        assert found.message["content"] == "hello"
+        assert found.usage["retries"] == 2
+        assert len(ask.server.bodies) == 3
+        assert ask.server.bodies[0] == ask.server.bodies[2]
+        first, second = ask.clock.waits
+        assert 1 <= first <= 2 <= second <= 4
+
+
+@pytest.mark.parametrize("fault", ["slow", "drip"])
+def test_an_answer_has_to_be_whole_in_time(fault: str) -> None:
+    with asked(fault, seconds=0.3) as ask:
+        assert ask().usage["retries"] == 1
+
+
+def test_after_the_last_time_it_is_nobody_s_fault() -> None:
+    with asked(*[503] * 9) as ask:
+        with pytest.raises(InfrastructureError, match=r"answers 503: fault 503 \(asked 6 times\)"):
+            ask()
+        assert len(ask.server.bodies) == 6
+        lows = [1, 2, 4, 8, 16]
+        for wait, low in zip(ask.clock.waits, lows, strict=True):
+            assert low <= wait <= min(2 * low, 30)
+
+
+@pytest.mark.parametrize(
+    ("after", "low"),
+    [("7", 7), ("0", 0), ("3600", 59), ("Wed, 21 Oct 2015 07:28:09 GMT", 9), ("soon", 1)],
+)
+def test_a_server_says_when_it_is_to_be_asked_again(after: str, low: int) -> None:
+    headers = {"retry-after": after, "date": "Wed, 21 Oct 2015 07:28:00 GMT"}
+    with asked((429, headers)) as ask:
+        ask()
+        assert low <= ask.clock.waits[0] <= low + 1
+
+
+CONTEXTS = [
+    (400, {}, {"error": {"message": CONTEXT, "code": 400}}),
+    (400, {}, {"error": {"message": "no", "code": "context_length_exceeded"}}),
+    (400, {}, {"error": {"message": "no", "type": "exceed_context_size_error"}}),
+    (500, {}, {"error": {"message": "the request exceeds the available context size"}}),
+    (413, {}, {"object": "error", "message": CONTEXT}),
+    {"error": {"message": CONTEXT, "code": 400}},
+]
+
+
+@pytest.mark.parametrize("fault", CONTEXTS, ids=str)
+def test_too_long_a_conversation_is_the_agent_s_fault(fault: Any) -> None:
+    with asked(fault) as ask:
+        with pytest.raises(ContextError, match="longer than the model reads"):
+            ask()
+        assert len(ask.server.bodies) == 1
+
+
+def test_what_the_server_refuses_is_the_agent_s_fault() -> None:
+    with asked(400, 422) as ask:
+        for status in (400, 422):
+            with pytest.raises(AnswerError, match=f"answers {status}: fault {status}"):
+                ask()
+        assert len(ask.server.bodies) == 2
+
+
+@pytest.mark.parametrize("status", [301, 401, 402, 403, 404])
+def test_a_wrong_key_is_nobody_s_fault_and_not_tried_again(status: int) -> None:
+    with asked(status) as ask:
+        with pytest.raises(InfrastructureError, match="check URL, model and key"):
+            ask()
+        assert len(ask.server.bodies) == 1
+
+
+def test_no_text_has_the_key() -> None:
+    echo = {"error": {"message": f"bad key {KEY}, or sk-proj-abcdefghijkl"}}
+    with asked((400, {}, echo), reply=lambda _: {"content": f"my key is {KEY}"}) as ask:
+        with pytest.raises(AnswerError) as raised:
+            ask()
+        assert str(raised.value).endswith("bad key [key], or [key]")
+        assert ask().message["content"] == "my key is [key]"
+        assert KEY not in repr(ask.client.endpoint)
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ({"content": None}, {"content": None}),
+        ({"content": None, "tool_calls": None}, {"content": None}),
+        ({"content": "a", "tool_calls": [], "reasoning": "b"}, {"content": "a"}),
+        ({"content": None, "refusal": "I do not"}, {"content": "I do not"}),
+        ({"tool_calls": [{"id": None}]}, {"content": None, "tool_calls": [{"id": None}]}),
+    ],
+)
+def test_messages_lack_what_they_like(message: Any, kept: Any) -> None:
+    bare = {"choices": [{"message": message}]}
+    with asked(json.dumps(bare).encode(), completion(message, usage=None)) as ask:
+        for _ in range(2):
+            found = ask()
+            assert found.message == {"role": "assistant", **kept}
+            assert found.usage == {"ms": 0}
+
+
+def test_a_connection_that_the_server_has_ended_is_not_a_fault() -> None:
+    with asked((400, {"connection": "close"})) as ask:
+        with pytest.raises(AnswerError):
+            ask()
+        assert "retries" not in ask().usage
+
+
+def test_a_dialogue_has_no_time_left() -> None:
+    with asked(503, 503) as ask:
+        with pytest.raises(LimitError):
+            ask(deadline=2.5)
+        assert len(ask.server.bodies) == 2
+        with pytest.raises(LimitError):
+            ask(deadline=0.5)
+        assert len(ask.server.bodies) == 2
+
+
+def test_where_nobody_listens_it_is_nobody_s_fault() -> None:
+    with serving(Server()) as server:
+        pass
+    ask = Asked(server)
+    with pytest.raises(InfrastructureError, match="ConnectionRefusedError"):
+        ask()
+    assert len(ask.clock.waits) == 5
