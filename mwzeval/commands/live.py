@@ -46,6 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="processes; changes no result",
     )
     parser.add_argument(
+        "--concurrency",
+        type=int,
+        default=1,
+        metavar="N",
+        help="dialogues at a time in threads, where a server is waited for; changes no result",
+    )
+    parser.add_argument(
         "--turn-seconds",
         type=float,
         default=TURN_SECONDS,
@@ -97,6 +104,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             trials=arguments.trials,
             seed=arguments.seed,
             jobs=arguments.jobs,
+            concurrency=arguments.concurrency,
             limits=limits,
             progress=False if arguments.quiet else None,
         )

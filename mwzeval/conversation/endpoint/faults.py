@@ -92,11 +92,11 @@ def _asked_for(answer: Answer) -> float | None:
     if re.fullmatch(r"\d{1,9}(\.\d*)?", text):
         return float(text)
     try:  # a date, of which only the distance to the server's own clock says something
-        then = parsedate_to_datetime(text)
         now = parsedate_to_datetime(answer.headers["date"])
-        return float(max(0.0, (then - now).total_seconds()))
+        distance: float = (parsedate_to_datetime(text) - now).total_seconds()
     except (ValueError, TypeError, KeyError):
         return None
+    return max(0.0, distance)
 
 
 def _code(error: Any) -> int:

@@ -22,16 +22,22 @@ def hello(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class Server:
-    """The application. `faults` are what becomes of the requests, in the order in which they come;
-    afterwards, and where it is None, they are answered.
+    """The application. `faults` are what becomes of the requests, in the order in which they come,
+    or a function of their bodies; afterwards, and where it is None, they are answered.
 
     A fault is a status, a pair of a status and headers, a value that is the whole answer, bytes of
     the same, or one of `reset`, `half`, `slow`, `drip`. All requests are kept.
     """
 
-    def __init__(self, reply: Reply = hello, faults: Sequence[Any] = (), delay: float = 0) -> None:
+    def __init__(
+        self,
+        reply: Reply = hello,
+        faults: Sequence[Any] | Callable[[Any], Any] = (),
+        delay: float = 0,
+    ) -> None:
         self.reply = reply
-        self.faults = list(faults)
+        waiting = [] if callable(faults) else list(faults)
+        self._fault = faults if callable(faults) else lambda _: waiting.pop(0) if waiting else None
         self.delay = delay
         self.bodies: list[Any] = []
         self.headers: list[Mapping[str, str]] = []
@@ -63,7 +69,7 @@ class Server:
         self.bodies.append(body)
         self.paths.append(scope["path"])
         self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
-        fault = self.faults.pop(0) if self.faults else None
+        fault = self._fault(body)
         if self.delay:
             await asyncio.sleep(self.delay)
         match fault:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace, _ActionsContainer
 
+from mwzeval.conversation.endpoint.options import (
+    add_model_options,
+    add_request_options,
+    is_endpoint,
+    model_options,
+)
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.runs import RunSetting
 from mwzeval.errors import UsageError
@@ -24,6 +30,8 @@ from mwzeval.multiwoz.live.settings.options import (
 def add_live(parser: _ActionsContainer) -> None:
     """Add who talks about what in a live run."""
     agents = ", ".join(f"{name} ({' or '.join(levels)})" for name, levels in AGENTS.items())
+    add_model_options(parser)
+    add_request_options(parser)
     parser = parser.add_argument_group("MultiWOZ", f"agents that come along: {agents}")
     parser.add_argument(
         "--user",
@@ -100,6 +108,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
         as_published=arguments.compat is not None,
         user_turns=arguments.user_turns,
         tool_rounds=arguments.tool_rounds,
+        model=model_options(arguments),
     )
     if options.user_turns < 1:
         raise UsageError(f"--user-turns is at least 1, not {options.user_turns}")
@@ -114,6 +123,8 @@ def setting_of(arguments: Namespace) -> RunSetting:
             raise UsageError("people hold one dialogue at a time: leave --jobs out")
     if options.as_published and not in_acts:
         raise UsageError(f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}")
+    if in_acts and is_endpoint(options.agent):
+        raise UsageError(f"models talk in {WORDS}: leave --level out")
     if in_acts:
         from mwzeval.multiwoz.live.settings.acts import ActSetting
 

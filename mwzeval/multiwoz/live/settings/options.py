@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mwzeval.conversation.endpoint.options import ModelOptions, is_endpoint
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.own_code import SUFFIX
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
-from mwzeval.files.downloads import DataRoot
+from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
 from mwzeval.multiwoz.corpus.corpora import corpus_root
 from mwzeval.multiwoz.database.venues import DOMAINS
@@ -36,6 +37,9 @@ GOALS = "corpus"
 FAIL_GOAL = "goal"
 """Refuses the bookings that goals say fail first."""
 OWN = "package.module:Name, file.py:Name"
+MODEL = "openai:MODEL"
+AGENT_PROMPT = embedded("live", "prompts", "agent-1.txt")
+"""What models are told as agents; another text has another number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,8 @@ class LiveOptions:
     """What the options of `mwzeval live` say; names as they are given.
 
     `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
-    goal says fail first. `goal_model` is the file that sampled goals are drawn from; `as_published`
-    judges acts as the public evaluator does.
+    goal says fail first. `model` is how an agent behind an endpoint is asked. `goal_model` is the
+    file that sampled goals are drawn from; `as_published` judges acts as the public evaluator does.
     """
 
     agent: str
@@ -61,6 +65,7 @@ class LiveOptions:
     as_published: bool = False
     user_turns: int = USER_TURNS
     tool_rounds: int = 8
+    model: ModelOptions = field(default_factory=ModelOptions)
 
     @property
     def corpus_name(self) -> str:
@@ -91,7 +96,7 @@ class LiveOptions:
         paths = {domain: self.root.require(f"db/{domain}_db.json") for domain in DOMAINS}
         return {
             "corpus": self.corpus_name,
-            "agent": {"spec": self.agent},
+            "agent": self._about_agent(),
             "user": {"spec": STRICT_AGENDA if self.strict_user else self.user},
             "goals": {"source": goals.source, "sha": goals.sha},
             "fail_book": self.fail_book,
@@ -99,6 +104,11 @@ class LiveOptions:
             "limits": limits,
             "database": combined_fingerprint(paths)[:8],
         }
+
+    def _about_agent(self) -> dict[str, Any]:
+        if is_endpoint(self.agent):
+            return self.model.about(self.agent, self.model.prompt_or(AGENT_PROMPT))
+        return {"spec": self.agent}
 
 
 def unknown_agent(name: str, level: Level) -> UsageError:
@@ -110,7 +120,9 @@ def unknown_agent(name: str, level: Level) -> UsageError:
     hint = did_you_mean(name, known)
     if name.endswith(SUFFIX):
         hint = f" — which function or class of it? Say {shorten(name)}:NAME"
-    return UsageError(f'unknown agent "{shorten(name)}"{hint} (known: {", ".join([*known, OWN])})')
+    return UsageError(
+        f'unknown agent "{shorten(name)}"{hint} (known: {", ".join([*known, MODEL, OWN])})'
+    )
 
 
 def unknown_user(name: str, level: Level) -> UsageError:

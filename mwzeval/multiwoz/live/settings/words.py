@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mwzeval.conversation.agents import OwnAgent, OwnUser
+from mwzeval.conversation.endpoint.agent import EndpointAgent
+from mwzeval.conversation.endpoint.client import Client
+from mwzeval.conversation.endpoint.options import is_endpoint
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.own_code import is_own_code
@@ -20,6 +23,7 @@ from mwzeval.multiwoz.live.settings import people
 from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent, BuiltInUser
 from mwzeval.multiwoz.live.settings.options import (
     AGENDA,
+    AGENT_PROMPT,
     AGENTS,
     HUMAN,
     RULE_CONVLAB,
@@ -40,8 +44,10 @@ class WordSetting:
     benchmark = NAME
 
     def __init__(self, options: LiveOptions) -> None:
-        has_own_agent, has_own_user = map(is_own_code, (options.agent, options.user))
-        if not (has_own_agent or WORDS in AGENTS.get(options.agent, ())):
+        has_model = is_endpoint(options.agent)
+        has_own_agent = is_own_code(options.agent) and not has_model
+        has_own_user = is_own_code(options.user)
+        if not (has_own_agent or has_model or WORDS in AGENTS.get(options.agent, ())):
             raise unknown_agent(options.agent, WORDS)
         if not (has_own_user or options.user in (AGENDA, HUMAN)):
             raise unknown_user(options.user, WORDS)
@@ -56,14 +62,15 @@ class WordSetting:
         self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
         limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
         self.about: Mapping[str, Any] = options.about(WORDS, goals, **limits)
-        self._agents: OwnAgent | BuiltInAgent | people.Agents | None = None
+        self._client: Client | None = None
+        self._agents: OwnAgent | EndpointAgent | BuiltInAgent | people.Agents | None = None
         self._users: OwnUser | BuiltInUser | people.Users | None = None
         resources = None
         if options.strict_user or options.agent == RULE_CONVLAB:
             resources = load_resources(options.corpus_name, options.root)
         if options.agent == HUMAN:
             self._agents = people.Agents()
-        elif not has_own_agent:
+        elif not (has_own_agent or has_model):
             self._agents = BuiltInAgent(options.agent, tables, resources, options.tool_rounds)
         if options.user == HUMAN:
             self._users = people.Users(goals.sentences)
@@ -76,9 +83,18 @@ class WordSetting:
         return WordSetting, (self._options,)
 
     def begin(self) -> None:
-        """Import agent and user. Raises `UsageError` when that fails."""
+        """Import agent and user, or be ready to ask a model. Raises `MwzevalError`."""
         options = self._options
-        if is_own_code(options.agent):
+        if is_endpoint(options.agent):
+            self._client = options.model.client(options.agent)
+            self._agents = EndpointAgent(
+                self._client,
+                options.model.prompt_or(AGENT_PROMPT).text,
+                tool_rounds=options.tool_rounds,
+                dialogue_seconds=options.model.dialogue_seconds,
+                sends_seed=options.model.sends_seed,
+            )
+        elif is_own_code(options.agent):
             self._agents = OwnAgent.named(options.agent, options.tool_rounds)
         if is_own_code(options.user):
             self._users = OwnUser.named(options.user)
@@ -91,6 +107,11 @@ class WordSetting:
             record,
             user_turns=self._options.user_turns,
         )
+
+    def stop(self) -> None:
+        """End all requests."""
+        if self._client is not None:
+            self._client.close()
 
     def judge(self, trajectory: Trajectory) -> bool | None:
         """Return whether every domain of the goal was a success."""

@@ -1,0 +1,140 @@
+"""What is said of a model behind an endpoint when a run is called, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace, _ActionsContainer
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mwzeval.conversation.endpoint.address import PREFIX, Endpoint
+from mwzeval.conversation.endpoint.cache import FolderCache
+from mwzeval.conversation.endpoint.client import REQUEST_SECONDS, Client
+from mwzeval.conversation.endpoint.prompts import Prompt, read_prompt
+from mwzeval.conversation.workers import DIALOGUE_SECONDS
+from mwzeval.errors import UsageError, shorten
+
+
+def is_endpoint(name: str) -> bool:
+    """Tell whether a name means a model behind an endpoint."""
+    return name.startswith(PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How the model of one side is asked; `side` is `agent` or `user`.
+
+    `prompt` is a file, None for the one that comes along. `cache` is a folder.
+    """
+
+    side: str = "agent"
+    base_url: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str | None = None
+    cache: str | None = None
+    sends_seed: bool = False
+    request_seconds: float = REQUEST_SECONDS
+    dialogue_seconds: float = DIALOGUE_SECONDS
+
+    def endpoint(self, name: str) -> Endpoint:
+        """Return the endpoint that a name means. Raises `UsageError`."""
+        model = name[len(PREFIX) :]
+        return Endpoint.of_side(self.side, model, self.base_url, self.arguments)
+
+    def client(self, name: str) -> Client:
+        """Return a client. Raises `UsageError`, `MwzevalError` for a cache that cannot be."""
+        endpoint = self.endpoint(name)
+        cache = None if self.cache is None else FolderCache(self.cache, endpoint.base_url)
+        return Client(endpoint, seconds=self.request_seconds, cache=cache)
+
+    def prompt_or(self, own: Path) -> Prompt:
+        """Return the prompt that was chosen, or the one that comes along."""
+        return read_prompt(own if self.prompt is None else self.prompt)
+
+    def about(self, name: str, prompt: Prompt) -> dict[str, Any]:
+        """Return what the header of a run says of this side."""
+        return {
+            "spec": name,
+            **self.endpoint(name).about,
+            "prompt": dict(prompt.about),
+            "sends_seed": self.sends_seed,
+            "dialogue_seconds": self.dialogue_seconds,
+        }
+
+
+def add_model_options(parser: _ActionsContainer, side: str = "agent") -> None:
+    """Add the options of the model of a side."""
+    group = parser.add_argument_group(
+        f"{side} behind an endpoint",
+        f"--{side} {PREFIX}MODEL asks a server that speaks OpenAI's chat completions; its key is "
+        f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where no URL is "
+        "given here or in the environment as ours",
+    )
+    group.add_argument(
+        f"--{side}-base-url",
+        metavar="URL",
+        help=f"such as http://localhost:8000/v1 (default: MWZEVAL_{side.upper()}_BASE_URL, "
+        "OPENAI_BASE_URL, the public one)",
+    )
+    group.add_argument(
+        f"--{side}-args",
+        metavar="JSON",
+        help='arguments of all requests, such as {"max_tokens": 512}; null leaves one out '
+        "(default: temperature 0)",
+    )
+    group.add_argument(
+        f"--{side}-prompt", metavar="FILE", help="the system message (default: one comes along)"
+    )
+
+
+def add_request_options(parser: _ActionsContainer) -> None:
+    """Add the options of requests to whatever model."""
+    parser.add_argument(
+        "--cache",
+        metavar="FOLDER",
+        help="keep what models answer: the same request of the same trial is not made again",
+    )
+    parser.add_argument(
+        "--send-seed", action="store_true", help="requests have a seed that follows from --seed"
+    )
+    parser.add_argument(
+        "--request-seconds",
+        type=float,
+        default=REQUEST_SECONDS,
+        metavar="S",
+        help="a request that takes longer is made again (default: %(default)g)",
+    )
+
+
+def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
+    """Return what the options say of a side. Raises `UsageError`."""
+    for name in ("request_seconds", "dialogue_seconds"):
+        if not getattr(arguments, name) > 0:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} is above 0, not {getattr(arguments, name):g}")
+    return ModelOptions(
+        side,
+        getattr(arguments, f"{side}_base_url"),
+        _json_object(getattr(arguments, f"{side}_args"), f"--{side}-args"),
+        getattr(arguments, f"{side}_prompt"),
+        arguments.cache,
+        arguments.send_seed,
+        arguments.request_seconds,
+        arguments.dialogue_seconds,
+    )
+
+
+def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
+    if text is None:
+        return {}
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise UsageError(
+            f'{option} is a JSON object, such as {{"max_tokens": 512}}, not {shorten(text)}'
+        )
+    return value

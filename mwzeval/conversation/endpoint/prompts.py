@@ -1,0 +1,39 @@
+"""What a model is told before a conversation: the text of a file, known by its checksum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from mwzeval.errors import UsageError, shorten
+from mwzeval.files.json_files import read_text
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The system message of a model; `name` is that of its file, without ending."""
+
+    name: str
+    text: str
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """What the header of a run says: `agent-1`, and a checksum of eight digits."""
+        return {"name": self.name, "sha": sha256(self.text.encode()).hexdigest()[:8]}
+
+    def filled(self, **values: str) -> str:
+        """Return the text, with a value for each `{name}`; other braces stay as they are."""
+        text = self.text
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+
+def read_prompt(path: str | Path) -> Prompt:
+    """Return the prompt of a file. Raises `UsageError` when it is empty, `InputError`."""
+    text = read_text(path).strip()
+    if not text:
+        raise UsageError(f"{shorten(str(path), 300)} is empty: it is what the model is told first")
+    return Prompt(Path(path).stem, text)

@@ -1,0 +1,127 @@
+"""Our own rule agent behind a server that fails now and then: as it is in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.conversation.record import Planned
+from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from tests.conversation.endpoint.server import Server, serving
+from tests.places import read_json
+
+KEY = "local-key-0123456789abcdef"
+GOALS = 12
+FAULTS = (429, 500, "reset", "half", b"{", 408)
+
+
+class RuleServer:
+    """Answers requests as the rule agent would, whose dialogue it knows by the seed."""
+
+    def __init__(self, names: list[str], trials: int = 1) -> None:
+        self._vocabulary = Vocabulary(read_tables(corpus_root("sample", None, offline=True)))
+        plan = [Planned(name, None, trial) for name in names for trial in range(1, trials + 1)]
+        self._planned = {planned.number: planned for planned in plan}
+        self._agents: dict[int, RuleAgent] = {}
+        self._answers: dict[tuple[int, int], Mapping[str, Any]] = {}
+
+    def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        system, *messages = body["messages"]
+        assert system["role"] == "system"
+        assert body["tools"]
+        planned = self._planned[body["seed"]]
+        place = planned.number, len(messages)
+        if place not in self._answers:  # a request may come again
+            if planned.number not in self._agents:
+                key = f"{planned.item}#{planned.trial}"
+                self._agents[planned.number] = RuleAgent(self._vocabulary, planned.seed, key)
+            answer = self._agents[planned.number](messages)
+            self._answers[place] = {**answer, "content": answer.get("content") or None}
+        return self._answers[place]
+
+
+class Faults:
+    """Of three requests one is answered at once, one after a fault, and one after two."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._left: dict[str, list[Any]] = {}
+
+    def __call__(self, body: Mapping[str, Any]) -> Any:
+        key = json.dumps([body["seed"], len(body["messages"])])
+        if key not in self._left:
+            number = len(self._left)
+            self._left[key] = [FAULTS[(number + more) % len(FAULTS)] for more in range(number % 3)]
+        if not self._left[key]:
+            return None
+        self.count += 1
+        return self._left[key].pop()
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+    monkeypatch.setenv("MWZEVAL_AGENT_API_KEY", KEY)
+    # A second less or more changes nothing but how long the test takes.
+    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
+        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+
+
+def live(agent: str, output: str, *options: str) -> list[dict[str, Any]]:
+    """Hold dialogues; return the lines of the file."""
+    goals = ("--goals", f"corpus:test:{GOALS}", "--corpus", "sample")
+    assert main(["live", "--agent", agent, *goals, "-q", "-o", output, *options]) == 0
+    return [json.loads(line) for line in Path(output).read_text("utf-8").splitlines()]
+
+
+def talk(line: Mapping[str, Any]) -> Any:
+    """Return a dialogue without what only one of the agents tells of itself."""
+    told = ("usage", "acts")
+    messages = [
+        {key: value for key, value in message.items() if key not in told}
+        for message in line["messages"]
+    ]
+    return {**line, "messages": messages}
+
+
+def scores(run: str) -> dict[str, Any]:
+    assert main(["evaluate", run, "--corpus", "sample", "-q", "-o", "report.json"]) == 0
+    plain: dict[str, Any] = read_json(Path("report.json"))
+    return {key: plain[key] for key in ("success", "grounded", "live") if key in plain}
+
+
+def test_behind_a_server_with_faults_an_agent_is_what_it_is() -> None:
+    _, *here = live("rule", "here.jsonl", "--trials", "2")
+    names = sorted({line["dialogue"].partition("#")[0] for line in here})
+    faults = Faults()
+    server = Server(RuleServer(names, trials=2), faults)
+    with serving(server):
+        url = ("--agent-base-url", server.url, "--send-seed", "--trials", "2", "--cache", "cache")
+        header, *there = live("openai:rule", "there.jsonl", *url, "--concurrency", "16")
+        requests = len(server.bodies)
+        live("openai:rule", "again.jsonl", *url, "--concurrency", "3")
+        assert len(server.bodies) == requests
+    assert list(map(talk, there)) == list(map(talk, here))
+    assert scores("there.jsonl") == scores("here.jsonl")
+    assert 1 < server.most_at_once <= 16
+    usage = [
+        message["usage"]
+        for line in there
+        for message in line["messages"]
+        if message["role"] == "assistant"
+    ]
+    assert sum(each.get("retries", 0) for each in usage) == faults.count > 50
+    assert len(usage) + faults.count == requests
+    assert Path("again.jsonl").read_bytes() == Path("there.jsonl").read_bytes()
+    assert header["agent"]["prompt"]["name"] == "agent-1"
+    files = [path for path in Path().rglob("*") if path.is_file()]
+    assert len(files) > len(usage)
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
