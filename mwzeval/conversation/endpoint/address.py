@@ -50,6 +50,8 @@ class Endpoint:
                 "a base URL begins with http:// or https:// and a host, and ends mostly in /v1, "
                 f'not "{shorten(self.hide(self.base_url))}"'
             )
+        if not (self.base_url.isascii() and self.base_url.isprintable()) or " " in self.base_url:
+            raise UsageError("a base URL has no spaces, and letters of ASCII only")
         if parts.username is not None or parts.password is not None:
             raise UsageError("the base URL has a password: keys are read from the environment only")
         taken = sorted(set(OURS).intersection(self.arguments))

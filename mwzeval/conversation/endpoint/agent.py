@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
 
-from mwzeval.conversation.endpoint.client import Client
+from mwzeval.conversation.endpoint.client import Client, tools_text
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record
@@ -44,7 +42,7 @@ class EndpointAgent:
         deadline = None
         if self._dialogue_seconds is not None:
             deadline = clock.now() + self._dialogue_seconds
-        schema: Sequence[Mapping[str, Any]] = () if tools is None else tools.schema
+        schema = "" if tools is None else tools_text(tools.schema)
         rng = Random(f"{planned.key}/agent")
         more = {"seed": planned.number} if self._sends_seed else None
         system: list[Message] = [{"role": "system", "content": self._prompt}] * bool(self._prompt)

@@ -108,7 +108,7 @@ class Client:
     def complete(
         self,
         messages: Sequence[Message],
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: str = "",
         *,
         rng: Random,
         trial: int = 1,
@@ -117,6 +117,7 @@ class Client:
     ) -> Completion:
         """Return the completion of `messages`, from the cache if it was made for this trial before.
 
+        `tools` is the text of their schema (`tools_text`), which is the same for many requests.
         `rng` draws how long is waited before a request is made again, `deadline` is a time of the
         clock, `more` are arguments of this request alone.
 
@@ -190,15 +191,21 @@ class Client:
 def request_of(
     model: str,
     messages: Sequence[Message],
-    tools: Sequence[Mapping[str, Any]],
+    tools: str,
     arguments: Mapping[str, Any],
 ) -> str:
     """Return the body of a request: the same text for the same request."""
     body: dict[str, Any] = {key: value for key, value in arguments.items() if value is not None}
     if tools:
-        body = {"tool_choice": "auto", **body, "tools": list(tools)}
+        body.setdefault("tool_choice", "auto")
     body |= {"model": model, "messages": [_sent(message) for message in messages]}
-    return json.dumps(body, sort_keys=True, separators=(",", ":"))
+    text = _json(body)
+    return f'{text[:-1]},"tools":{tools}}}' if tools else text
+
+
+def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
+    """Return the schema of functions as requests have it, empty where there are none."""
+    return _json(tools) if tools else ""
 
 
 def completion_of(text: str, ms: int, retries: int) -> Completion | None:
@@ -230,6 +237,10 @@ def completion_of(text: str, ms: int, retries: int) -> Completion | None:
     if retries:
         usage["retries"] = retries
     return Completion(found, reason if isinstance(reason, str) else None, usage)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _sent(message: Message) -> Message:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from random import Random
 from typing import Any, Literal
@@ -84,7 +85,7 @@ def seconds_to_wait(retry: int, answer: Answer | None, rng: Random) -> float:
     asked = None if answer is None else _asked_for(answer)
     if asked is not None:
         return min(asked, MOST_ASKED_FOR - 1) + rng.random()
-    return min(LONGEST, SHORTEST * 2 ** (retry - 1) * (1 + rng.random()))
+    return min(LONGEST, SHORTEST * 2.0 ** (retry - 1) * (1 + rng.random()))
 
 
 def _asked_for(answer: Answer) -> float | None:
@@ -92,8 +93,8 @@ def _asked_for(answer: Answer) -> float | None:
     if re.fullmatch(r"\d{1,9}(\.\d*)?", text):
         return float(text)
     try:  # a date, of which only the distance to the server's own clock says something
-        now = parsedate_to_datetime(answer.headers["date"])
-        distance: float = (parsedate_to_datetime(text) - now).total_seconds()
+        then: datetime = parsedate_to_datetime(text)
+        distance = (then - parsedate_to_datetime(answer.headers["date"])).total_seconds()
     except (ValueError, TypeError, KeyError):
         return None
     return max(0.0, distance)

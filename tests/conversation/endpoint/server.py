@@ -36,8 +36,8 @@ class Server:
         delay: float = 0,
     ) -> None:
         self.reply = reply
-        waiting = [] if callable(faults) else list(faults)
-        self._fault = faults if callable(faults) else lambda _: waiting.pop(0) if waiting else None
+        self._waiting = [] if callable(faults) else list(faults)
+        self._faults = faults if callable(faults) else None
         self.delay = delay
         self.bodies: list[Any] = []
         self.headers: list[Mapping[str, str]] = []
@@ -69,7 +69,10 @@ class Server:
         self.bodies.append(body)
         self.paths.append(scope["path"])
         self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
-        fault = self._fault(body)
+        if self._faults is not None:
+            fault = self._faults(body)
+        else:
+            fault = self._waiting.pop(0) if self._waiting else None
         if self.delay:
             await asyncio.sleep(self.delay)
         match fault:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mwzeval.conversation.endpoint.address import Endpoint
-from mwzeval.conversation.endpoint.client import Client, Clock, ContextError
+from mwzeval.conversation.endpoint.client import Client, Clock, ContextError, tools_text
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
 from tests.conversation.endpoint.server import CONTEXT, Server, completion, hello, serving
 
@@ -64,7 +64,7 @@ def test_a_request_says_what_the_protocol_wants() -> None:
         {"role": "tool", "tool_call_id": "call_1", "content": "{}"},
     ]
     with asked(arguments={"temperature": None, "max_tokens": 9}) as ask:
-        found = ask(messages, tools=tools, more={"seed": 5})
+        found = ask(messages, tools=tools_text(tools), more={"seed": 5})
         assert found.message == {"role": "assistant", "content": "hello"}
         assert found.usage == {"in": 7, "out": 3, "ms": 0}
         assert found.finish_reason == "stop"

@@ -111,7 +111,7 @@ def test_behind_a_server_with_faults_an_agent_is_what_it_is() -> None:
         assert len(server.bodies) == requests
     assert list(map(talk, there)) == list(map(talk, here))
     assert scores("there.jsonl") == scores("here.jsonl")
-    assert 1 < server.most_at_once <= 16
+    assert server.most_at_once <= 16
     usage = [
         message["usage"]
         for line in there

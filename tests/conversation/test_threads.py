@@ -1,0 +1,131 @@
+"""Dialogues in threads: as many at a time as were asked for; what is finished is kept."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.runs import run
+from mwzeval.conversation.threads import Threads
+from mwzeval.errors import UsageError
+from tests.conversation.toy import ToySetting, echo, held, toy
+
+MANY = {str(number): "one two" for number in range(40)}
+
+
+def planned(count: int) -> Iterator[Planned]:
+    return (Planned(str(number), "one") for number in range(count))
+
+
+def test_threads_change_no_byte(tmp_path: Path) -> None:
+    setting = toy(goals=MANY, trusts=True)
+    one = held(setting, tmp_path / "one.jsonl", trials=2)
+    assert held(setting, tmp_path / "more.jsonl", trials=2, concurrency=16) == one
+
+
+class Watched(ToySetting):
+    """Lets `at_once` dialogues go on only together; knows how many there are and were."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__(toy(echo).make_agent, MANY, trusts=True)
+        self.together = threading.Barrier(at_once, timeout=30)
+        self.lock = threading.Lock()
+        self.here = self.most = 0
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        with self.lock:
+            self.here += 1
+            self.most = max(self.most, self.here)
+        self.together.wait()
+        with self.lock:
+            self.here -= 1
+        return super().hold(planned, record)
+
+
+@pytest.mark.parametrize("at_once", [2, 20, 256])
+def test_as_many_are_held_at_a_time_as_were_asked_for(at_once: int) -> None:
+    setting = Watched(at_once)
+    with Threads(setting, at_once) as threads:
+        assert len(list(threads.held(planned(2 * at_once)))) == 2 * at_once
+    assert setting.most == at_once
+
+
+def test_no_more_are_begun_than_can_be_held() -> None:
+    begun = []
+
+    def plan() -> Iterator[Planned]:
+        for each in planned(100):
+            begun.append(each)
+            yield each
+
+    with Threads(toy(trusts=True), 4) as threads:
+        taken = threads.held(plan())
+        for number in range(1, 10):
+            next(taken)
+            assert len(begun) == number + 4
+
+
+class Waiting(ToySetting):
+    """The dialogues from the tenth on wait until they are told to stop; then one interrupts."""
+
+    def __init__(self, raised: BaseException | None) -> None:
+        super().__init__(toy(echo).make_agent, MANY, trusts=True)
+        self.raised = raised
+        self.stopped = threading.Event()
+        self.left: list[str] = []
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        if int(planned.item) == 10 and self.raised is not None:
+            raise self.raised
+        if int(planned.item) >= 10:
+            assert self.stopped.wait(30)
+            self.left.append(planned.item)
+        return super().hold(planned, record)
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), MemoryError()])
+def test_what_is_finished_is_kept_and_gone_on_with(raised: Any, tmp_path: Path) -> None:
+    """An interruption ends those that wait for something, and the file is whole afterwards."""
+    file = tmp_path / "run.jsonl"
+    setting = Waiting(raised)
+    with pytest.raises(type(raised)):
+        run(setting, file, concurrency=5, progress=False)
+    assert len(setting.left) <= 4
+    names = {json.loads(line).get("dialogue") for line in file.read_text().splitlines()}
+    assert names == {None, *map(str, range(len(names) - 1))}
+    assert 5 < len(names) <= 11
+    assert not [each for each in threading.enumerate() if each.name.startswith("dialogue-")]
+    goes_on = Waiting(None)
+    goes_on.stop()
+    run(goes_on, file, concurrency=3, progress=False)
+    plain = toy(goals=MANY, trusts=True)
+    run(plain, tmp_path / "whole.jsonl", progress=False)
+    assert file.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"concurrency": 0}, "from 1 to 256"),
+        ({"concurrency": 257}, "from 1 to 256"),
+        ({"concurrency": 2, "jobs": 2}, "leave jobs out"),
+    ],
+)
+def test_numbers_that_make_no_sense(options: Any, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=told):
+        run(toy(trusts=True), tmp_path / "run.jsonl", **options)
+
+
+def test_own_code_is_not_held_in_threads(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="held in processes"):
+        run(toy(), tmp_path / "run.jsonl", concurrency=2)
