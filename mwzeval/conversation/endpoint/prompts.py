@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from mwzeval.errors import UsageError, shorten
 from mwzeval.files.json_files import read_text
 
 
@@ -32,8 +31,5 @@ class Prompt:
 
 
 def read_prompt(path: str | Path) -> Prompt:
-    """Return the prompt of a file. Raises `UsageError` when it is empty, `InputError`."""
-    text = read_text(path).strip()
-    if not text:
-        raise UsageError(f"{shorten(str(path), 300)} is empty: it is what the model is told first")
-    return Prompt(Path(path).stem, text)
+    """Return the prompt of a file. Raises `InputError` for one that cannot be read, or is empty."""
+    return Prompt(Path(path).stem, read_text(path).strip())

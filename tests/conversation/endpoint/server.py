@@ -44,10 +44,23 @@ class Server:
         self.paths: list[str] = []
         self.at_once = self.most_at_once = 0
         self.port = 0
+        self.hangs = threading.Event()
+        """Is set when as many requests hang as are to."""
+        self._hang_after: int | None = None
+        self._hang_until = self._hanging = 0
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
+
+    def hang(self, after: int, until: int) -> None:
+        """Let all requests after so many hang, and tell when there are so many of these."""
+        self.hangs.clear()
+        self._hanging, self._hang_until, self._hang_after = 0, until, after
+
+    def go_on(self) -> None:
+        """End the requests that hang, and answer those that come."""
+        self._hang_after = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         assert scope["type"] == "http"
@@ -67,6 +80,14 @@ class Server:
             more = message.get("more_body", False)
         body = json.loads(raw)
         self.bodies.append(body)
+        if self._hang_after is not None and len(self.bodies) > self._hang_after:
+            self._hanging += 1
+            if self._hanging == self._hang_until:
+                self.hangs.set()
+            while self._hang_after is not None:
+                await asyncio.sleep(0.01)
+            send.__self__.transport.abort()
+            return
         self.paths.append(scope["path"])
         self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
         if self._faults is not None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -96,6 +99,35 @@ def scores(run: str) -> dict[str, Any]:
     assert main(["evaluate", run, "--corpus", "sample", "-q", "-o", "report.json"]) == 0
     plain: dict[str, Any] = read_json(Path("report.json"))
     return {key: plain[key] for key in ("success", "grounded", "live") if key in plain}
+
+
+def test_a_run_that_was_killed_goes_on_with_its_cache() -> None:
+    """With −9, when the server has been asked so often; and by Ctrl-C, while requests hang."""
+    _, *here = live("rule", "here.jsonl")
+    names = [line["dialogue"] for line in here]
+    goals = ("--goals", f"corpus:test:{GOALS}", "--corpus", "sample")
+    for ending in (signal.SIGKILL, signal.SIGINT):
+        server = Server(RuleServer(names))
+        with serving(server):
+            file = f"{ending.name}.jsonl"
+            cache = ("--cache", f"cache-{ending.name}")
+            options = ("--agent-base-url", server.url, "--send-seed", *cache, "--concurrency", "4")
+            command = ["live", "--agent", "openai:rule", *goals, "-q", "-o", file, *options]
+            server.hang(after=60, until=4)
+            call = (sys.executable, "-m", "mwzeval", *command)
+            killed = subprocess.Popen(call, stderr=subprocess.PIPE)
+            assert server.hangs.wait(60)
+            killed.send_signal(ending)
+            _, told = killed.communicate(timeout=60)
+            assert killed.returncode == (-ending if ending == signal.SIGKILL else 130), told
+            assert 1 < len(Path(file).read_bytes().splitlines()) < GOALS
+            server.go_on()
+            _, *there = live("openai:rule", file, *options)
+            requests = len(server.bodies)
+            live("openai:rule", f"again-{file}", *options)
+            assert Path(f"again-{file}").read_bytes() == Path(file).read_bytes()
+            assert len(server.bodies) == requests
+        assert list(map(talk, there)) == list(map(talk, here))
 
 
 def test_behind_a_server_with_faults_an_agent_is_what_it_is() -> None:
