@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.endpoint.client import Completion
+from mwzeval.errors import InputError
+from mwzeval.files.reading import read_bytes
 from mwzeval.files.writing import named_where_unwritable, write_atomically
 
 FORMAT = 1
@@ -34,9 +36,8 @@ class FolderCache:
     def get(self, request: str, trial: int) -> Completion | None:
         """Return the completion of a request, None if it is not there or damaged."""
         try:
-            raw = json.loads(self._place(request, trial).read_bytes())
-            return _completion(raw)
-        except (OSError, ValueError, RecursionError, TypeError, KeyError):
+            return _completion(json.loads(read_bytes(self._place(request, trial))))
+        except (InputError, ValueError, RecursionError, TypeError, KeyError):
             return None
 
     def put(self, request: str, trial: int, completion: Completion) -> None:
