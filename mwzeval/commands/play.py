@@ -55,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="where the dialogue goes; one of the same command that exists is gone on with",
     )
     benchmark.add_arguments(parser, LIVE)
-    parser.set_defaults(jobs=1)
+    from mwzeval.conversation.workers import DIALOGUE_SECONDS
+
+    parser.set_defaults(jobs=1, dialogue_seconds=DIALOGUE_SECONDS)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
