@@ -25,7 +25,7 @@ LIVE = "live"
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    from mwzeval.conversation.workers import DIALOGUE_SECONDS, TURN_SECONDS
+    from mwzeval.conversation.pools.processes import DIALOGUE_SECONDS, TURN_SECONDS
 
     parser.add_argument(
         "--agent",
@@ -85,8 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Hold the dialogues, print their scores; return 1 when too many say nothing of the agent."""
+    from mwzeval.conversation.pools.processes import TimeLimits
     from mwzeval.conversation.runs import run as run_dialogues
-    from mwzeval.conversation.workers import TimeLimits
 
     refuse(benchmark, LIVE)
     limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="where the dialogue goes; one of the same command that exists is gone on with",
     )
     benchmark.add_arguments(parser, LIVE)
-    from mwzeval.conversation.workers import DIALOGUE_SECONDS
+    from mwzeval.conversation.pools.processes import DIALOGUE_SECONDS
 
     parser.set_defaults(jobs=1, dialogue_seconds=DIALOGUE_SECONDS)
 
@@ -67,9 +67,9 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     dialogue about each goal.
     """
     from mwzeval.conversation.log import TrajectoryLog
+    from mwzeval.conversation.pools.processes import NO_LIMITS
     from mwzeval.conversation.record import Planned, Record
     from mwzeval.conversation.runs import run_header
-    from mwzeval.conversation.workers import NO_LIMITS
     from mwzeval.report.explanation_text import explanation_text
 
     if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:

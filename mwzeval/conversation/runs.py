@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mwzeval.conversation.log import TrajectoryLog
+from mwzeval.conversation.pools.processes import Setting, TimeLimits, Workers, held_here
+from mwzeval.conversation.pools.threads import MOST_THREADS, Threads
 from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, USER_ERROR, End
 from mwzeval.conversation.record import Planned
-from mwzeval.conversation.threads import MOST_THREADS, Threads
 from mwzeval.conversation.trajectory import Trajectory, header
-from mwzeval.conversation.workers import Setting, TimeLimits, Workers, held_here
 from mwzeval.errors import UsageError, shorten
 from mwzeval.statistics import wilson
 from mwzeval.version import __version__

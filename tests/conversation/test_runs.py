@@ -14,9 +14,9 @@ import pytest
 
 from mwzeval.conversation.log import TrajectoryLog
 from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.pools.processes import TimeLimits
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import RunSummary, run
-from mwzeval.conversation.workers import TimeLimits
 from mwzeval.errors import MwzevalError, UsageError
 from tests.conversation.toy import broken, echo, held, toy
 

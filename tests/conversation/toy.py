@@ -15,11 +15,11 @@ from typing import Any
 from mwzeval.conversation.agents import OwnAgent
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn
+from mwzeval.conversation.pools.processes import TimeLimits
 from mwzeval.conversation.protocols import ConversationError, InfrastructureError
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.runs import run
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.conversation.workers import TimeLimits
 
 GOALS = {"a": "one", "b": "one two", "c": "one two three", "d": "", "e": "five six"}
 

@@ -10,9 +10,9 @@ import threading
 from collections.abc import Iterator
 from queue import SimpleQueue
 
+from mwzeval.conversation.pools.processes import Setting
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.conversation.workers import Setting
 
 MOST_THREADS = 256
 SECONDS_TO_END = 5.0

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mwzeval.conversation.loop import Ending
+from mwzeval.conversation.pools.threads import Threads
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
-from mwzeval.conversation.threads import Threads
 from mwzeval.errors import UsageError
 from tests.conversation.toy import ToySetting, echo, held, toy
 
