@@ -28,6 +28,27 @@ def add_files(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_items(parser: argparse.ArgumentParser) -> None:
+    """Add what says that files have scores of items, and in which columns."""
+    parser.add_argument(
+        "--items",
+        action="store_true",
+        help="files are of any benchmark, with scores of single items: CSV, TSV, JSON, JSON Lines, "
+        "logs of inspect_ai, results of tau-bench and tau2-bench, samples of "
+        "lm-evaluation-harness; told apart by their shape",
+    )
+    for column, what in (
+        ("item", "what is scored"),
+        ("cluster", "what items share that are not independent, such as a text"),
+        ("trial", "which of several attempts at an item it is"),
+    ):
+        parser.add_argument(
+            f"--{column}-column",
+            metavar="NAME",
+            help=f"with --items: which column says {what} (default: by its name); a.b is b in a",
+        )
+
+
 def files_of(arguments: argparse.Namespace, at_most: int | None = None) -> list[str]:
     """Return the files that `add_files` was given; none or too many is bad use.
 

@@ -3,6 +3,7 @@
 Only units that all systems have are compared, in the scores that all of them have. E.g.
   mwzeval compare baseline.json ours.json
   mwzeval compare baseline=b1.json,b2.json,b3.json ours=o1.json,o2.json,o3.json  # runs (seeds)
+  mwzeval compare --items theirs.eval ours.eval                       # of any other benchmark
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_format, add_resampling
+from mwzeval.arguments import add_files, add_format, add_items, add_resampling
+from mwzeval.commands.item_files import asked_columns, check_without_columns
 from mwzeval.commands.systems import (
     compared_all,
     print_warnings,
@@ -19,10 +21,13 @@ from mwzeval.commands.systems import (
     systems_of,
     workers,
 )
+from mwzeval.errors import UsageError
 from mwzeval.output import write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
+    from mwzeval.comparison import Comparison
+    from mwzeval.metrics.measure import Resampling
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -30,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     from mwzeval.report.paper import INTERVALS
 
     add_files(parser, "two or more systems, the baseline first: files, or NAME=RUN,RUN")
+    add_items(parser)
+    parser.add_argument(
+        "--score",
+        metavar="NAME,…",
+        help="with --items: which columns are scores (default: by their names, or as the format "
+        "says)",
+    )
     parser.add_argument(
         "--scopes",
         action="store_true",
@@ -80,39 +92,22 @@ def _positive(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
-    """Score all systems, compare, and print or write the result."""
-    from mwzeval.comparison import compare
+    """Score all systems, compare, and print or write the result.
+
+    Raises `UsageError` for options that have no meaning for these files.
+    """
     from mwzeval.files.writing import write_atomically
-    from mwzeval.metrics.measure import Resampling
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render
-    from mwzeval.report.paper import NONE, paper_document
+    from mwzeval.report.paper import paper_document
 
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")
-    systems = systems_of(arguments)
-    if any(len(runs) > 1 for runs in systems.values()):
-        refuse(benchmark, "runs")
-    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
-    resampling = Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
-    scorer, words = scorer_of(benchmark, arguments), benchmark.words
-    with workers(scorer, arguments.jobs) as executor:
-        scored = compared_all(scorer, files, executor)
-        comparison = compare(
-            {
-                name: {run: scored[run].scored_table for run in runs}
-                for name, runs in systems.items()
-            },
-            resampling=resampling,
-            level=arguments.alpha,
-            scopes=arguments.scopes,
-            intervals=arguments.table not in (None, NONE),
-            executor=executor,
-            unit=words.goal
-            if any(of.scored_table.trials for of in scored.values())
-            else words.unit,
-        )
-    print_warnings([file.warnings for file in scored.values()])
+    if arguments.items:
+        comparison = _of_items(arguments)
+    else:
+        check_without_columns(arguments, "score")
+        comparison = _of_benchmark(arguments, benchmark)
     if arguments.table:
         document = paper_document(comparison, arguments.table, places=arguments.places)
     else:
@@ -123,3 +118,66 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     else:
         write_atomically(arguments.output, text)
     return 0
+
+
+def _of_benchmark(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison:
+    """Compare files that the benchmark scores."""
+    from mwzeval.comparison import compare
+
+    systems = systems_of(arguments)
+    if any(len(runs) > 1 for runs in systems.values()):
+        refuse(benchmark, "runs")
+    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
+    scorer, words = scorer_of(benchmark, arguments), benchmark.words
+    with workers(scorer, arguments.jobs) as executor:
+        scored = compared_all(scorer, files, executor)
+        comparison = compare(
+            {
+                name: {run: scored[run].scored_table for run in runs}
+                for name, runs in systems.items()
+            },
+            resampling=_resampling(arguments),
+            level=arguments.alpha,
+            scopes=arguments.scopes,
+            intervals=_with_intervals(arguments),
+            executor=executor,
+            unit=words.goal
+            if any(of.scored_table.trials for of in scored.values())
+            else words.unit,
+        )
+    print_warnings([file.warnings for file in scored.values()])
+    return comparison
+
+
+def _of_items(arguments: argparse.Namespace) -> Comparison:
+    """Compare files that say the scores of their items themselves."""
+    from mwzeval.comparison import compare
+    from mwzeval.comparison.items import read_items
+
+    if arguments.scopes:
+        raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
+    systems = systems_of(arguments)
+    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
+    items = read_items(files, asked_columns(arguments))
+    print_warnings(list(items.warnings.values()))
+    return compare(
+        {name: {run: items.scored[run] for run in runs} for name, runs in systems.items()},
+        resampling=_resampling(arguments),
+        level=arguments.alpha,
+        intervals=_with_intervals(arguments),
+        unit="item",
+        clusters=items.clusters,
+    )
+
+
+def _resampling(arguments: argparse.Namespace) -> Resampling:
+    from mwzeval.metrics.measure import Resampling
+
+    return Resampling(round(1 - arguments.alpha, 9), arguments.samples, arguments.seed)
+
+
+def _with_intervals(arguments: argparse.Namespace) -> bool:
+    """Tell whether scores themselves need intervals."""
+    from mwzeval.report.paper import NONE
+
+    return arguments.table not in (None, NONE)

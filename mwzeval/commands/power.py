@@ -1,10 +1,12 @@
 """Tell how many items and trials it takes to see a difference between two systems.
 
-From a pilot run: a file that the benchmark reads, or a table with a line per trial (CSV or TSV with
-columns such as item, trial, score). An item is what two systems are compared on (a dialogue, a
-goal, a task); with two pilot runs, one of each system, it is known how alike they are. E.g.
+From a pilot run: a file that the benchmark reads, or one with scores of items (CSV or TSV with
+columns such as item, trial, score; with --items any that `compare --items` reads). An item is what
+two systems are compared on (a dialogue, a goal, a task); with two pilot runs, one of each system,
+it is known how alike they are. E.g.
   mwzeval power pilot.tsv --difference 5
   mwzeval power ours.tsv theirs.tsv --difference 3 --goals 500,1000 --trials 1,4
+  mwzeval power --items pilot.json --difference 5
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, add_format, files_of
+from mwzeval.arguments import add_files, add_format, add_items, files_of
+from mwzeval.commands.item_files import are_items, asked_columns, check_without_columns
 from mwzeval.commands.systems import all_of, names_of, print_warnings, scorer_of
 from mwzeval.errors import Problem, UsageError
 from mwzeval.output import write_result
@@ -31,6 +34,7 @@ TRIALS = (1, 2, 4, 8)
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
     add_files(parser, "a pilot run, or one of each of two systems")
+    add_items(parser)
     parser.add_argument(
         "--score",
         metavar="NAME",
@@ -115,7 +119,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     scored = _scored(files, arguments, benchmark)
     check_signatures(scored)
     usual = (SUCCESS, *benchmark.headline)
-    pilots = {name: pilot_of(of, arguments.score, usual) for name, of in scored.items()}
+    score = arguments.score
+    if score is not None and _are_items(files, arguments):
+        score = score.lower()  # as columns are called
+    pilots = {name: pilot_of(of, score, usual) for name, of in scored.items()}
     spreads = spreads_of_difference(pilots)
     has_trials = all(spread.within is not None for spread in spreads.values())
     if not has_trials and arguments.trials not in (None, [1]):
@@ -145,16 +152,28 @@ def _scored(
     files: list[str], arguments: argparse.Namespace, benchmark: Benchmark
 ) -> dict[str, ScoredTable]:
     """Return what was scored of each pilot run, by its name. Raises `InputError` of all."""
-    from mwzeval.comparison.item_scores import is_table_of_items, read_item_scores
-
+    names = names_of(files)
+    if _are_items(files, arguments):
+        return _of_items(files, names, arguments)
+    check_without_columns(arguments)
     scorer = scorer_of(benchmark, arguments)
+    scored = all_of(partial(scorer.score, file) for file in files)
+    print_warnings([file.warnings for file in scored])
+    return dict(zip(names, (file.scored_table for file in scored), strict=True))
 
-    def read(file: str) -> tuple[ScoredTable, Sequence[Problem]]:
-        if is_table_of_items(file):
-            return read_item_scores(file, arguments.score)
-        system = scorer.score(file)
-        return system.scored_table, system.warnings
 
-    pilots = all_of(partial(read, file) for file in files)
-    print_warnings([warnings for _, warnings in pilots])
-    return dict(zip(names_of(files), (scored for scored, _ in pilots), strict=True))
+def _are_items(files: Sequence[str], arguments: argparse.Namespace) -> bool:
+    return arguments.items or any(map(are_items, files))
+
+
+def _of_items(
+    files: Sequence[str], names: Sequence[str], arguments: argparse.Namespace
+) -> dict[str, ScoredTable]:
+    from mwzeval.comparison.items import read_items
+
+    items = read_items(files, asked_columns(arguments))
+    print_warnings(list(items.warnings.values()))
+    if items.clusters is not None:
+        what = "items are taken for independent: their clusters are not looked at"
+        print_warnings([[Problem("clusters", what, "warning")]])
+    return dict(zip(names, (items.scored[file] for file in files), strict=True))

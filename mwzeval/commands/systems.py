@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mwzeval.scores.explanation import Words
     from mwzeval.scores.score import Report
 
-ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv")
+ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv", ".eval")
 
 
 def refuse(benchmark: Benchmark, what: str) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
+from mwzeval.statistics import Trials
 
 COUNTED = ("n", "turns", "trials")
 """Keys of a signature that say how much was scored; only common units are compared."""
@@ -108,6 +111,18 @@ def aligned_rows(systems: Mapping[Name, ScoredTable], units: Sequence[str]) -> d
         types = scored.count_types()
         rows[name] = Rows(table, types.select(by_name) if scored.type_measures else types)
     return rows
+
+
+def in_clusters(rows: Rows, clusters: Mapping[str, str]) -> Rows:
+    """Return the sums of the units of each cluster as its row.
+
+    Scores are functions of sums, so they stay what they are. Raises `KeyError` for a unit without a
+    cluster.
+    """
+    of = Trials.of(rows.table, clusters.__getitem__)
+    sums = np.zeros((len(of.names), len(rows.table.columns)))
+    np.add.at(sums, of.positions, rows.table.values)
+    return Rows(Table(of.names, rows.table.columns, sums), rows.types)
 
 
 def lacking_measures(

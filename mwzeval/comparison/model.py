@@ -142,7 +142,8 @@ class Comparison:
     `left_out` counts the units of each system that some other lacks; `lacking` names the systems
     without a score that others have, which is therefore not compared, by the score's label;
     `undefined` names the scores without a value on the common units. `choices` are those of each
-    system that may differ (where its states come from, say), for each metric.
+    system that may differ (where its states come from, say), for each metric. `clusters` is how
+    many clusters the units are of, where units of one are not independent.
     """
 
     systems: tuple[str, ...]
@@ -158,6 +159,12 @@ class Comparison:
     samples: int
     seed: int
     unit: str = "dialogue"
+    clusters: int | None = None
+
+    @property
+    def drawn(self) -> str:
+        """What is resampled, and on which systems are held against each other."""
+        return self.unit if self.clusters is None else "cluster"
 
     @property
     def baseline(self) -> str:

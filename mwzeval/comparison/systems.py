@@ -17,6 +17,7 @@ from mwzeval.comparison.alignment import (
     common_signature,
     common_units,
     free_choices,
+    in_clusters,
     keys_of,
     labels_of,
     lacking_measures,
@@ -72,6 +73,7 @@ def compare(
     intervals: bool = False,
     executor: Executor | None = None,
     unit: str = "dialogue",
+    clusters: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compare each system with the first one, and all pairs for their ranks.
 
@@ -84,8 +86,13 @@ def compare(
     scores of parts (domains), which are only compared with the first system; `intervals` adds those
     of the scores themselves. `executor` shares the work; the result is the same.
 
+    `clusters` says of each unit what it shares with others (questions about one text, say), so that
+    they are not independent: clusters are then resampled and swapped, whole, and outcomes are
+    tested as all other scores are. Scores stay means over units.
+
     Raises `UsageError` for less than two systems, for signatures that differ, and for systems
-    without a common unit; `InputError` for runs of one system on different units.
+    without a common unit; `InputError` for runs of one system on different units; `ValueError` for
+    clusters where there are scores of types.
     """
     how = resampling or Resampling()
     if len(systems) < 2:
@@ -115,14 +122,22 @@ def compare(
     defined = [
         key for key in asked if all(np.isfinite(run[key]) for of in values.values() for run in of)
     ]
-    # Where one system has means of outcomes (over trials), those of all are compared as such.
-    averaged = {key_of(m) for of in firsts.values() for m in of.measures if m.outcome is None}
+    # Where one system has means of outcomes (over trials), those of all are compared as such; and
+    # outcomes of a cluster are no independent cases.
+    averaged = {
+        key_of(m) for of in firsts.values() for m in of.measures if m.outcome is None or clusters
+    }
     measures = tuple(
         replace(m, outcome=None) if key_of(m) in averaged else m
         for m in first.measures
         if key_of(m) in defined
     )
     type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
+    cases = {key_of(m): _cases(m, rows) for m in measures_of(first) if key_of(m) in defined}
+    if clusters is not None:
+        if type_measures:
+            raise ValueError("scores of types, such as distinct words, have no sums of clusters")
+        rows = {name: tuple(in_clusters(run, clusters) for run in of) for name, of in rows.items()}
     work = [Runs(name, of, measures, type_measures, how) for name, of in rows.items()]
     several = any(len(of) > 1 for of in rows.values())
     resampled = dict(zip(rows, _run(executor, resample, work), strict=True)) if several else {}
@@ -138,7 +153,9 @@ def compare(
         for name, scored in firsts.items()
     }
     compared = [
-        _with_settings(_compared(by_key[key], rows, values, tested, level), settings, own)
+        _with_settings(
+            _compared(by_key[key], len(units), cases[key], values, tested, level), settings, own
+        )
         for key in defined
     ]
     return Comparison(
@@ -155,7 +172,15 @@ def compare(
         samples=how.samples,
         seed=how.seed,
         unit=unit,
+        clusters=None if clusters is None else len({clusters[name] for name in units}),
     )
+
+
+def _cases(measure: AnyMeasure, rows: Mapping[str, Sequence[Rows]]) -> int:
+    """Return how many common units of the baseline a score is about."""
+    table = next(iter(rows.values()))[0].table
+    column = measure.cases if isinstance(measure, Measure) else None
+    return len(table.units) if column is None else round(table.column(column).sum())
 
 
 def _runs(name: str, system: System) -> dict[str, ScoredTable]:
@@ -270,13 +295,14 @@ def _run(
 
 def _compared(
     measure: AnyMeasure,
-    rows: Mapping[str, Sequence[Rows]],
+    units: int,
+    cases: int,
     values: Mapping[str, Sequence[Mapping[Key, float]]],
     tested: Mapping[tuple[str, str], Mapping[Key, Tested]],
     level: float,
 ) -> ComparedMeasure:
     key = key_of(measure)
-    baseline, *others = rows
+    baseline, *others = values
     against = [tested[system, baseline][key] for system in others]
     adjusted = holm([test.p_value for test in against])
     differences: dict[str, Difference | None] = {baseline: None}
@@ -284,7 +310,7 @@ def _compared(
         differences[system] = Difference(
             test.difference, test.interval, test.p_value, p_value, test.counts
         )
-    of_runs = {system: tuple(run[key] for run in values[system]) for system in rows}
+    of_runs = {system: tuple(run[key] for run in of) for system, of in values.items()}
     # Exact: runs that score the same score that, and nothing a bit beside it.
     scores = {system: float(mean(of_run)) for system, of_run in of_runs.items()}
     lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
@@ -298,19 +324,17 @@ def _compared(
             goodness = {system: -score for system, score in scores.items()}
         for rank in rank_clusters(goodness, significant_pairs(p_values, level)):
             places[rank.system] = Place(rank.cluster, rank.rank, rank.lowest)
-    table = rows[baseline][0].table
-    cases = measure.cases if isinstance(measure, Measure) else None
     return ComparedMeasure(
         name=measure.name,
         label=measure.label,
-        n=len(table.units) if cases is None else round(table.column(cases).sum()),
-        signature=common_signature(measure.signature, len(table.units)),
+        n=cases,
+        signature=common_signature(measure.signature, units),
         test=against[0].test,
         systems=tuple(
             ComparedSystem(
                 system, scores[system], differences[system], places.get(system), of_runs[system]
             )
-            for system in rows
+            for system in values
         ),
         places=measure.places,
         scope=measure.scope,

@@ -62,12 +62,12 @@ def parse_data(raw: bytes, path: Path) -> Any:
         raise DataError(f"{path} {NO_MEMORY}") from None
 
 
-def parse_json_lines(text: str, name: str) -> Iterator[tuple[int, Any]]:
-    """Yield (line number from 1, value) for each line that is not blank. Raises `InputError`."""
+def parse_json_lines(text: str, name: str, *, constants: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yield (line number from 1, value) for each line that is not blank; see `parse_json`."""
     # Not `splitlines`: it also breaks at U+2028 and the like, which may stand in a JSON string.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, parse_json(line, name, first_line=number)
+            yield number, parse_json(line, name, first_line=number, constants=constants)
 
 
 def read_text(path: str | Path) -> str:
@@ -94,20 +94,23 @@ def not_utf8(path: str | Path, line: int, byte: int) -> Problem:
     return Problem("not-utf8", message, file=str(path))
 
 
-def parse_json(text: str, name: str, first_line: int = 1) -> Any:
+def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = False) -> Any:
     """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
 
-    Raises `InputError` with line and column when it is not JSON (NaN and Infinity are not), and
-    when it has more values than are read into memory.
+    With `constants`, NaN and Infinity are numbers, as Python's own writer has them. Raises
+    `InputError` with line and column when it is not JSON (without, they are not), and when it has
+    more values than are read into memory.
     """
     check_values(text, name)
 
-    def refuse(constant: str) -> None:
-        raise _NotANumberError(constant)
+    def constant_of(constant: str) -> float:
+        if not constants:
+            raise _NotANumberError(constant)
+        return float(constant)
 
     try:
         return json.loads(
-            text, object_pairs_hook=_object, parse_constant=refuse, parse_float=_finite
+            text, object_pairs_hook=_object, parse_constant=constant_of, parse_float=_finite
         )
     except json.JSONDecodeError as error:
         line = error.lineno + first_line - 1

@@ -6,9 +6,11 @@ nothing; URLs need the extra `distributed`, and the packages that fsspec names f
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
+import struct
 import sys
 import zlib
 from collections.abc import Collection, Iterable, Iterator
@@ -42,6 +44,10 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 """With these compressed files begin, whatever they are called; no JSON text does."""
 ZIP_MAGIC = b"PK\x03\x04"
+
+ZSTD_METHOD = 93
+LOCAL_HEADER = struct.Struct("<26xHH")
+"""What stands before a member of a zip: its last numbers are the lengths of name and extras."""
 
 PIECE = 2**14
 """Bytes read at a time; few, because they may be many more when decompressed."""
@@ -283,11 +289,40 @@ def read_zip(path: str | Path, wanted: Collection[str]) -> dict[str, bytes]:
         for name in wanted:
             if name in found:
                 place = f"{path}/{name}"
-                with archive.open(found[name]) as stream:
+                with _member(archive, found[name]) as stream:
                     content = b"".join(_bounded(decompressed(stream, place), limit, place))
+                _check_sum(archive, found[name], content)
                 limit -= len(content)
                 contents[name] = content
         return contents
+
+
+@contextmanager
+def _member(archive: ZipFile, name: str) -> Iterator[IO[bytes]]:
+    """Open a member of a zip; one that zstd has made smaller comes as a zstd file.
+
+    Python before 3.14 cannot read those, which is how inspect_ai writes its logs.
+    """
+    member = archive.getinfo(name)
+    if member.compress_type != ZSTD_METHOD:
+        with archive.open(member) as stream:
+            yield stream
+        return
+    assert archive.fp is not None
+    archive.fp.seek(member.header_offset)
+    header = archive.fp.read(LOCAL_HEADER.size)
+    if len(header) < LOCAL_HEADER.size:
+        raise EOFError("a member begins behind the end")
+    lengths = LOCAL_HEADER.unpack(header)
+    archive.fp.seek(sum(lengths), os.SEEK_CUR)
+    yield io.BytesIO(archive.fp.read(member.compress_size))
+
+
+def _check_sum(archive: ZipFile, name: str, content: bytes) -> None:
+    """Raise `ValueError` where what zstd had made smaller is not what was written."""
+    member = archive.getinfo(name)
+    if member.compress_type == ZSTD_METHOD and zlib.crc32(content) != member.CRC:
+        raise ValueError(f"{name}: what is in it does not fit its checksum")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ TESTS = {
     RANDOMIZATION: "approximate randomisation",
     HIERARCHICAL: "bootstrap of {unit}s and runs",
 }
+FEW_CLUSTERS = 30
 FEW_RUNS = 5
 """Of fewer runs than this little is known about others, and it is said."""
 
@@ -40,6 +41,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
             "runs": comparison.runs,
             "cautions": tuple(_cautions(comparison)),
             "common": len(comparison.units),
+            **({"clusters": comparison.clusters} if comparison.clusters is not None else {}),
             "left_out": comparison.left_out,
             "choices": comparison.choices,
             "level": comparison.level,
@@ -60,7 +62,11 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     n, unit = len(comparison.units), comparison.unit
     systems = len(comparison.systems)
     others = "the other one" if systems == 2 else f"{systems - 1} others"
-    yield f"{comparison.baseline} (the baseline) and {others}, on {count(n, unit)} that all have"
+    within = "" if comparison.clusters is None else f", in {count(comparison.clusters, 'cluster')}"
+    yield (
+        f"{comparison.baseline} (the baseline) and {others}, on {count(n, unit)} that all have"
+        f"{within}"
+    )
     left_out = [f"{count} of {name}" for name, count in comparison.left_out.items() if count]
     if left_out:
         yield f"left out, because not all systems have them: {', '.join(left_out)}"
@@ -90,6 +96,11 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
             f"{', '.join(few)}: fewer than {FEW_RUNS} runs say little about other runs; intervals "
             "and p values allow for it, and can show large differences only"
         )
+    if comparison.clusters is not None and comparison.clusters < FEW_CLUSTERS:
+        yield (
+            f"of {count(comparison.clusters, 'cluster')} little is known about others; intervals "
+            f"of fewer than {FEW_CLUSTERS} are too narrow"
+        )
     if copies := [name for name in comparison.systems if _alike(comparison, name)]:
         yield (
             f"{', '.join(copies)}: all runs have the same scores, as copies of one run do, which "
@@ -117,7 +128,7 @@ def count(n: int, what: str) -> str:
 def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None) -> Sheet:
     decimals = measure.places if places is None else places
     scope = "" if measure.scope == WHOLE else f", {measure.scope}"
-    test = TESTS[measure.test].format(unit=comparison.unit)
+    test = TESTS[measure.test].format(unit=comparison.drawn)
     title = f"{measure.label}{scope} (n = {measure.n}; {test})"
     spread = comparison.several_runs
     header = ["", *(["mean", "sd"] if spread else ["score"]), "difference"]
@@ -171,7 +182,7 @@ def shown_p(p_value: float) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    unit, samples = comparison.unit, comparison.samples
+    unit, samples = comparison.drawn, comparison.samples
     others = len(comparison.systems) - 1
     over = f"Holm's correction over {count(others, 'system')}"
     yield f"p: two-sided, after {over}; {SIGNIFICANT} at most {comparison.level:g}"

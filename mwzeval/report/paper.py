@@ -86,12 +86,13 @@ def _differs(comparison: Comparison, measure: ComparedMeasure, entry: ComparedSy
 def _caption(
     comparison: Comparison, measures: Sequence[ComparedMeasure], intervals: str
 ) -> Iterator[str]:
-    unit = comparison.unit
+    unit = comparison.drawn
     runs = ""
     if comparison.several_runs:
         of = ", ".join(f"{system} {len(names)}" for system, names in comparison.runs.items())
         runs = f", means over runs ({of})"
-    yield f"Scores on {count(len(comparison.units), unit)}{runs}."
+    clusters = "" if comparison.clusters is None else f" in {count(comparison.clusters, unit)}"
+    yield f"Scores on {count(len(comparison.units), comparison.unit)}{clusters}{runs}."
     tested: dict[str, list[str]] = {}
     for measure in measures:
         if not any(measure.best(setting) for setting in measure.settings):

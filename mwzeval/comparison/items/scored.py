@@ -1,0 +1,185 @@
+"""From observations of files that are held together to scores with an item a unit.
+
+Scores that are 0 or 1 in all files are rates in percent; where items have several trials, the first
+of them has pass^k. All others keep their unit. A score is compared on the items for which all files
+have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.comparison.items.naming import Asked
+from mwzeval.comparison.items.observations import Observations, observations_of_all
+from mwzeval.errors import Problem, UsageError, shorten
+from mwzeval.metrics.measure import Measure, ScoredTable, percentage
+from mwzeval.metrics.trials import of_items
+from mwzeval.scores.score import Signature
+from mwzeval.scores.table import Table
+from mwzeval.statistics import Sums, Trials
+
+PERCENT, AS_GIVEN = "percent", "as-given"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemScores:
+    """What was scored of each file, the cluster of each item (None: items are), and warnings."""
+
+    scored: Mapping[str, ScoredTable]
+    clusters: Mapping[str, str] | None
+    warnings: Mapping[str, tuple[Problem, ...]]
+
+
+def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
+    """Return the scores of files of any benchmark, for comparison with each other.
+
+    Raises `InputError` with the problems of all files, and `UsageError` when they have no item in
+    common, or items are of different clusters in them.
+    """
+    observed = observations_of_all(dict.fromkeys(files), asked or Asked())
+    _check_common(observed)
+    warnings = {file: [*of_file.warnings] for file, of_file in observed.items()}
+    common = set.intersection(*(set(of.items.values()) for of in observed.values()))
+    for score in _shared(observed):
+        everywhere = set.intersection(*(set(of.items_of(score)) for of in observed.values()))
+        if not everywhere:
+            raise UsageError(f'no item has the score "{shorten(score)}" in all files')
+        # What is not in all files, the comparison leaves out itself.
+        lacking = common - everywhere
+        for file, of in observed.items():
+            if left_out := len(of.items_of(score).keys() & lacking):
+                message = f"{left_out} items with {score} are left out: another file has it not"
+                warnings[file].append(Problem("left-out", message, "warning", file))
+                observed[file] = of.without(score, lacking)
+    outcomes: dict[str, bool] = {}
+    for of in observed.values():
+        for score, values in of.values.items():
+            are_outcomes = all(value in (0, 1) for value in values.values())
+            outcomes[score] = outcomes.get(score, True) and are_outcomes
+    scored = {file: _scored(of, outcomes) for file, of in observed.items()}
+    return ItemScores(scored, _clusters(observed), {f: tuple(w) for f, w in warnings.items()})
+
+
+def _shared(observed: Mapping[str, Observations]) -> list[str]:
+    first, *others = observed.values()
+    return [score for score in first.values if all(score in of.values for of in others)]
+
+
+def _check_common(observed: Mapping[str, Observations]) -> None:
+    first, *others = observed.values()
+    for other in others:
+        mine, theirs = first.items.values(), other.items.values()
+        if not set(mine) & set(theirs):
+            raise UsageError(
+                f"{first.file} and {other.file} have no item in common: there are "
+                f'"{shorten(next(iter(mine)))}" and "{shorten(next(iter(theirs)))}" — are they of '
+                "one benchmark, and is the item another column (--item-column NAME)?"
+            )
+        if not first.values.keys() & other.values.keys():
+            names = (", ".join(map(shorten, of.labels.values())) for of in (first, other))
+            raise UsageError(
+                f"{first.file} and {other.file} have no score in common: {' and '.join(names)}"
+            )
+
+
+def _clusters(observed: Mapping[str, Observations]) -> dict[str, str] | None:
+    """Return the cluster of each item, from all files that say it."""
+    clusters: dict[str, str] = {}
+    for of in observed.values():
+        for item, cluster in of.clusters.items():
+            if clusters.setdefault(item, cluster) != cluster:
+                raise UsageError(
+                    f'item "{shorten(item)}" is of cluster "{shorten(cluster)}" in {of.file}, and '
+                    f'of "{shorten(clusters[item])}" in a file before it'
+                )
+    if not clusters:
+        return None
+    common = set.intersection(*(set(of.items.values()) for of in observed.values()))
+    if lacking := sorted(common - clusters.keys()):
+        raise UsageError(f'no file says of which cluster item "{shorten(lacking[0])}" is')
+    return clusters
+
+
+def _scored(observed: Observations, outcomes: Mapping[str, bool]) -> ScoredTable:
+    """Return the scores of one file, an item a unit."""
+    units = dict.fromkeys(unit for of_score in observed.values.values() for unit in of_score)
+    names = tuple(dict.fromkeys(observed.items[unit] for unit in units))
+    first = next((score for score in observed.values if outcomes[score]), None)
+    several = sum(outcomes[score] for score in observed.values) > 1
+    parts, of_trials = [], []
+    for score, values in observed.values.items():
+        measure = _measure(observed, score, outcomes[score])
+        rows = ((unit, {score: v, _count(score): 1}) for unit, v in values.items())
+        of_trials.append(Table.from_rows((score, _count(score)), rows))
+        of_score = of_items(
+            ScoredTable(of_trials[-1], (measure,)),
+            observed.items.__getitem__,
+            outcome=score if score == first else None,
+        )
+        parts.append(_labelled(of_score, measure) if several else of_score)
+    trials = None
+    if len(units) > len(names):
+        of_units = tuple(observed.items[unit] for unit in units)
+        trials = Trials(_beside(of_trials, tuple(units)), of_units)
+    by_item = _beside([part.table for part in parts], names)
+    return ScoredTable(by_item, tuple(m for part in parts for m in part.measures), trials=trials)
+
+
+def _beside(tables: list[Table], units: tuple[str, ...]) -> Table:
+    """Return all columns for these units, 0 where a table has none of a unit."""
+    position = {unit: index for index, unit in enumerate(units)}
+    columns = tuple(column for table in tables for column in table.columns)
+    values = np.zeros((len(units), len(columns)))
+    start = 0
+    for table in tables:
+        rows = [position[unit] for unit in table.units]
+        values[rows, start : start + len(table.columns)] = table.values
+        start += len(table.columns)
+    return Table(units, columns, values)
+
+
+def _labelled(scored: ScoredTable, of: Measure) -> ScoredTable:
+    """Return scores of trials with the name of that which they are of, where there are others."""
+    return replace(
+        scored,
+        measures=tuple(
+            m
+            if m.name == of.name
+            else replace(
+                m,
+                label=f"{m.label} of {of.label}",
+                signature=m.signature.extended({"of": of.name}),
+            )
+            for m in scored.measures
+        ),
+    )
+
+
+def _measure(observed: Observations, score: str, is_outcome: bool) -> Measure:
+    values = observed.values[score]
+    label = observed.labels[score]
+    fine = not is_outcome and all(abs(value) <= 1 for value in values.values())
+    return Measure(
+        score,
+        label[:1].upper() + label[1:],
+        Signature.of(score, {"n": len(values), "unit": PERCENT if is_outcome else AS_GIVEN}),
+        percentage(score, of=_count(score)) if is_outcome else partial(_mean, score),
+        places=3 if fine else 2,
+        cases=_count(score),
+        outcome=score if is_outcome else None,
+        scale=100 if is_outcome else 1,
+    )
+
+
+def _count(score: str) -> str:
+    """Return the column that counts the trials with a score."""
+    return f"{score} trials"
+
+
+def _mean(score: str, sums: Sums) -> NDArray[np.float64]:
+    return np.asarray(sums[score] / sums[_count(score)])

@@ -1,0 +1,143 @@
+"""`compare --items` and `power --items`: what they print and refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from mwzeval.cli import main
+from tests.places import ROOT
+
+LOGS = ROOT / "tests" / "comparison" / "items" / "inspect_logs"
+WEAK, STRONG = str(LOGS / "weak.json"), str(LOGS / "strong.eval")
+FEW = ("--samples", "200")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main([*arguments])
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_logs_are_compared_as_predictions_are(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "compare", "--items", WEAK, STRONG, "--score", "match", *FEW)
+    assert code == 0
+    assert out.startswith("weak (the baseline) and the other one, on 8 items that all have\n")
+    assert "\nMatch (n = 8; approximate randomisation)\n" in out
+    assert "items swapped at random in 200 samples" in out
+    assert "samples that ended in an error are not counted" in err
+    _, out, _ = run(capsys, "compare", "--items", WEAK, STRONG, *FEW, "-f", "json")
+    document = json.loads(out)
+    assert document["common"] == 8
+    assert {record["score"] for record in document["comparisons"]} >= {"match", "pass^2"}
+    _, out, _ = run(
+        capsys, "compare", "--items", WEAK, STRONG, *FEW, "--table", "ends", "-f", "latex"
+    )
+    assert r"\begin{tabular}" in out
+    assert "weak" in out
+
+
+def test_clusters_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("compare", "--items", WEAK, STRONG, *FEW, "--cluster-column", "metadata.text")
+    _, out, _ = run(capsys, *arguments)
+    assert "on 8 items that all have, in 3 clusters\n" in out
+    assert "caution: of 3 clusters little is known about others" in out
+    assert "clusters swapped at random" in out
+    _, out, _ = run(capsys, *arguments, "-f", "json")
+    assert json.loads(out)["clusters"] == 3
+
+
+def test_several_systems_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    outcomes = {"a": "01100110", "b": "11111110", "c": "01110110"}
+    files = [
+        write(
+            tmp_path / f"{name}.csv",
+            "item,score\n" + "".join(f"{n},{v}\n" for n, v in enumerate(of)),
+        )
+        for name, of in outcomes.items()
+    ]
+    _, out, _ = run(capsys, "compare", "--items", *files, "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["system"], float(row["value"]), row["test"]) for row in rows] == [
+        ("a", 50, ""),
+        ("b", 87.5, "mcnemar"),
+        ("c", 62.5, "mcnemar"),
+    ]
+    # Of 3 items that differ all are won: 2 · 1/8; and Holm's correction over two.
+    assert float(rows[1]["p"]) == 0.25
+    assert float(rows[1]["p_holm"]) == 0.5
+    runs = f"ours={files[1]},{files[2]}"
+    _, out, _ = run(capsys, "compare", "--items", files[0], runs, *FEW, "-f", "json")
+    assert json.loads(out)["runs"]["ours"] == files[1:]
+
+
+def test_power_reads_the_same_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = [{"item": n, "trial": t, "score": (n * t) % 2} for n in range(6) for t in (1, 2)]
+    table = "item,trial,score\n" + "".join(f"{r['item']},{r['trial']},{r['score']}\n" for r in rows)
+    files = {
+        "csv": (write(tmp_path / "pilot.csv", table),),
+        "json": ("--items", write(tmp_path / "pilot.json", json.dumps(rows))),
+    }
+    found = [
+        run(capsys, "power", *of, "--difference", "10", "-f", "json")[1] for of in files.values()
+    ]
+    assert found[0] == found[1]
+    code, _, err = run(capsys, "power", files["csv"][0], "--cluster-column", "trial")
+    assert code == 2
+    assert 'item "0" is of cluster "2", and before of "1"' in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("compare", WEAK, STRONG, "--score", "match"), "--score is of files with scores of items"),
+        (("compare", "--items", WEAK, STRONG, "--scopes"), "--scopes has no meaning for --items"),
+        (
+            ("compare", "--items", WEAK, STRONG, "--score", "mach"),
+            '--score: no column "mach" — did you mean "match"?',
+        ),
+        (("power", str(ROOT / "README.md"), "--item-column", "a"), "add --items"),
+    ],
+)
+def test_what_makes_no_sense_is_told(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert said in err
+
+
+def test_files_without_common_items_or_scores(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one = write(tmp_path / "a.csv", "item,score\nt1,1\nt2,0\n")
+    other = write(tmp_path / "b.csv", "item,score\n1,1\n2,0\n")
+    _, _, err = run(capsys, "compare", "--items", one, other)
+    assert 'have no item in common: there are "t1" and "1"' in err
+    third = write(tmp_path / "c.csv", "item,reward\nt1,1\nt2,0\n")
+    _, _, err = run(capsys, "compare", "--items", one, third)
+    assert "have no score in common: score and reward" in err
+
+
+def test_a_score_is_compared_where_both_have_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one = write(tmp_path / "a.csv", "item,acc,f1\na,1,0.5\nb,0,\nc,1,1\nd,1,0.25\n")
+    other = write(tmp_path / "b.csv", "item,acc,f1\na,0,0.5\nb,0,0.5\nc,1,0.5\ne,1,0.25\n")
+    _, out, err = run(capsys, "compare", "--items", one, other, *FEW, "-f", "json")
+    value = {
+        (r["score"], r["system"]): (r["value"], r["n"]) for r in json.loads(out)["comparisons"]
+    }
+    assert value["acc", "a"] == (pytest.approx(200 / 3), 3)
+    assert value["f1", "a"] == (0.75, 2)
+    assert value["f1", "b"] == (0.5, 2)
+    assert "1 items with f1 are left out: another file has it not" in err

@@ -1,0 +1,198 @@
+"""Files of other programs: logs of inspect_ai, results of tau-bench, samples of the harness.
+
+The logs were written by inspect_ai itself (`make_logs.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mwzeval.comparison.items import Asked, read_items
+from mwzeval.comparison.items.recognition import read_sheet
+from mwzeval.errors import InputError
+from mwzeval.files.reading import read_zip
+from mwzeval.metrics.measure import ScoredTable
+from tests.places import shared
+
+LOGS = Path(__file__).with_name("inspect_logs")
+
+
+def read(file: Path, **asked: Any) -> ScoredTable:
+    return read_items([str(file)], Asked(**asked)).scored[str(file)]
+
+
+def values(scored: ScoredTable) -> dict[str, Any]:
+    return {score.name: (pytest.approx(score.value), score.n) for score in scored.scores()}
+
+
+def write(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_a_log_of_inspect_ai_by_hand() -> None:
+    """Of `11 10 00 01 10 00 11 10`; the 14th trial failed, the 15th has no closeness."""
+    scored = read(LOGS / "weak.eval")
+    means = [1, 0.5, 0, 0.5, 0.5, 0, 1, 0.5]
+    close = [1, 0.625, 0.25, 0.625, 0.625, 0.25, 1, 0.25]
+    assert scored.table.units == tuple(f"q{n}" for n in range(1, 9))
+    assert values(scored) == {
+        "match": (100 * np.mean(means), 8),
+        "pass^1": (100 * np.mean(means), 8),
+        "pass^2": (100 / 7, 7),
+        "flips^2": (400 / 7, 7),
+        "of_answers.closeness": (np.mean(close), 8),
+        "of_answers.words": (100, 8),
+    }
+
+
+def test_both_formats_of_a_log_say_the_same() -> None:
+    zipped, plain = (read_sheet(str(LOGS / f"weak.{ending}")) for ending in ("eval", "json"))
+    assert zipped.format == plain.format == "inspect_ai log"
+    assert zipped.columns == plain.columns
+    one, other = (read(LOGS / f"weak.{ending}") for ending in ("eval", "json"))
+    assert one.table.units == other.table.units
+    assert np.array_equal(one.table.values, other.table.values)
+
+
+def test_the_means_of_inspect_ai_itself() -> None:
+    """It reduces the epochs of a sample by their mean, too."""
+    log = json.loads((LOGS / "weak.json").read_text("utf-8"))
+    published = {
+        score["name"]: metric["value"]
+        for score in log["results"]["scores"]
+        for name, metric in score["metrics"].items()
+        if name in ("accuracy", "mean")
+    }
+    ours = {
+        score.name.rpartition(".")[2]: score.value for score in read(LOGS / "weak.json").scores()
+    }
+    assert published["match"] == pytest.approx(ours["match"] / 100)
+    assert published["closeness"] == pytest.approx(ours["closeness"])
+
+
+def test_an_archive_without_a_summary_has_its_journal(tmp_path: Path) -> None:
+    """As a run that is killed leaves it; here with the compression of older versions."""
+    content = read_zip(LOGS / "weak.eval", ["_journal/summaries/1.json"])
+    file = tmp_path / "killed.eval"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in content.items():
+            archive.writestr(name, raw)
+    assert values(read(file)) == values(read(LOGS / "weak.eval"))
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("data.json", "{}")
+    with pytest.raises(InputError, match=r"no log of inspect_ai"):
+        read(file)
+
+
+@pytest.mark.parametrize("at", [0, 30, 600])
+def test_a_damaged_log_is_told(tmp_path: Path, at: int) -> None:
+    """In what stands before the summaries, and in them."""
+    raw = bytearray((LOGS / "weak.eval").read_bytes())
+    with zipfile.ZipFile(LOGS / "weak.eval") as archive:
+        at += archive.getinfo("summaries.json").header_offset + 26
+    raw[at : at + 20] = bytes(20)
+    file = tmp_path / "damaged.eval"
+    file.write_bytes(raw)
+    with pytest.raises(InputError, match=r"damaged\.eval"):
+        read(file)
+    file.write_bytes(raw[: at - 26])
+    with pytest.raises(InputError, match=r"damaged\.eval"):
+        read(file)
+
+
+def tau_attempts() -> tuple[list[dict[str, Any]], Path]:
+    file = shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv")
+    rows = np.loadtxt(file, skiprows=1)
+    return [
+        {"task_id": int(t), "reward": r, "info": {}, "traj": [], "trial": int(n)}
+        for t, n, r in rows
+    ], file
+
+
+def test_published_rewards_of_tau_bench_as_its_own_file_and_as_a_table(tmp_path: Path) -> None:
+    attempts, table = tau_attempts()
+    file = write(tmp_path / "gpt-4o-airline.json", attempts)
+    assert read_sheet(str(file)).format == "τ-bench results"
+    published = {"pass^1": 42.0, "pass^2": 27.3, "pass^3": 22.0, "pass^4": 20.0}
+    for of in (file, table):
+        found = {score.name: round(score.value, 1) for score in read(of).scores()}
+        assert {name: found[name] for name in published} == published
+
+
+def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
+    ends = [
+        *((0, 0, "user_stop", 1.0), (0, 1, "TerminationReason.AGENT_STOP", 0.0)),
+        *((1, 0, "infrastructure_error", 0.0), (1, 1, "max_steps", 1.0), (2, 0, "user_stop", None)),
+    ]
+    simulations = [
+        {
+            "id": f"{task}-{trial}",
+            "task_id": str(task),
+            "trial": trial,
+            "termination_reason": end,
+            "reward_info": None if reward is None else {"reward": reward},
+            "agent_cost": 0.5,
+        }
+        for task, trial, end, reward in ends
+    ]
+    file = write(tmp_path / "run.json", {"info": {}, "tasks": [], "simulations": simulations})
+    items = read_items([str(file)])
+    assert read_sheet(str(file)).format == "τ²-bench results"
+    assert values(items.scored[str(file)])["reward"] == (75, 2)
+    said = {warning.message: warning.count for warning in items.warnings[str(file)]}
+    assert said == {
+        "simulations that infrastructure ended are not counted": 1,
+        "trials without reward are not counted": 2,
+    }
+    assert values(read(file, scores=("agent_cost",)))["agent_cost"] == (0.5, 3)
+
+
+def harness_line(doc: int, of_filter: str, **metrics: Any) -> dict[str, Any]:
+    return {
+        "doc_id": doc,
+        "doc": {"question": "?", "passage": f"p{doc // 2}"},
+        "target": "4",
+        "arguments": {},
+        "resps": [["4"]],
+        "filtered_resps": ["4"],
+        "filter": of_filter,
+        "metrics": list(metrics),
+        "doc_hash": "0",
+        **metrics,
+    }
+
+
+def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
+    lines = [
+        harness_line(doc, name, exact_match=float(right))
+        for name, rights in (("strict-match", "0110"), ("flexible-extract", "1110"))
+        for doc, right in enumerate(map(int, rights))
+    ]
+    file = tmp_path / "samples_sums.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert values(read(file)) == {
+        "exact_match,strict-match": (50, 4),
+        "exact_match,flexible-extract": (75, 4),
+    }
+    items = read_items([str(file)], Asked(cluster="doc.passage"))
+    assert items.clusters == {"0": "p0", "1": "p0", "2": "p1", "3": "p1"}
+
+
+def test_scores_of_the_harness_that_no_document_has_are_left_out(tmp_path: Path) -> None:
+    lines = [harness_line(doc, "none", acc=1.0, bleu=["a", "b"], acc_norm=0) for doc in range(3)]
+    for line in lines:
+        del line["metrics"]  # as older versions wrote them
+    file = tmp_path / "samples.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    items = read_items([str(file)])
+    assert [score.name for score in items.scored[str(file)].scores()] == ["acc", "acc_norm"]
+    (warning,) = items.warnings[str(file)]
+    assert warning.message == "bleu is left out: it is no number of single documents"
+    assert warning.count == 3

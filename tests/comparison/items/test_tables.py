@@ -1,0 +1,177 @@
+"""Tables and JSON of scores: which column says what, and what is wrong with which line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.comparison.items import Asked, read_items
+from mwzeval.errors import InputError, Problem
+from mwzeval.metrics.measure import ScoredTable, named
+
+
+def read(file: Path, *scores: str, **asked: Any) -> tuple[ScoredTable, tuple[Problem, ...]]:
+    items = read_items([str(file)], Asked(scores=scores, **asked))
+    return items.scored[str(file)], items.warnings[str(file)]
+
+
+TRIALS = "task\ttrial\treward\n7\t0\t1.0\n7\t1\t0\n8\t0\t1\n8\t1\t1\n"
+
+
+def test_outcomes_of_trials_have_rates_in_percent(tmp_path: Path) -> None:
+    file = tmp_path / "pilot.tsv.gz"
+    file.write_bytes(gzip.compress(TRIALS.encode()))
+    scored, warnings = read(file)
+    scores = scored.scores()
+    assert scored.table.units == ("7", "8")
+    assert named(scores, "reward").value == 75
+    assert [named(scores, f"pass^{k}").value for k in (1, 2)] == [75, 50]
+    assert warnings == ()
+    assert pickle.loads(pickle.dumps(scored)).table.units == ("7", "8")
+
+
+def test_other_scores_keep_their_unit_and_lines_of_an_item_are_its_trials(tmp_path: Path) -> None:
+    file = tmp_path / "pilot.csv"
+    file.write_text('Item,Score,Turns\n"a, b",0.5,4\n"a, b",1.5,6\n\nc,4,7\n', encoding="utf-8")
+    scored, _ = read(file)
+    assert scored.table.units == ("a, b", "c")
+    assert [score.name for score in scored.scores()] == ["score"]
+    assert named(scored.scores(), "score").value == 2.5
+    turns, _ = read(file, "TURNS")
+    assert named(turns.scores(), "turns").value == 6
+    file.write_text("item,trials\na,2\nb,4\n", encoding="utf-8")
+    assert named(read(file, "trials")[0].scores(), "trials").value == 3
+
+
+def test_a_trial_without_a_score_was_none_and_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "pilot.csv"
+    file.write_text("item,score\na,1\na,\nb,0\nc,\n", encoding="utf-8")
+    scored, warnings = read(file)
+    assert scored.table.units == ("a", "b")
+    assert [(problem.kind, problem.count) for problem in warnings] == [("no-score", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "item,points\na,1\n",
+            'no column is the score: call it "score" or "reward" or "success", or name it by '
+            '--score (numbers are in: "points") (there are: "item", "points")',
+        ),
+        ("what,score\na,1\n", 'no column is the item: call it "item" or'),
+        ("item,score\na,1\nb\n", "line 3 has 1 cells, the names of columns are 2"),
+        ("item,score\na,one\n", 'line 2: score is "one", which is not a number'),
+        ("item,score\na,nan\n", 'line 2: score is "nan", which is not a number'),
+        ("item,trial,score\na,1,0\na,1,0\n", 'line 3: trial "1" of item "a" came before'),
+        ("item,trial,score\na,,0\n", 'line 2 has no trial in column "trial"'),
+        ("item,score\n,0\n", 'line 2 has no item in column "item"'),
+        ("item,score,score\na,0,0\n", 'line 1 names two columns "score"'),
+        (
+            "item,cluster,score\na,x,0\na,y,0\n",
+            'line 3: item "a" is of cluster "y", and before of "x"',
+        ),
+        ("item,score\n", "there is no row with a score"),
+        ("item,score\na,\n", "no row with a score"),
+        ('item,score\na,"1\n' + "x" * 200_000, "line "),
+        ("\n\n", "the file is empty"),
+        ('[{"item": 1}, 2]', "row 2 is not an object"),
+        ('{"item": "a", "score": "high"}', '"item" is neither a score nor a list of them'),
+        ('{"item": 1}\n[2]\n', "line 2 is not an object"),
+        ('{"eval": {}, "plan": {}}', "the log has no samples"),
+        ("[1, 2]", "row 1 is not an object"),
+        ('[{"item": "a", "score": [1]}]', 'row 1: score is "[1]", which is not a number'),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "pilot.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        read(file)
+    assert said in str(raised.value)
+
+
+def test_all_problems_of_all_files_are_told_together(tmp_path: Path) -> None:
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for file in files:
+        file.write_text("item,score\na,one\nb,two\n", encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        read_items([str(file) for file in files])
+    assert len(raised.value.problems) == 4
+
+
+def test_columns_are_asked_for_by_name_in_any_case(tmp_path: Path) -> None:
+    file = tmp_path / "run.csv"
+    file.write_text("qid,item,Answer,Points,seed\n1,x,no,3,7\n1,y,yes,5,8\n", encoding="utf-8")
+    scored, _ = read(file, "points", item="QID", trial="seed")
+    assert scored.table.units == ("1",)
+    assert named(scored.scores(), "points").value == 4
+    with pytest.raises(InputError) as raised:
+        read(file, "point", item="qids", cluster="text", trial="sed")
+    assert [str(problem).partition(": ")[2] for problem in raised.value.problems] == [
+        f'{begin} (there are: "qid", "item", "answer", "points", "seed")'
+        for begin in (
+            '--item-column: no column "qids" for the item — did you mean "qid"?',
+            '--cluster-column: no column "text" for the cluster',
+            '--trial-column: no column "sed" for the trial — did you mean "seed"?',
+            '--score: no column "point" — did you mean "points"? (numbers are in: "qid", "points", '
+            '"seed")',
+        )
+    ]
+
+
+def test_all_usual_names_of_scores_are_scores_unless_they_hold_texts(tmp_path: Path) -> None:
+    file = tmp_path / "run.csv"
+    file.write_text("item,correct,f1,acc\na,B,0.5,True\nb,C,0.25,False\n", encoding="utf-8")
+    scored, warnings = read(file)
+    assert {s.name: s.value for s in scored.scores()} == {"acc": 50, "f1": 0.375}
+    assert [str(w.message) for w in warnings] == ['column "correct" is left out: no numbers']
+
+
+def test_rows_may_name_their_score(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text("item,metric,value\na,EM,1\na,F1,0.5\nb,EM,0\nb,F1,1\n", encoding="utf-8")
+    scored, _ = read(file)
+    assert {s.name: (s.label, s.value) for s in scored.scores()} == {
+        "em": ("EM", 50),
+        "f1": ("F1", 0.75),
+    }
+
+
+JSON_SHAPES = [
+    '[{"item": "a", "score": 1}, {"item": "b", "score": false}]',
+    '{"item": "a", "score": 1}\n\n{"item": "b", "score": 0.0}\n',
+    '{"name": "run", "results": [{"id": "a", "score": true}, {"id": "b", "score": 0}]}',
+    '{"a": 1, "b": 0}',
+    '{"a": [1, 1], "b": [0, 0]}',
+    '{"a": {"score": 1}, "b": {"score": 0}}',
+    '[{"id": "a", "scores": {"score": 1}}, {"id": "b", "scores": {"score": 0}}]',
+    '[{"id": "a", "score": 1}, {"id": "b", "score": 0}, {"id": "b", "score": NaN}]',
+]
+
+
+@pytest.mark.parametrize("text", JSON_SHAPES)
+def test_json_of_many_shapes(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(text, encoding="utf-8")
+    scored, _ = read(file)
+    assert scored.table.units == ("a", "b")
+    assert scored.scores()[0].value == 50
+
+
+def test_a_trial_that_lacks_one_score_counts_for_the_others(tmp_path: Path) -> None:
+    """An item is the mean of the trials that have the score, whatever it has of other scores."""
+    file = tmp_path / "run.json"
+    rows = [("a", 1, 0.5), ("a", 0, None), ("b", 1, 0.75), ("b", 1, 0.25), ("c", 1, None)]
+    file.write_text(json.dumps([{"item": i, "acc": a, "f1": f} for i, a, f in rows]), "utf-8")
+    scored, warnings = read(file)
+    values = {score.name: (score.value, score.n) for score in scored.scores()}
+    assert values["acc"] == (100 * (0.5 + 1 + 1) / 3, 3)
+    assert values["f1"] == (0.5, 2)
+    assert values["pass^2"] == (50, 2)
+    assert [(w.kind, w.count) for w in warnings] == [("no-score", 2)]
