@@ -56,10 +56,11 @@ def _counterparts(
             yield signature, of_metric[signature.metric]
 
 
-def common_signature(signature: Signature, n: int) -> Signature:
-    """Return a signature with the number of common units, without what may differ."""
+def common_signature(signature: Signature, n: int, clusters: int | None = None) -> Signature:
+    """Return a signature with the number of common units and clusters, without what may differ."""
     kept = tuple(c for c in signature.choices if c[0] not in (*COUNTED, *FREE))
-    return Signature(signature.metric, kept).extended({"common": n})
+    counts = {"common": n} | ({} if clusters is None else {"clusters": clusters})
+    return Signature(signature.metric, kept).extended(counts)
 
 
 def setting_of(signature: Signature) -> str:

@@ -133,6 +133,7 @@ def compare(
         if key_of(m) in defined
     )
     type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
+    drawn = None if clusters is None else len({clusters[name] for name in units})
     cases = {key_of(m): _cases(m, rows) for m in measures_of(first) if key_of(m) in defined}
     if clusters is not None:
         if type_measures:
@@ -154,7 +155,9 @@ def compare(
     }
     compared = [
         _with_settings(
-            _compared(by_key[key], len(units), cases[key], values, tested, level), settings, own
+            _compared(by_key[key], len(units), cases[key], drawn, values, tested, level),
+            settings,
+            own,
         )
         for key in defined
     ]
@@ -172,7 +175,7 @@ def compare(
         samples=how.samples,
         seed=how.seed,
         unit=unit,
-        clusters=None if clusters is None else len({clusters[name] for name in units}),
+        clusters=drawn,
     )
 
 
@@ -297,6 +300,7 @@ def _compared(
     measure: AnyMeasure,
     units: int,
     cases: int,
+    clusters: int | None,
     values: Mapping[str, Sequence[Mapping[Key, float]]],
     tested: Mapping[tuple[str, str], Mapping[Key, Tested]],
     level: float,
@@ -328,7 +332,7 @@ def _compared(
         name=measure.name,
         label=measure.label,
         n=cases,
-        signature=common_signature(measure.signature, units),
+        signature=common_signature(measure.signature, units, clusters),
         test=against[0].test,
         systems=tuple(
             ComparedSystem(

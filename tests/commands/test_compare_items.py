@@ -52,6 +52,7 @@ def test_clusters_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "on 8 items that all have, in 3 clusters\n" in out
     assert "caution: of 3 clusters little is known about others" in out
     assert "clusters swapped at random" in out
+    assert "\nmatch|unit:percent|common:8|clusters:3\n" in out
     _, out, _ = run(capsys, *arguments, "-f", "json")
     assert json.loads(out)["clusters"] == 3
 

@@ -83,7 +83,8 @@ def _check_common(observed: Mapping[str, Observations]) -> None:
         if not first.values.keys() & other.values.keys():
             names = (", ".join(map(shorten, of.labels.values())) for of in (first, other))
             raise UsageError(
-                f"{first.file} and {other.file} have no score in common: {' and '.join(names)}"
+                f"{first.file} and {other.file} have no score in common: {' and '.join(names)}; "
+                "give the columns one name, or choose by --score"
             )
 
 
