@@ -142,3 +142,13 @@ def test_a_score_is_compared_where_both_have_it(
     assert value["f1", "a"] == (0.75, 2)
     assert value["f1", "b"] == (0.5, 2)
     assert "1 items with f1 are left out: another file has it not" in err
+
+
+def test_a_score_has_one_unit_in_all_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What is 0 or 1 in one file only is no rate in percent."""
+    one = write(tmp_path / "a.csv", "item,score\na,1\nb,0\n")
+    other = write(tmp_path / "b.csv", "item,score\na,0.5\nb,1\n")
+    _, out, _ = run(capsys, "compare", "--items", one, other, *FEW, "-f", "json")
+    assert [record["value"] for record in json.loads(out)["comparisons"]] == [0.5, 0.75]

@@ -134,8 +134,7 @@ def test_dialogues_of_a_benchmark_are_items_with_one_trial(
         ((GOOD, "-s", "--power", "30"), "not 0.3"),
         (("one.csv", "-s"), "at least two items"),
         (("trials.csv", "single.csv"), "no item has a second trial in single"),
-        (("trials.csv", "others.csv"), "0 are in both"),
-        (("trials.csv", "graded.csv"), "they differ in unit (percent and as-given)"),
+        (("trials.csv", "others.csv"), 'no item in common: there are "item0" and "a"'),
     ],
 )
 def test_what_cannot_be_told_is_refused(
@@ -150,7 +149,6 @@ def test_what_cannot_be_told_is_refused(
     write(tmp_path, "trials", np.array([[1, 0], [0, 0]]))
     write(tmp_path, "single", np.array([[1], [0]]))
     Path("others.csv").write_text("item,success\na,1\na,0\nb,0\nb,1\n", encoding="utf-8")
-    Path("graded.csv").write_text("item,success\nitem0,0.5\nitem1,1\n", encoding="utf-8")
     assert main(["power", *arguments]) == 2
     assert said in capsys.readouterr().err
 
