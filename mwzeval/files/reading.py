@@ -312,17 +312,18 @@ def _member(archive: ZipFile, name: str) -> Iterator[IO[bytes]]:
     archive.fp.seek(member.header_offset)
     header = archive.fp.read(LOCAL_HEADER.size)
     if len(header) < LOCAL_HEADER.size:
-        raise EOFError("a member begins behind the end")
+        raise unreadable(str(archive.filename), f"{shorten(name)} begins behind its end")
     lengths = LOCAL_HEADER.unpack(header)
     archive.fp.seek(sum(lengths), os.SEEK_CUR)
     yield io.BytesIO(archive.fp.read(member.compress_size))
 
 
 def _check_sum(archive: ZipFile, name: str, content: bytes) -> None:
-    """Raise `ValueError` where what zstd had made smaller is not what was written."""
+    """Raise `InputError` where what zstd had made smaller is not what was written."""
     member = archive.getinfo(name)
     if member.compress_type == ZSTD_METHOD and zlib.crc32(content) != member.CRC:
-        raise ValueError(f"{name}: what is in it does not fit its checksum")
+        reason = f"not a complete zip archive ({shorten(name)} does not fit its checksum)"
+        raise unreadable(str(archive.filename), reason)
 
 
 @contextmanager
