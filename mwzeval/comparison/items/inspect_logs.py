@@ -73,8 +73,9 @@ def _sheet(samples: Sequence[Any], file: str) -> Sheet:
             why = "ended in an error" if sample.get("error") else "have no scores"
             findings.warning("no-score", f"samples that {why} are not counted")
         scorers |= dict.fromkeys(scores)
-        place = f'sample "{shorten(str(sample["id"]))}", epoch {sample.get("epoch", 1)}'
-        about = {name: sample.get(name) for name in ("id", "epoch", "metadata")}
+        epoch = sample.get("epoch", 1)
+        place = f'sample "{shorten(str(sample["id"]))}", epoch {epoch}'
+        about = {"id": sample["id"], "epoch": epoch, "metadata": sample.get("metadata")}
         rows.append(Row(place, {**about, **scores}))
     columns = Columns(item="id", scores=tuple(scorers), trial="epoch")
     return Sheet(file, FORMAT, rows, columns, tuple(findings.warnings))

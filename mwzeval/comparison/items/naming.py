@@ -50,6 +50,8 @@ def columns_of(sheet: Sheet, asked: Asked, findings: Findings) -> Columns:
         "cluster", "--cluster-column", asked.cluster, known.cluster, CLUSTER, names, findings
     )
     trial = _column("trial", "--trial-column", asked.trial, known.trial, TRIAL, names, findings)
+    if asked.trial is None and trial is not None and _is_empty(sheet, trial):
+        trial = None  # attempts are then told by their order
     metric = None
     if not asked.scores and not known.scores:
         metric = _first(METRIC, names)
@@ -123,6 +125,10 @@ def _scores(
             f"{_numbers(sheet, names, taken)}{_there(names)}",
         )
     return tuple(numbers or usual[:1])
+
+
+def _is_empty(sheet: Sheet, column: str) -> bool:
+    return all(value in (None, "") for value in sheet.values(column))
 
 
 def _first(usual: Iterable[str], names: Sequence[str]) -> str | None:

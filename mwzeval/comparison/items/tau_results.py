@@ -33,8 +33,7 @@ def is_tau_results(value: Any) -> bool:
 def read_tau_results(value: list[Any], file: str) -> Sheet:
     """Return the attempts of τ-bench. Raises `InputError` where one is no object."""
     rows = objects(((f"attempt {n}", row) for n, row in enumerate(value, 1)), file)
-    trial = TRIAL if TRIAL in rows[0].values else None
-    return Sheet(file, FORMAT, rows, Columns(ITEM, (REWARD,), trial=trial))
+    return Sheet(file, FORMAT, rows, Columns(ITEM, (REWARD,), trial=TRIAL))
 
 
 def is_tau2_results(value: Any) -> bool:

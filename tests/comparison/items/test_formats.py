@@ -154,6 +154,17 @@ def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
     assert values(read(file, scores=("agent_cost",)))["agent_cost"] == (0.5, 3)
 
 
+def test_attempts_without_a_number_are_told_by_their_order(tmp_path: Path) -> None:
+    attempts = [{"task_id": task, "reward": r, "traj": []} for task, r in ((0, 1), (0, 0), (1, 1))]
+    assert values(read(write(tmp_path / "tau.json", attempts)))["reward"] == (75, 2)
+    simulations = [
+        {"task_id": a["task_id"], "trial": None, "reward_info": {"reward": a["reward"]}}
+        for a in attempts
+    ]
+    file = write(tmp_path / "tau2.json", {"simulations": simulations})
+    assert values(read(file))["reward"] == (75, 2)
+
+
 def harness_line(doc: int, of_filter: str, **metrics: Any) -> dict[str, Any]:
     return {
         "doc_id": doc,

@@ -69,7 +69,7 @@ def test_a_trial_without_a_score_was_none_and_is_told(tmp_path: Path) -> None:
         ("item,score\na,one\n", 'line 2: score is "one", which is not a number'),
         ("item,score\na,nan\n", 'line 2: score is "nan", which is not a number'),
         ("item,trial,score\na,1,0\na,1,0\n", 'line 3: trial "1" of item "a" came before'),
-        ("item,trial,score\na,,0\n", 'line 2 has no trial in column "trial"'),
+        ("item,trial,score\na,,0\na,2,0\n", 'line 2 has no trial in column "trial"'),
         ("item,score\n,0\n", 'line 2 has no item in column "item"'),
         ("item,score,score\na,0,0\n", 'line 1 names two columns "score"'),
         (
