@@ -12,14 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from inspect_ai import Task, eval, task  # type: ignore[import-not-found]
-from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found]
-from inspect_ai.log import (  # type: ignore[import-not-found]
+from inspect_ai import Task, eval, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import (
     EvalLog,
     read_eval_log,
     write_eval_log,
 )
-from inspect_ai.scorer import (  # type: ignore[import-not-found]
+from inspect_ai.scorer import (
     Score,
     Scorer,
     Target,
@@ -27,13 +27,13 @@ from inspect_ai.scorer import (  # type: ignore[import-not-found]
     mean,
     scorer,
 )
-from inspect_ai.solver import Generate, Solver, TaskState, solver  # type: ignore[import-not-found]
+from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 OUTCOMES = {"weak": "11 10 00 01 10 00 11 10", "strong": "11 11 10 01 11 00 11 11"}
 """Of each question, whether its first and its second epoch are right."""
 
 
-@solver  # type: ignore[untyped-decorator]
+@solver
 def answering(outcomes: str) -> Solver:
     """Answer as the outcomes say; fail in the last epoch of the seventh question."""
 
@@ -48,7 +48,7 @@ def answering(outcomes: str) -> Solver:
     return solve
 
 
-@scorer(metrics={"closeness": [mean()], "words": [mean()]})  # type: ignore[untyped-decorator]
+@scorer(metrics={"closeness": [mean()], "words": [mean()]})
 def of_answers() -> Scorer:
     """Score closeness (not of the last question in its first epoch) and the number of words."""
 
@@ -61,7 +61,7 @@ def of_answers() -> Scorer:
     return score
 
 
-@task  # type: ignore[untyped-decorator]
+@task
 def sums(outcomes: str) -> Task:
     """Return the task, two epochs of each question."""
     samples = [
@@ -85,7 +85,7 @@ def sums(outcomes: str) -> Task:
 def trimmed(log: EvalLog) -> EvalLog:
     """Return a log without what tells of the machine, and without events, which are long."""
     log.eval.task_file = log.eval.revision = None
-    for sample in log.samples:
+    for sample in log.samples or ():
         sample.events, sample.attachments = [], {}
         if sample.error:
             sample.error = sample.error.model_copy(update={"traceback": "", "traceback_ansi": ""})

@@ -6,6 +6,9 @@ The logs were written by inspect_ai itself (`make_logs.py`).
 from __future__ import annotations
 
 import json
+import math
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from mwzeval.comparison.items import Asked, read_items
 from mwzeval.comparison.items.recognition import read_sheet
 from mwzeval.errors import InputError
 from mwzeval.files.reading import read_zip
-from mwzeval.metrics.measure import ScoredTable
+from mwzeval.metrics.measure import ScoredTable, named
 from tests.places import shared
 
 LOGS = Path(__file__).with_name("inspect_logs")
@@ -75,6 +78,52 @@ def test_the_means_of_inspect_ai_itself() -> None:
     }
     assert published["match"] == pytest.approx(ours["match"] / 100)
     assert published["closeness"] == pytest.approx(ours["closeness"])
+
+
+def by_its_own_reader(file: Path) -> dict[str, dict[str, float]]:
+    """Return the mean over the epochs of each sample, of each score, as inspect_ai reads a log."""
+    from inspect_ai.log import read_eval_log
+    from inspect_ai.scorer import value_to_float
+
+    trials: dict[str, dict[str, list[float]]] = {}
+    for sample in read_eval_log(str(file)).samples or ():
+        for scorer, score in {} if sample.error else (sample.scores or {}).items():
+            parts = score.value if isinstance(score.value, dict) else {"": score.value}
+            for key, value in parts.items():
+                of_score = trials.setdefault(f"{scorer}.{key}".strip("."), {})
+                if not math.isnan(number := value_to_float()(value)):
+                    of_score.setdefault(str(sample.id), []).append(number)
+    return {
+        score: {item: float(np.mean(of)) for item, of in items.items()}
+        for score, items in trials.items()
+    }
+
+
+def check_against_its_own_reader(file: Path) -> None:
+    scored = read(file)
+    outcomes = {"match", "of_answers.words"}
+    for score, items in by_its_own_reader(file).items():
+        of_items = dict(zip(scored.table.units, scored.table.column(score), strict=True))
+        assert {item: of_items[item] for item in items} == pytest.approx(items), score
+        scale = 100 if score in outcomes else 1
+        assert named(scored.scores(), score).value == pytest.approx(
+            scale * np.mean(list(items.values()))
+        )
+
+
+@pytest.mark.parametrize("file", ["weak.eval", "weak.json", "strong.eval"])
+def test_stored_logs_are_what_inspect_ai_reads_in_them(file: str) -> None:
+    check_against_its_own_reader(LOGS / file)
+
+
+@pytest.mark.slow
+def test_logs_that_inspect_ai_writes_now_are_what_it_reads_in_them(tmp_path: Path) -> None:
+    write_logs = Path(__file__).with_name("make_logs.py")
+    subprocess.run([sys.executable, str(write_logs), str(tmp_path)], check=True, timeout=120)
+    for file in sorted(tmp_path.iterdir()):
+        check_against_its_own_reader(file)
+        stored = read(LOGS / file.name)
+        assert np.array_equal(read(file).table.values, stored.table.values)
 
 
 def test_an_archive_without_a_summary_has_its_journal(tmp_path: Path) -> None:
