@@ -12,8 +12,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, add_items, add_resampling
-from mwzeval.commands.item_files import asked_columns, check_without_columns
 from mwzeval.commands.systems import (
+    asked_columns,
+    check_without_columns,
     compared_all,
     print_warnings,
     refuse,
@@ -104,7 +105,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")
     if arguments.items:
-        comparison = _of_items(arguments)
+        comparison = _of_items(arguments, benchmark)
     else:
         check_without_columns(arguments, "score")
         comparison = _of_benchmark(arguments, benchmark)
@@ -149,7 +150,7 @@ def _of_benchmark(arguments: argparse.Namespace, benchmark: Benchmark) -> Compar
     return comparison
 
 
-def _of_items(arguments: argparse.Namespace) -> Comparison:
+def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison:
     """Compare files that say the scores of their items themselves."""
     from mwzeval.comparison import compare
     from mwzeval.comparison.items import read_items
@@ -158,7 +159,7 @@ def _of_items(arguments: argparse.Namespace) -> Comparison:
         raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
     systems = systems_of(arguments)
     files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
-    items = read_items(files, asked_columns(arguments))
+    items = read_items(files, asked_columns(arguments, benchmark))
     print_warnings(list(items.warnings.values()))
     return compare(
         {name: {run: items.scored[run] for run in runs} for name, runs in systems.items()},

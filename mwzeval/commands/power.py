@@ -17,8 +17,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, add_items, files_of
-from mwzeval.commands.item_files import are_items, asked_columns, check_without_columns
-from mwzeval.commands.systems import all_of, names_of, print_warnings, scorer_of
+from mwzeval.commands.systems import (
+    all_of,
+    are_items,
+    asked_columns,
+    check_without_columns,
+    names_of,
+    print_warnings,
+    scorer_of,
+)
 from mwzeval.errors import Problem, UsageError
 from mwzeval.output import write_result
 
@@ -154,7 +161,7 @@ def _scored(
     """Return what was scored of each pilot run, by its name. Raises `InputError` of all."""
     names = names_of(files)
     if _are_items(files, arguments):
-        return _of_items(files, names, arguments)
+        return _of_items(files, names, arguments, benchmark)
     check_without_columns(arguments)
     scorer = scorer_of(benchmark, arguments)
     scored = all_of(partial(scorer.score, file) for file in files)
@@ -167,11 +174,14 @@ def _are_items(files: Sequence[str], arguments: argparse.Namespace) -> bool:
 
 
 def _of_items(
-    files: Sequence[str], names: Sequence[str], arguments: argparse.Namespace
+    files: Sequence[str],
+    names: Sequence[str],
+    arguments: argparse.Namespace,
+    benchmark: Benchmark,
 ) -> dict[str, ScoredTable]:
     from mwzeval.comparison.items import read_items
 
-    items = read_items(files, asked_columns(arguments))
+    items = read_items(files, asked_columns(arguments, benchmark))
     print_warnings(list(items.warnings.values()))
     if items.clusters is not None:
         what = "items are taken for independent: their clusters are not looked at"

@@ -20,11 +20,16 @@ from mwzeval.files.reading import STANDARD_INPUT
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
     from mwzeval.cluster.shards import ShardScorer
+    from mwzeval.comparison.items import Asked
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.explanation import Words
     from mwzeval.scores.score import Report
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv", ".eval")
+ITEM_ENDINGS = (".csv", ".tsv", ".eval")
+"""Of files that are no predictions of a benchmark, whatever is in them."""
+
+COLUMNS = ("item_column", "cluster_column", "trial_column")
 
 
 def refuse(benchmark: Benchmark, what: str) -> None:
@@ -138,6 +143,53 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
         raise UsageError("standard input (-) can be read only once")
     return systems
+
+
+def are_items(file: str) -> bool:
+    """Tell whether a file has scores of items by its name, perhaps compressed."""
+    name = file.lower()
+    for compressed in (".gz", ".zst"):
+        name = name.removesuffix(compressed)
+    return name.endswith(ITEM_ENDINGS)
+
+
+def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Asked:
+    """Return what is asked for of files of items; `--score` may name several, with commas between.
+
+    Raises `UsageError` for options of a benchmark, which has no say in such files.
+    """
+    from mwzeval.benchmark import default_benchmark
+    from mwzeval.comparison.items import Asked
+
+    given = vars(arguments)
+    own = argparse.ArgumentParser(add_help=False)
+    benchmark.add_arguments(own, arguments.verb)
+    without = vars(own.parse_args([]))
+    wrong = [option for option, default in without.items() if given[option] != default]
+    if arguments.benchmark != default_benchmark():
+        wrong.insert(0, "benchmark")
+    if wrong:
+        named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)
+        raise UsageError(
+            f"{named}: without meaning for files with scores of items (--items), of which no "
+            "benchmark knows anything; leave it out"
+        )
+    scores: str = arguments.score or ""
+    return Asked(
+        arguments.item_column,
+        tuple(name.strip() for name in scores.split(",") if name.strip()),
+        arguments.cluster_column,
+        arguments.trial_column,
+    )
+
+
+def check_without_columns(arguments: argparse.Namespace, *others: str) -> None:
+    """Raise `UsageError` when columns, or `others`, are named of files that have none."""
+    for option in (*COLUMNS, *others):
+        if getattr(arguments, option) is not None:
+            raise UsageError(
+                f"--{option.replace('_', '-')} is of files with scores of items: add --items"
+            )
 
 
 Made = TypeVar("Made")

@@ -106,6 +106,9 @@ def test_power_reads_the_same_files(capsys: pytest.CaptureFixture[str], tmp_path
             ("compare", "--items", WEAK, STRONG, "--score", "mach"),
             '--score: no column "mach" — did you mean "match"?',
         ),
+        (("compare", "--items", WEAK, STRONG, "-b", "-s"), "error: --bleu, --success: without"),
+        (("compare", "--items", WEAK, STRONG, "--benchmark", "pydial"), "error: --benchmark: with"),
+        (("power", "--items", WEAK, "--fold", "dev"), "error: --fold: without meaning for files"),
         (("power", str(ROOT / "README.md"), "--item-column", "a"), "add --items"),
     ],
 )

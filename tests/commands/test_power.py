@@ -132,7 +132,7 @@ def test_dialogues_of_a_benchmark_are_items_with_one_trial(
         ),
         ((GOOD, "-s", "--alpha", "2"), "not 2.0"),
         ((GOOD, "-s", "--power", "30"), "not 0.3"),
-        (("one.csv", "-s"), "at least two items"),
+        (("one.csv",), "at least two items"),
         (("trials.csv", "single.csv"), "no item has a second trial in single"),
         (("trials.csv", "others.csv"), 'no item in common: there are "item0" and "a"'),
     ],
