@@ -25,7 +25,7 @@ LIVE = "live"
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    from mwzeval.conversation.pools.processes import DIALOGUE_SECONDS, TURN_SECONDS
+    from mwzeval.conversation.pools.options import add_pool_options
 
     parser.add_argument(
         "--agent",
@@ -37,35 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--trials", type=int, default=1, metavar="K", help="dialogues about each goal (default: 1)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="processes; changes no result",
-    )
-    parser.add_argument(
-        "--concurrency",
-        type=int,
-        default=1,
-        metavar="N",
-        help="dialogues at a time in threads, where a server is waited for; changes no result",
-    )
-    parser.add_argument(
-        "--turn-seconds",
-        type=float,
-        default=TURN_SECONDS,
-        metavar="S",
-        help="a side of your own that takes longer for a turn has failed (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--dialogue-seconds",
-        type=float,
-        default=DIALOGUE_SECONDS,
-        metavar="S",
-        help="a dialogue that takes longer has met its limit (default: %(default)g)",
-    )
+    add_pool_options(parser)
     parser.add_argument(
         "-o",
         "--output",

@@ -1,0 +1,80 @@
+"""Agents in words, by the names that options give them, whoever they talk to."""
+
+from __future__ import annotations
+
+from mwzeval.conversation.agents import OwnAgent
+from mwzeval.conversation.endpoint.agent import EndpointAgent
+from mwzeval.conversation.endpoint.client import Client
+from mwzeval.conversation.endpoint.options import is_endpoint
+from mwzeval.conversation.own_code import is_own_code
+from mwzeval.conversation.protocols import Tools
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.tool_session import ToolSession
+from mwzeval.multiwoz.convlab.resources import load_resources
+from mwzeval.multiwoz.live.settings import people
+from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent, Tables
+from mwzeval.multiwoz.live.settings.options import (
+    AGENT_PROMPT,
+    AGENTS,
+    HUMAN,
+    RULE_CONVLAB,
+    WORDS,
+    LiveOptions,
+    unknown_agent,
+)
+
+
+def check_agent(name: str) -> None:
+    """Raise `UsageError` for a name of no agent in words, before any file is read."""
+    if not (is_endpoint(name) or is_own_code(name) or WORDS in AGENTS.get(name, ())):
+        raise unknown_agent(name, WORDS)
+
+
+class AgentSide:
+    """The agent of all dialogues: one that comes along, a model behind an endpoint, own code.
+
+    Its name is one that `check_agent` lets pass. `trusts` tells whether it is nobody's own code.
+    Raises `DataError` for missing files.
+    """
+
+    def __init__(self, options: LiveOptions, tables: Tables) -> None:
+        name = options.agent
+        self._options = options
+        self._client: Client | None = None
+        self._agents: OwnAgent | EndpointAgent | BuiltInAgent | people.Agents | None = None
+        self.trusts = is_endpoint(name) or not is_own_code(name)
+        if name == HUMAN:
+            self._agents = people.Agents()
+        elif name in AGENTS:
+            resources = None
+            if name == RULE_CONVLAB:
+                resources = load_resources(options.corpus_name, options.root)
+            self._agents = BuiltInAgent(name, tables, resources, options.tool_rounds)
+
+    def begin(self) -> None:
+        """Import the agent, or be ready to ask a model. Raises `MwzevalError`."""
+        options = self._options
+        if is_endpoint(options.agent):
+            self._client = options.model.client(options.agent)
+            self._agents = EndpointAgent(
+                self._client,
+                options.model.prompt_or(AGENT_PROMPT).text,
+                tool_rounds=options.tool_rounds,
+                dialogue_seconds=options.model.dialogue_seconds,
+                sends_seed=options.model.sends_seed,
+            )
+        elif not self.trusts:
+            self._agents = OwnAgent.named(options.agent, options.tool_rounds)
+
+    def stop(self) -> None:
+        """End all requests."""
+        if self._client is not None:
+            self._client.close()
+
+    def partner(self, planned: Planned, tools: Tools, record: Record) -> ToolSession:
+        """Return the agent's side of a dialogue, whose messages go to the `record`.
+
+        Raises whatever an agent of one's own raises when it is made.
+        """
+        assert self._agents is not None, "begin() makes it"
+        return self._agents.partner(planned, tools, record)
