@@ -7,7 +7,7 @@ that takes part, so that nothing is lost when a later turn fails.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 from mwzeval.conversation.protocols import (
     AGENT_ERROR,
@@ -43,6 +43,71 @@ Note = Callable[[Ending], object]
 """Is told before each call what the dialogue comes to if that call never returns."""
 
 
+class UserSide(Generic[Said, Heard]):
+    """The user's side of a dialogue, turn by turn, whoever drives it: `converse`, or a harness.
+
+    `make_user` is called at once; `next` returns what the user says, `ending` is how the dialogue
+    has ended, None as long as it goes on. `failures` are the exceptions that end a dialogue.
+    """
+
+    def __init__(
+        self,
+        make_user: Callable[[], User[Said, Heard]],
+        *,
+        user_turns: int = USER_TURNS,
+        note: Note | None = None,
+        failures: tuple[type[BaseException], ...] = FAILURES,
+    ) -> None:
+        self._most = user_turns
+        self._note = note
+        self._failures = failures
+        self._is_done = False
+        self.turns = 0
+        """How many turns the user has taken."""
+        self.ending: Ending | None = None
+        self.user: User[Said, Heard] | None = None
+        """The user; None where it could not be made."""
+        self._tell(USER_ERROR)
+        try:
+            self.user = make_user()
+        except failures as error:
+            self.ending = failed(USER_ERROR, 0, error)
+            return
+        self._tell(AGENT_ERROR)
+
+    def next(self, heard: Heard | None = None) -> Said | None:
+        """Return what the user says to a turn of the agent, None when the dialogue has ended.
+
+        The user begins: `heard` is None for its first turn.
+        """
+        if self._is_done:
+            self.ending = Ending(USER_STOP, self.turns)
+        elif self.turns >= self._most:
+            self.ending = Ending(LIMIT, self.turns, f"{self._most} turns of the user")
+        if self.ending is not None or self.user is None:
+            return None
+        self._tell(USER_ERROR)
+        try:
+            said = self.user.begin() if heard is None else self.user.answer(heard)
+            self._is_done = self.user.is_done
+        except self._failures as error:
+            self.ending = failed(USER_ERROR, self.turns, error)
+            return None
+        self.turns += 1
+        self._tell(USER_STOP if self._is_done else AGENT_ERROR)
+        return said
+
+    def agent_failed(self, error: BaseException) -> Ending:
+        """Return how the dialogue ends when the agent raises: after the user's last, as it was."""
+        done = Ending(USER_STOP, self.turns)
+        self.ending = done if self._is_done else failed(AGENT_ERROR, self.turns, error)
+        return self.ending
+
+    def _tell(self, end: End) -> None:
+        if self._note is not None:
+            self._note(Ending(end, self.turns))
+
+
 def converse(
     make_user: Callable[[], User[Said, Heard]],
     make_partner: Callable[[], Partner[Said, Heard]],
@@ -59,38 +124,22 @@ def converse(
 
     `failures` are the exceptions that end a dialogue; all others are raised as they are.
     """
-    turns = 0
-    if note is not None:
-        note(Ending(USER_ERROR, turns))
-    try:
-        user = make_user()
-    except failures as error:
-        return failed(USER_ERROR, turns, error)
-    if note is not None:
-        note(Ending(AGENT_ERROR, turns))
+    side = UserSide(make_user, user_turns=user_turns, note=note, failures=failures)
+    if side.ending is not None:
+        return side.ending
     try:
         partner = make_partner()
     except failures as error:
-        return failed(AGENT_ERROR, turns, error)
-    heard: Heard | None = None
-    while turns < user_turns:
-        if note is not None:
-            note(Ending(USER_ERROR, turns))
-        try:
-            said = user.begin() if heard is None else user.answer(heard)
-            is_done = user.is_done
-        except failures as error:
-            return failed(USER_ERROR, turns, error)
-        turns += 1
-        if note is not None:
-            note(Ending(USER_STOP if is_done else AGENT_ERROR, turns))
+        return side.agent_failed(error)
+    said = side.next()
+    while side.ending is None:
+        assert said is not None
         try:
             heard = partner.answer(said)
         except failures as error:
-            return Ending(USER_STOP, turns) if is_done else failed(AGENT_ERROR, turns, error)
-        if is_done:
-            return Ending(USER_STOP, turns)
-    return Ending(LIMIT, turns, f"{user_turns} turns of the user")
+            return side.agent_failed(error)
+        said = side.next(heard)
+    return side.ending
 
 
 def failed(whose: End, turns: int, error: BaseException) -> Ending:

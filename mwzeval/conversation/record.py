@@ -173,9 +173,13 @@ def hold(
         record.note(ending)
 
     ending = converse(make, make_partner, user_turns=user_turns, note=note)
+    return reported(users[0], record, ending) if users else ending
+
+
+def reported(user: object, record: Record, ending: Ending) -> Ending:
+    """Keep what a user reports in the end; return how the dialogue has ended, also if it fails."""
     try:
-        if users:
-            _keep_report(users[0], record)
+        _keep_report(user, record)
     except FAILURES as error:
         return failed(USER_ERROR, ending.user_turns, error)
     return ending

@@ -30,63 +30,73 @@ ERROR = "error"
 """The key of a result that says what is wrong with a call."""
 
 
-class ToolSession:
-    """Asks an agent until it has an answer for the user, and calls tools for it meanwhile.
+class ToolTurns:
+    """The agent's side of a dialogue, message by message, whoever drives it.
 
+    `hear` takes a message of the user, `take` what the agent answers, until that is a whole turn.
     `record` gets each message as soon as there is one, those of a turn that fails among them.
-    `answer` raises whatever the agent raises, and `AnswerError` for what is no answer, when it goes
-    on calling tools, and when it calls them wrongly too often.
     """
 
     def __init__(
         self,
-        respond: Respond,
         tools: Tools | None,
         record: Callable[[Message], object],
         *,
         tool_rounds: int = TOOL_ROUNDS,
         tool_errors: int = TOOL_ERRORS,
     ) -> None:
-        self._respond = respond
         self._tools = tools
         self._record = record
         self._tool_rounds = tool_rounds
         self._tool_errors = tool_errors
-        self._messages: list[Message] = []
+        self._begin = self._rounds = 0
         self._calls = 0
+        self.messages: list[Message] = []
+        """All messages so far."""
         self.errors = 0
         """How many calls have ended in an error."""
 
-    def answer(self, said: str, /) -> AgentTurn:
-        """Return what the agent does after a message of the user. Raises `AnswerError`."""
+    def hear(self, said: str) -> None:
+        """Begin a turn of the agent, with the message of the user that it answers."""
         self._add(user_message(said))
-        begin = len(self._messages)
-        for _ in range(self._tool_rounds + 1):
-            answer = answer_messages(self._respond(list(self._messages)), self._calls)
-            waiting: dict[str, ToolCall] = {}
-            for message in answer:
-                self._add(message)
-                calls = calls_in(message)
-                self._calls += len(calls)
-                waiting |= {call.id: call for call in calls}
-                if message["role"] == TOOL_ROLE:
-                    waiting.pop(message["tool_call_id"], None)
-            last = answer[-1]
-            if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
-                text: str = last["content"]
-                if not text.strip():
-                    raise AnswerError(
-                        "the agent neither says anything nor calls a tool: a message has content "
-                        "or tool_calls"
-                    )
-                return AgentTurn(tuple(self._messages[begin:]), text)
-            for call in waiting.values():
-                self._execute(call)
-        raise AnswerError(f"the agent called tools more than {self._tool_rounds} times in one turn")
+        self._begin, self._rounds = len(self.messages), 0
 
-    def _execute(self, call: ToolCall) -> None:
-        result = self._result(call)
-        self._add(tool_message(call, result))
+    def take(self, answer: Any) -> AgentTurn | None:
+        """Return the turn of the agent, None when it has called tools and gets their results.
+
+        `answer` is text, a message, or a list of messages; calls without a result are executed.
+        Raises `AnswerError` for what is no answer, when the agent goes on calling tools, and when
+        it calls them wrongly too often.
+        """
+        messages = answer_messages(answer, self._calls)
+        waiting: dict[str, ToolCall] = {}
+        for message in messages:
+            self._add(message)
+            calls = calls_in(message)
+            self._calls += len(calls)
+            waiting |= {call.id: call for call in calls}
+            if message["role"] == TOOL_ROLE:
+                waiting.pop(message["tool_call_id"], None)
+        last = messages[-1]
+        if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
+            text: str = last["content"]
+            if not text.strip():
+                raise AnswerError(
+                    "the agent neither says anything nor calls a tool: a message has content "
+                    "or tool_calls"
+                )
+            return AgentTurn(tuple(self.messages[self._begin :]), text)
+        for call in waiting.values():
+            self._execute(call)
+        self._rounds += 1
+        if self._rounds > self._tool_rounds:
+            raise AnswerError(
+                f"the agent called tools more than {self._tool_rounds} times in one turn"
+            )
+        return None
+
+    def count(self, result: Any) -> None:
+        """Count the result of a call. Raises `AnswerError` after too many errors."""
         if isinstance(result, Mapping) and ERROR in result:
             self.errors += 1
             if self.errors > self._tool_errors:
@@ -94,6 +104,11 @@ class ToolSession:
                     f"more than {self._tool_errors} calls were wrong, the last one: "
                     f"{shorten(str(result[ERROR]))}"
                 )
+
+    def _execute(self, call: ToolCall) -> None:
+        result = self._result(call)
+        self._add(tool_message(call, result))
+        self.count(result)
 
     def _result(self, call: ToolCall) -> Any:
         if self._tools is None:
@@ -107,5 +122,32 @@ class ToolSession:
         return self._tools.call(call.name, arguments)
 
     def _add(self, message: Message) -> None:
-        self._messages.append(message)
+        self.messages.append(message)
         self._record(message)
+
+
+class ToolSession(ToolTurns):
+    """Asks an agent until it has an answer for the user, and calls tools for it meanwhile.
+
+    `answer` raises whatever the agent raises, and `AnswerError` as `take` does.
+    """
+
+    def __init__(
+        self,
+        respond: Respond,
+        tools: Tools | None,
+        record: Callable[[Message], object],
+        *,
+        tool_rounds: int = TOOL_ROUNDS,
+        tool_errors: int = TOOL_ERRORS,
+    ) -> None:
+        super().__init__(tools, record, tool_rounds=tool_rounds, tool_errors=tool_errors)
+        self._respond = respond
+
+    def answer(self, said: str, /) -> AgentTurn:
+        """Return what the agent does after a message of the user. Raises `AnswerError`."""
+        self.hear(said)
+        turn = None
+        while turn is None:
+            turn = self.take(self._respond(list(self.messages)))
+        return turn

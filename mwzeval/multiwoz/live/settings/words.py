@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mwzeval.conversation.agents import OwnUser
+from mwzeval.conversation.episode import Episode
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn
 from mwzeval.conversation.own_code import is_own_code
-from mwzeval.conversation.protocols import Partner, User
+from mwzeval.conversation.protocols import Partner, Tools, User
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus.corpora import read_tables
-from mwzeval.multiwoz.live.judgement import Judge
+from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from mwzeval.multiwoz.live.settings import people
 from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
 from mwzeval.multiwoz.live.settings.built_in import BuiltInUser
@@ -32,22 +33,25 @@ from mwzeval.multiwoz.live.tools import DatabaseTools
 class WordSetting:
     """A user and an agent talk in words; the agent may call functions on the database.
 
-    Raises `UsageError` for unknown names, `DataError` for missing files.
+    With `is_driven` there is no agent: dialogues are `episode`s that somebody else drives. Raises
+    `UsageError` for unknown names, `DataError` for missing files.
     """
 
     benchmark = NAME
 
-    def __init__(self, options: LiveOptions) -> None:
-        check_agent(options.agent)
+    def __init__(self, options: LiveOptions, *, is_driven: bool = False) -> None:
+        if not is_driven:
+            check_agent(options.agent)
         has_own_user = is_own_code(options.user)
         if not (has_own_user or options.user in (AGENDA, HUMAN)):
             raise unknown_user(options.user, WORDS)
         self._options = options
         tables = read_tables(options.root)
-        self._agents = AgentSide(options, tables)
+        self._agents = None if is_driven else AgentSide(options, tables)
         # People take any time, and have to be where the terminal is.
         has_person = HUMAN in (options.agent, options.user)
-        self.trusts = has_person or (self._agents.trusts and not has_own_user)
+        trusts_agent = self._agents is None or self._agents.trusts
+        self.trusts = has_person or (trusts_agent and not has_own_user)
         self._tools = DatabaseTools(tables, options.rules)
         self._judge = Judge(tables, options.rules)
         goals = options.select_goals(self._tools)
@@ -69,7 +73,8 @@ class WordSetting:
 
     def begin(self) -> None:
         """Import agent and user, or be ready to ask a model. Raises `MwzevalError`."""
-        self._agents.begin()
+        if self._agents is not None:
+            self._agents.begin()
         if is_own_code(self._options.user):
             self._users = OwnUser.named(self._options.user)
 
@@ -82,20 +87,38 @@ class WordSetting:
             user_turns=self._options.user_turns,
         )
 
+    def episode(self, planned: Planned) -> Episode:
+        """Return a dialogue with an agent that somebody else asks."""
+        return Episode(
+            planned,
+            lambda: self._user(planned),
+            self._tools_of(planned),
+            user_turns=self._options.user_turns,
+            tool_rounds=self._options.tool_rounds,
+        )
+
     def stop(self) -> None:
         """End all requests."""
-        self._agents.stop()
+        if self._agents is not None:
+            self._agents.stop()
 
     def judge(self, trajectory: Trajectory) -> bool | None:
         """Return whether every domain of the goal was a success."""
+        return self.judgement(trajectory).success
+
+    def judgement(self, trajectory: Trajectory) -> Judgement:
+        """Return what became of a dialogue, domain by domain."""
         bookings = trajectory.more.get("bookings")
-        return self._judge.judge(trajectory.goal, trajectory.messages, bookings).success
+        return self._judge.judge(trajectory.goal, trajectory.messages, bookings)
 
     def _user(self, planned: Planned) -> User[str, AgentTurn]:
         assert self._users is not None
         return self._users.user(planned)
 
     def _agent(self, planned: Planned, record: Record) -> Partner[str, AgentTurn]:
+        assert self._agents is not None
+        return self._agents.partner(planned, self._tools_of(planned), record)
+
+    def _tools_of(self, planned: Planned) -> Tools:
         key = f"{planned.item}#{planned.trial}"
-        tools = self._tools.of_dialogue(planned.seed, key, planned.goal)
-        return self._agents.partner(planned, tools, record)
+        return self._tools.of_dialogue(planned.seed, key, planned.goal)
