@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from mwzeval.conversation.endpoint.client import Client, tools_text
+from mwzeval.conversation.endpoint.client import Client, Texts, tools_text
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record
@@ -43,6 +43,7 @@ class EndpointAgent:
         if self._dialogue_seconds is not None:
             deadline = clock.now() + self._dialogue_seconds
         schema = "" if tools is None else tools_text(tools.schema)
+        texts = Texts()
         rng = Random(f"{planned.key}/agent")
         more = {"seed": planned.number} if self._sends_seed else None
         system: list[Message] = [{"role": "system", "content": self._prompt}] * bool(self._prompt)
@@ -55,6 +56,7 @@ class EndpointAgent:
                 trial=planned.trial,
                 deadline=deadline,
                 more=more,
+                texts=texts,
             )
             message = {**completion.message, "usage": dict(completion.usage)}
             if completion.finish_reason == CUT_OFF:

@@ -10,8 +10,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
-from mwzeval.conversation.endpoint.address import DEFAULTS, PATH, Endpoint
-from mwzeval.conversation.endpoint.connections import Answer, Connections, NoAnswerError
+from mwzeval.conversation.endpoint.address import (
+    DEFAULTS,
+    HIDDEN,
+    PATH,
+    SHORTEST_SECRET,
+    Endpoint,
+)
+from mwzeval.conversation.endpoint.connections import (
+    Connections,
+    NoAnswerError,
+    UnreachableError,
+)
 from mwzeval.conversation.endpoint.faults import (
     ACCESS,
     CONTEXT,
@@ -21,12 +31,15 @@ from mwzeval.conversation.endpoint.faults import (
     fault_of,
     seconds_to_wait,
 )
+from mwzeval.conversation.endpoint.responses import Answer
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
 from mwzeval.errors import shorten
 from mwzeval.version import __version__
 
 REQUEST_SECONDS = 60.0
+FIRST_RETRIES = 1
+"""Where no request was answered yet, it is more likely the URL than a server that starts anew."""
 _KEPT_OF_MESSAGES = ("role", "content", "tool_calls", "tool_call_id")
 _SHOWN = 300
 
@@ -104,6 +117,9 @@ class Client:
         }
         if endpoint.key is not None:
             self._headers["Authorization"] = f"Bearer {endpoint.key}"
+        words = (endpoint.key or "", *self._connections.secrets)
+        self._secrets = tuple(word for word in words if len(word) >= SHORTEST_SECRET)
+        self._has_answered = False
 
     def complete(
         self,
@@ -114,10 +130,12 @@ class Client:
         trial: int = 1,
         deadline: float | None = None,
         more: Mapping[str, Any] | None = None,
+        texts: Texts | None = None,
     ) -> Completion:
         """Return the completion of `messages`, from the cache if it was made for this trial before.
 
-        `tools` is the text of their schema (`tools_text`), which is the same for many requests.
+        `tools` is the text of their schema (`tools_text`), which is the same for many requests;
+        `texts` are those of the messages of a conversation that grows.
         `rng` draws how long is waited before a request is made again, `deadline` is a time of the
         clock, `more` are arguments of this request alone.
 
@@ -125,7 +143,7 @@ class Client:
         for what it has not, and `LimitError` at the deadline. No text has the key.
         """
         arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
-        request = request_of(self.endpoint.model, messages, tools, arguments)
+        request = request_of(self.endpoint.model, messages, tools, arguments, texts)
         if self._cache is not None:
             known = self._cache.get(request, trial)
             if known is not None:
@@ -149,12 +167,17 @@ class Client:
             answer = None
             try:
                 answer = self._connections.post(body, self._headers, seconds)
+                self._has_answered = True
                 completion = self._checked(answer, begin, retry)
                 if completion is not None:
                     return completion
-                problem = f"{answer.status}: {self._shown(error_text(answer))}"
+                problem = f"answers {answer.status}: {self._shown(error_text(answer))}"
+            except UnreachableError as error:
+                problem = f"cannot be reached: {self._shown(str(error))}"
+                if retry >= FIRST_RETRIES and not self._has_answered:
+                    break
             except NoAnswerError as error:
-                problem = self._shown(str(error))
+                problem = f"does not answer: {self._shown(str(error))}"
             if retry == RETRIES:
                 break
             wait = seconds_to_wait(retry + 1, answer, rng)
@@ -162,30 +185,47 @@ class Client:
                 raise LimitError(f"no time is left for the dialogue; {self._place} {problem}")
             if self.clock.wait(wait):
                 raise InfrastructureError("the run has ended")
-        raise InfrastructureError(f"{self._place} {problem} (asked {RETRIES + 1} times)")
+        raise InfrastructureError(f"{self._place} {problem} (asked {retry + 1} times)")
 
     def _checked(self, answer: Answer, begin: float, retries: int) -> Completion | None:
         """Return the completion in an answer, None where another time there may be one."""
         fault = fault_of(answer)
         if fault is None:
-            text = self.endpoint.without_key(answer.body.decode(errors="replace"))
             ms = round(1000 * (self.clock.now() - begin))
-            return completion_of(text, ms, retries)
+            text = answer.body.decode(errors="replace")
+            return completion_of(text, ms, retries, self._secrets)
         if fault == PASSING:
             return None
         told = f"{answer.status}: {self._shown(error_text(answer))}"
         if fault == CONTEXT:
             raise ContextError(f"the conversation is longer than the model reads ({told})")
         if fault == ACCESS:
-            raise InfrastructureError(f"{self._place} {told}; check URL, model and key")
-        raise AnswerError(f"{self._place} {told}")
+            raise InfrastructureError(f"{self._place} answers {told}; check URL, model and key")
+        raise AnswerError(f"{self._place} answers {told}")
 
     @property
     def _place(self) -> str:
-        return f"the server {self.endpoint.host} answers"
+        return f"the server {self.endpoint.host}"
 
     def _shown(self, text: str) -> str:
+        for word in self._secrets:
+            text = text.replace(word, HIDDEN)
         return shorten(self.endpoint.hide(" ".join(text.split())), _SHOWN)
+
+
+class Texts:
+    """The JSON texts of messages, each made once: a conversation is sent as often as it grows."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Message, str]] = {}
+
+    def of(self, message: Message) -> str:
+        """Return the text of a message, which has not changed since it was asked for first."""
+        known = self._known.get(id(message))
+        if known is None:
+            # The message is kept, so that no other has its id.
+            known = self._known[id(message)] = message, _json(_sent(message))
+        return known[1]
 
 
 def request_of(
@@ -193,14 +233,18 @@ def request_of(
     messages: Sequence[Message],
     tools: str,
     arguments: Mapping[str, Any],
+    texts: Texts | None = None,
 ) -> str:
     """Return the body of a request: the same text for the same request."""
     body: dict[str, Any] = {key: value for key, value in arguments.items() if value is not None}
     if tools:
         body.setdefault("tool_choice", "auto")
-    body |= {"model": model, "messages": [_sent(message) for message in messages]}
-    text = _json(body)
-    return f'{text[:-1]},"tools":{tools}}}' if tools else text
+    begin = _json({**body, "model": model})[:-1]
+    text_of = (texts or Texts()).of
+    parts = [begin, ',"messages":[', ",".join(map(text_of, messages)), "]"]
+    if tools:
+        parts += [',"tools":', tools]
+    return "".join([*parts, "}"])
 
 
 def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
@@ -208,14 +252,19 @@ def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
     return _json(tools) if tools else ""
 
 
-def completion_of(text: str, ms: int, retries: int) -> Completion | None:
+def completion_of(
+    text: str, ms: int, retries: int, secrets: Sequence[str] = ()
+) -> Completion | None:
     """Return the completion in the text of an answer, None where there is none.
 
-    What the message says and calls is looked at by those who ask; here it is only found.
+    What the message says and calls is looked at by those who ask; here it is only found. Words
+    that are `secrets` are taken out, however they were escaped.
     """
     try:
         value = json.loads(text)
         choice = value["choices"][0]
+        if secrets:
+            choice = _without(choice, secrets)
         message = choice["message"]
         if not isinstance(message, dict):
             return None
@@ -239,8 +288,15 @@ def completion_of(text: str, ms: int, retries: int) -> Completion | None:
     return Completion(found, reason if isinstance(reason, str) else None, usage)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+def _without(value: Any, words: Sequence[str]) -> Any:
+    """Return a JSON value without these words of ASCII, wherever they are in it."""
+    text = shown = json.dumps(value)
+    for word in words:
+        text = text.replace(json.dumps(word)[1:-1], HIDDEN)
+    return value if text == shown else json.loads(text)
+
+
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def _sent(message: Message) -> Message:
