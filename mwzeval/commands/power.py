@@ -3,7 +3,7 @@
 From a pilot run: a file that the benchmark reads, or one with scores of items (CSV or TSV with
 columns such as item, trial, score; with --items any that `compare --items` reads). An item is what
 two systems are compared on (a dialogue, a goal, a task); with two pilot runs, one of each system,
-it is known how alike they are. E.g.
+it is known how alike they are. Items of one cluster (--cluster-column) are not independent. E.g.
   mwzeval power pilot.tsv --difference 5
   mwzeval power ours.tsv theirs.tsv --difference 3 --goals 500,1000 --trials 1,4
   mwzeval power --items pilot.json --difference 5
@@ -12,9 +12,9 @@ it is known how alike they are. E.g.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, files_of
 from mwzeval.commands.systems import (
@@ -26,7 +26,7 @@ from mwzeval.commands.systems import (
     print_warnings,
     scorer_of,
 )
-from mwzeval.errors import Problem, UsageError
+from mwzeval.errors import UsageError
 from mwzeval.output import write_result
 
 if TYPE_CHECKING:
@@ -123,13 +123,13 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     files = files_of(arguments)
     if len(files) > 2:
         arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
-    scored = _scored(files, arguments, benchmark)
+    scored, clusters = _scored(files, arguments, benchmark)
     check_signatures(scored)
     usual = (SUCCESS, *benchmark.headline)
     score = arguments.score
     if score is not None and _are_items(files, arguments):
         score = score.lower()  # as columns are called
-    pilots = {name: pilot_of(of, score, usual) for name, of in scored.items()}
+    pilots = {name: pilot_of(of, score, usual, clusters) for name, of in scored.items()}
     spreads = spreads_of_difference(pilots)
     has_trials = all(spread.within is not None for spread in spreads.values())
     if not has_trials and arguments.trials not in (None, [1]):
@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             "no item of the pilot run has a second trial, so nothing is known of several: leave "
             "--trials out, or try some items again"
         )
-    if not any(spread.between or spread.within for spread in spreads.values()):
+    if not any(spread.of_item(1) for spread in spreads.values()):
         what = "score the same" if len(pilots) == 1 else "differ by the same"
         raise UsageError(
             f"nothing can be planned from this pilot: all its items {what}, so it does not tell "
@@ -155,10 +155,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     return 0
 
 
-def _scored(
-    files: list[str], arguments: argparse.Namespace, benchmark: Benchmark
-) -> dict[str, ScoredTable]:
-    """Return what was scored of each pilot run, by its name. Raises `InputError` of all."""
+Scored: TypeAlias = "tuple[dict[str, ScoredTable], Mapping[str, str] | None]"
+"""What was scored of each pilot run, by its name, and the cluster of each item if there are any."""
+
+
+def _scored(files: list[str], arguments: argparse.Namespace, benchmark: Benchmark) -> Scored:
+    """Return what was scored. Raises `InputError` of all files."""
     names = names_of(files)
     if _are_items(files, arguments):
         return _of_items(files, names, arguments, benchmark)
@@ -166,7 +168,7 @@ def _scored(
     scorer = scorer_of(benchmark, arguments)
     scored = all_of(partial(scorer.score, file) for file in files)
     print_warnings([file.warnings for file in scored])
-    return dict(zip(names, (file.scored_table for file in scored), strict=True))
+    return dict(zip(names, (file.scored_table for file in scored), strict=True)), None
 
 
 def _are_items(files: Sequence[str], arguments: argparse.Namespace) -> bool:
@@ -178,12 +180,9 @@ def _of_items(
     names: Sequence[str],
     arguments: argparse.Namespace,
     benchmark: Benchmark,
-) -> dict[str, ScoredTable]:
+) -> Scored:
     from mwzeval.comparison.items import read_items
 
     items = read_items(files, asked_columns(arguments, benchmark))
     print_warnings(list(items.warnings.values()))
-    if items.clusters is not None:
-        what = "items are taken for independent: their clusters are not looked at"
-        print_warnings([[Problem("clusters", what, "warning")]])
-    return dict(zip(names, (items.scored[file] for file in files), strict=True))
+    return dict(zip(names, (items.scored[file] for file in files), strict=True)), items.clusters

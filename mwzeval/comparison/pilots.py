@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +22,15 @@ PAIRED, INDEPENDENT, ALIKE = "paired", "independent", "alike"
 class Pilot:
     """One score of a pilot run: `value` of it all, and that of each trial, item → array.
 
-    The score is shown with `places` decimals.
+    The score is shown with `places` decimals. `clusters` has the cluster of each item, where items
+    of one are not independent.
     """
 
     label: str
     value: float
     scores: Mapping[str, NDArray[np.float64]]
     places: int
+    clusters: Mapping[str, str] | None = None
 
     @property
     def trials(self) -> int:
@@ -42,17 +45,42 @@ class Pilot:
     @property
     def spread(self) -> Spread:
         """The variances of a trial's score."""
-        return spread_of(list(self.scores.values()))
+        return spread_of(list(self.scores.values()), self.clusters_of(self.scores))
+
+    def clusters_of(self, items: Iterable[str]) -> list[str] | None:
+        """Return the cluster of each item; None where there are none."""
+        return None if self.clusters is None else [self.clusters[item] for item in items]
 
 
-def pilot_of(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Pilot:
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """How many clusters there are, how alike items of one are, and what that costs.
+
+    `size` is the mean over items of how many items their cluster has, `correlation` that of the
+    differences on two items of one cluster (intraclass), and `design_effect` how many times as many
+    items it takes as if they were independent; both with one trial of each item.
+    """
+
+    number: int
+    size: float
+    variance: float
+    correlation: float
+    design_effect: float
+
+
+def pilot_of(
+    scored: ScoredTable,
+    name: str | None,
+    usual: Sequence[str],
+    clusters: Mapping[str, str] | None = None,
+) -> Pilot:
     """Return the score called `name` of a pilot run, else the first of the `usual` ones.
 
     The score of a trial is its jackknife pseudo-value, for a rate the outcome itself. Units that
     belong together when resampling (dialogues of a seed) are trials of one item.
 
     Raises `UsageError` when there is no such score, it is not one that single trials have, or there
-    are less than two items.
+    are less than two items or clusters.
     """
     table = scored.trial_rows
     measure = _measure(scored, table.columns, name, usual)
@@ -70,11 +98,17 @@ def pilot_of(scored: ScoredTable, name: str | None, usual: Sequence[str]) -> Pil
         grouped.setdefault(item, []).append(value)
     if len(grouped) < 2:
         raise UsageError(f"a pilot run needs at least two items with {measure.name}")
+    if clusters is not None and len({clusters[item] for item in grouped}) < 2:
+        raise UsageError(
+            f"all items with {measure.name} are of one cluster, which tells nothing of others: "
+            "take a pilot run with more, or a column with smaller ones (--cluster-column)"
+        )
     return Pilot(
         measure.label,
         measure.value(observed(table)),
         {item: np.array(of_item) for item, of_item in grouped.items()},
         measure.places,
+        clusters,
     )
 
 
@@ -124,11 +158,29 @@ def spreads_of_difference(pilots: Mapping[str, Pilot]) -> dict[str, Spread]:
     if len(common) < 2:
         raise UsageError(f"two pilot runs need the same items: {len(common)} are in both")
     mine, theirs = ([pilot.scores[item] for item in common] for pilot in (system, baseline))
+    clusters = system.clusters_of(common)
+    if clusters is not None and len(set(clusters)) < 2:
+        raise UsageError("all common items of the two pilot runs are of one cluster")
     try:
-        return {PAIRED: spread_of_difference(mine, theirs)}
+        return {PAIRED: spread_of_difference(mine, theirs, clusters)}
     except ValueError:
         names = " or ".join(name for name, pilot in pilots.items() if pilot.trials == 1)
         raise UsageError(
             f"no item has a second trial in {names}: give two pilot runs with trials, or two "
             "without, or one"
         ) from None
+
+
+def clustering_of(pilots: Mapping[str, Pilot], spread: Spread) -> Clustering | None:
+    """Return what clusters do to a difference with this spread; None where there are none."""
+    first, *others = pilots.values()
+    items = [item for item in first.scores if all(item in other.scores for other in others)]
+    clusters = first.clusters_of(items)
+    if clusters is None:
+        return None
+    sizes = np.array(list(Counter(clusters).values()), dtype=np.float64)
+    size = float(sizes @ sizes / sizes.sum())
+    variance = spread.shared / size
+    whole = variance + spread.between + (spread.within or 0)
+    correlation = variance / whole if whole else 0.0
+    return Clustering(sizes.size, size, variance, correlation, 1 + (size - 1) * correlation)

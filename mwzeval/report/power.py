@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from mwzeval.comparison.pilots import ALIKE, INDEPENDENT, PAIRED, Pilot
-from mwzeval.report.comparison import count
+from mwzeval.comparison.pilots import (
+    ALIKE,
+    INDEPENDENT,
+    PAIRED,
+    Clustering,
+    Pilot,
+    clustering_of,
+)
+from mwzeval.report.comparison import FEW_CLUSTERS, count
 from mwzeval.report.formats import Document, sheet
 from mwzeval.statistics.power import Spread, TwoSided
 
@@ -17,6 +24,12 @@ ASSUMPTIONS = {
     INDEPENDENT: "independent: the other system finds other items hard (the worst case)",
     ALIKE: "alike: it finds the same items hard, as another run of the pilot would (the best case)",
 }
+
+
+CLUSTERED = (
+    "clusters: items are taken to come in clusters as large as the pilot's; more clusters tell "
+    "more than more items of one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,7 @@ def power_document(
     first = next(iter(pilots.values()))
     decimals = first.places if places is None else places
     rows = designs(question, spreads)
+    clustering = clustering_of(pilots, next(iter(spreads.values())))
     header = ["", "trials in all", *(f"smallest difference, {name}" for name in spreads)]
     if question.difference is not None:
         header += [f"power (%) at {question.difference:g}, {name}" for name in spreads]
@@ -90,9 +104,13 @@ def power_document(
     ]
     advice = _advice(spreads, question, decimals)
     return Document(
-        heading=tuple(_heading(pilots, question, decimals)),
+        heading=tuple(_heading(pilots, clustering, question, decimals)),
         sheets=(sheet("", header, cells),),
-        notes=(*(ASSUMPTIONS[name] for name in spreads), f"advice: {advice}"),
+        notes=(
+            *(ASSUMPTIONS[name] for name in spreads),
+            *((CLUSTERED,) if clustering else ()),
+            f"advice: {advice}",
+        ),
         records=tuple(_records(rows)),
         plain={
             "score": first.label,
@@ -101,33 +119,54 @@ def power_document(
             "power": question.test.power,
             "alpha": question.test.alpha,
             "variance_of_difference": {
-                name: {"between_items": of.between, "between_trials": of.within}
-                for name, of in spreads.items()
+                name: _variances(of, clustering) for name, of in spreads.items()
             },
+            **({"clusters": asdict(clustering)} if clustering else {}),
             "designs": list(_records(rows)),
             "advice": advice,
         },
     )
 
 
-def _heading(pilots: Mapping[str, Pilot], question: Question, decimals: int) -> Iterator[str]:
+def _heading(
+    pilots: Mapping[str, Pilot],
+    clustering: Clustering | None,
+    question: Question,
+    decimals: int,
+) -> Iterator[str]:
     for name, pilot in pilots.items():
         spread, items = pilot.spread, count(len(pilot.scores), "item")
         of = f"{pilot.label} of {name}: {pilot.value:.{decimals}f}"
         if spread.within is None:
             yield f"{of} over {items}, 1 trial each: more trials cannot be judged from it"
             continue
-        whole = spread.between + spread.within
-        share = 100 * spread.between / whole if whole else 0
+        between = spread.between + (spread.shared / clustering.size if clustering else 0)
+        whole = between + spread.within
+        share = 100 * between / whole if whole else 0
         yield (
             f"{of} over {items}, {pilot.rows} trials; {share:.0f} % of the variance of a trial is "
             f"between items, {100 - share:.0f} % between trials of an item"
         )
+    if clustering:
+        yield from _of_clusters(clustering)
     test = question.test
     yield (
         f"differences of two systems on the same items, in points of the score, that a two-sided "
         f"test at {100 * test.alpha:g} % finds with probability {100 * test.power:g} %"
     )
+
+
+def _of_clusters(clustering: Clustering) -> Iterator[str]:
+    clusters = count(clustering.number, "cluster")
+    yield (
+        f"{clusters}: differences on items of one correlate by {clustering.correlation:.2f}; an "
+        f"item shares its own with {clustering.size - 1:.1f} others in the mean, so that it takes "
+        f"{clustering.design_effect:.1f} × the items that independent ones would (design effect)"
+    )
+    if clustering.number < FEW_CLUSTERS:
+        yield (
+            f"caution: {clusters} tell little of how alike items of one are; what follows is rough"
+        )
 
 
 def _advice(spreads: Mapping[str, Spread], question: Question, decimals: int) -> str:
@@ -174,6 +213,13 @@ def _records(rows: Sequence[Design]) -> Iterator[dict[str, Any]]:
                 "smallest_difference": smallest,
                 "power": row.power.get(assumption),
             }
+
+
+def _variances(spread: Spread, clustering: Clustering | None) -> dict[str, float | None]:
+    variances = {"between_items": spread.between, "between_trials": spread.within}
+    if clustering:
+        variances["between_clusters"] = spread.shared / clustering.size
+    return variances
 
 
 def _plain(pilot: Pilot) -> dict[str, Any]:

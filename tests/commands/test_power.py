@@ -85,6 +85,41 @@ def test_two_pilots_tell_how_alike_the_systems_are(
     )
 
 
+def clustered(path: Path, seed: int) -> str:
+    """Write 60 clusters of three items whose scores are alike within them."""
+    random = np.random.default_rng(seed)
+    lines = [
+        f"item{cluster}-{item},text{cluster},{level + random.normal(0, 1):.3f}"
+        for cluster, level in enumerate(random.normal(0, 1, 60))
+        for item in range(3)
+    ]
+    path.write_text("\n".join(["item,cluster,score", *lines, ""]), encoding="utf-8")
+    return str(path)
+
+
+def test_clusters_take_more_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [clustered(tmp_path / f"{name}.csv", seed) for seed, name in enumerate("ab")]
+    found = run(capsys, files[0], "--goals", "180")
+    clusters = found["clusters"]
+    assert (clusters["number"], clusters["size"]) == (60, 3)
+    assert clusters["design_effect"] == pytest.approx(1 + 2 * clusters["correlation"])
+    assert clusters["correlation"] == pytest.approx(0.5, abs=0.15)
+    # Of equal clusters the error is that of their means.
+    rows = [line.split(",") for line in Path(files[0]).read_text("utf-8").split()[1:]]
+    means = np.array([float(row[2]) for row in rows]).reshape(60, 3).mean(axis=1)
+    error = math.sqrt(2 * np.var(means, ddof=1) / 60)
+    assert found["designs"][0]["smallest_difference"] == pytest.approx(2.801585 * error, rel=1e-6)
+    both = run(capsys, *files, "--goals", "180")
+    (variances,) = both["variance_of_difference"].values()
+    assert variances["between_clusters"] == pytest.approx(2, rel=0.4)
+    assert main(["power", files[0]]) == 0
+    out = capsys.readouterr().out
+    said = f"60 clusters: differences on items of one correlate by {clusters['correlation']:.2f};"
+    assert said in out
+    assert "(design effect)" in out
+    assert "more clusters tell more than more items of one" in out
+
+
 @pytest.mark.parametrize(
     ("difference", "goals", "advice"),
     [
@@ -133,6 +168,7 @@ def test_dialogues_of_a_benchmark_are_items_with_one_trial(
         ((GOOD, "-s", "--alpha", "2"), "not 2.0"),
         ((GOOD, "-s", "--power", "30"), "not 0.3"),
         (("one.csv",), "at least two items"),
+        (("texts.csv",), "all items with score are of one cluster"),
         (("trials.csv", "single.csv"), "no item has a second trial in single"),
         (("trials.csv", "others.csv"), 'no item in common: there are "item0" and "a"'),
     ],
@@ -148,6 +184,7 @@ def test_what_cannot_be_told_is_refused(
     write(tmp_path, "one", np.array([[1, 0]]))
     write(tmp_path, "trials", np.array([[1, 0], [0, 0]]))
     write(tmp_path, "single", np.array([[1], [0]]))
+    Path("texts.csv").write_text("item,cluster,score\na,x,1\nb,x,0\n", encoding="utf-8")
     Path("others.csv").write_text("item,success\na,1\na,0\nb,0\nb,1\n", encoding="utf-8")
     assert main(["power", *arguments]) == 2
     assert said in capsys.readouterr().err

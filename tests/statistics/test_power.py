@@ -159,6 +159,81 @@ def test_independent_systems_and_alike_ones_are_the_two_ends() -> None:
     assert alike.within == pytest.approx((one + one).within, rel=0.05)
 
 
+def test_equal_clusters_have_the_errors_and_variances_of_statsmodels() -> None:
+    """Version 0.15.0, of the data below.
+
+    `OLS(d, 1).fit(cov_type="cluster", cov_kwds={"groups": g}).bse`, and `MixedLM(d, 1,
+    groups=g).fit(reml=True)`, whose `cov_re` and `scale` are an iteration.
+    """
+    random = np.random.default_rng(21)
+    of = np.repeat(np.arange(40), 5)
+    values = np.round(random.normal(0, 0.6, 40)[of] + random.normal(0, 1, 200), 3)
+    spread = spread_of([np.array([value]) for value in values], of.tolist())
+    assert spread.standard_error(200, 1) == pytest.approx(0.10933835640822154, rel=1e-9)
+    assert spread.shared / 5 == pytest.approx(0.31363003, rel=1e-5)
+    assert spread.between == pytest.approx(0.822824521524637, rel=1e-5)
+    nobody = [np.array([0.0])] * 200
+    differences = spread_of_difference([np.array([value]) for value in values], nobody, of.tolist())
+    assert differences == spread
+
+
+def in_clusters(
+    random: np.random.Generator, sizes: NDArray[np.int64], trials: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the clusters (variance 4) of items (variance 2) and their trials (variance 9)."""
+    of = np.repeat(np.arange(sizes.size), sizes)
+    items = random.normal(0, 2, sizes.size)[of] + random.normal(0, math.sqrt(2), of.size)
+    return of, items[:, np.newaxis] + random.normal(0, 3, size=(of.size, trials))
+
+
+def test_spreads_of_unequal_clusters_and_trials_are_unbiased() -> None:
+    random = np.random.default_rng(23)
+    sizes = random.integers(1, 7, size=40)
+    numbers = random.integers(1, 4, size=int(sizes.sum()))
+    found = []
+    for _ in range(300):
+        of, scores = in_clusters(random, sizes, 3)
+        kept = [row[:n] for row, n in zip(scores, numbers.tolist(), strict=True)]
+        spread = spread_of(kept, of.tolist())
+        assert spread.within is not None
+        found.append((spread.shared, spread.between, spread.within))
+    size = float(sizes @ sizes / sizes.sum())
+    expected = pytest.approx([4 * size, 2, 9], rel=0.07)
+    assert np.mean(np.array(found), axis=0).tolist() == expected
+
+
+def test_clusters_of_one_item_are_none() -> None:
+    random = np.random.default_rng(27)
+    scores = list(random.normal(0, 1, size=(30, 1)) + random.normal(0, 2, size=(30, 3)))
+    alone = spread_of(scores, range(30))
+    without = spread_of(scores)
+    assert alone.between == pytest.approx(without.between)
+    assert alone.shared == 0
+    other = list(random.normal(0, 1, size=(30, 3)))
+    difference = spread_of_difference(scores, other, range(30))
+    assert difference.between == pytest.approx(spread_of_difference(scores, other).between)
+    with pytest.raises(ValueError, match="one cluster"):
+        spread_of(scores, ["a"] * 30)
+
+
+def test_what_is_expected_of_tests_is_what_simulated_clusters_find() -> None:
+    """By the clustered standard error; for independent items the power would be 0.94."""
+    random, repetitions, true = np.random.default_rng(29), 800, 1.2
+    pilot, scores = in_clusters(random, random.integers(1, 7, size=4000), 2)
+    spread = spread_of(list(scores), pilot.tolist())
+    found = []
+    for _ in range(repetitions):
+        sizes = random.integers(1, 7, size=50)
+        of, drawn = in_clusters(random, sizes, 2)
+        values = drawn.mean(axis=1) + true
+        sums = np.bincount(of, weights=values - values.mean())
+        error = math.sqrt(float(sums @ sums) * 50 / 49) / values.size
+        found.append(abs(values.mean()) > 1.96 * error)
+    expected = TwoSided().power_of(true, spread.standard_error(175, 2))
+    assert np.mean(found) == pytest.approx(expected, abs=0.05)
+    assert TwoSided().power_of(true, spread_of(list(scores)).standard_error(175, 2)) > 0.93
+
+
 @pytest.mark.parametrize(("alpha", "power"), [(0, 0.8), (1, 0.8), (0.05, 0.4), (0.05, 1)])
 def test_impossible_tests_are_refused(alpha: float, power: float) -> None:
     with pytest.raises(ValueError, match="not"):

@@ -1,6 +1,6 @@
 """Items that are not independent: what is resampled and tested are clusters of them.
 
-`STATSMODELS` is of statsmodels 0.14, `OLS(d, 1).fit(cov_type="cluster", cov_kwds={"groups": …,
+`STATSMODELS` is of statsmodels 0.15.0, `OLS(d, 1).fit(cov_type="cluster", cov_kwds={"groups": …,
 "use_correction": False})` for the differences of `pair()`; without clusters it says 0.03693.
 """
 
