@@ -14,21 +14,24 @@ NEURAL = "neural"
 PACKAGES = {"sklearn": "scikit-learn"}
 
 
-def required(module: str, extra: str = NEURAL, needed: str | None = None) -> Any:
+def required(module: str, extra: str | None = NEURAL, needed: str | None = None) -> Any:
     """Return a module. Raises `DependencyError` naming the extra that brings it.
 
-    `needed` says for what, such as "drawing needs matplotlib".
+    Where no extra does (None), it names the package itself. `needed` says for what, such as
+    "drawing needs matplotlib".
     """
     try:
         return import_module(module)
     except ImportError as error:
         name = module.split(".")[0]
+        package = PACKAGES.get(name, name)
         missing = (
-            f"{PACKAGES.get(name, name)} cannot be imported"
+            f"{package} cannot be imported"
             if needed is None
             else f"{needed}, which is not installed"
         )
-        raise DependencyError(f"{missing} ({error}): pip install 'mwzeval[{extra}]'") from error
+        wanted = package if extra is None else f"'mwzeval[{extra}]'"
+        raise DependencyError(f"{missing} ({error}): pip install {wanted}") from error
 
 
 def import_without_setuptools(name: str) -> Any:

@@ -37,7 +37,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 REPORTED = ("errors", "libraries", "scores", "statistics", "comparison", "metrics")
 HEAVY = frozenset(
-    {"torch", "transformers", "gymnasium", "dask", "distributed", "fsspec", "matplotlib"}
+    {"torch", "transformers", "gymnasium", "dask", "distributed", "fsspec", "matplotlib", "pandas"}
+    | {"wandb", "mlflow", "tensorboard", "trackio"}
 )
 LONGEST = 400
 """Lines of a file."""

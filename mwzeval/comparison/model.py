@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.score import WHOLE, Interval, Signature
+from mwzeval.scores.views import Viewed
 from mwzeval.statistics import AcrossRuns, WinsTiesLosses, across_runs
 
 MCNEMAR = "mcnemar"
@@ -136,7 +137,7 @@ class ComparedMeasure:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Viewed):
     """Systems on the units that all have, the baseline first, each with the names of its runs.
 
     `left_out` counts the units of each system that some other lacks; `lacking` names the systems

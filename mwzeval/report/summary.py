@@ -43,7 +43,7 @@ def per_dialogue(report: Report) -> Document:
     table, called = report.table, report.meta.get("unit", "dialogue")
     rows = table.values.tolist()
     records = tuple(
-        {called: unit, **dict(zip(table.columns, map(_number, row), strict=True))}
+        {called: unit, **dict(zip(table.columns, map(plain_number, row), strict=True))}
         for unit, row in zip(table.units, rows, strict=True)
     )
     lines = [[str(value) for value in record.values()] for record in records]
@@ -56,7 +56,8 @@ def per_dialogue(report: Report) -> Document:
     )
 
 
-def _number(value: float) -> float | int:
+def plain_number(value: float) -> float | int:
+    """Return whole numbers as such, for tables of counts."""
     return int(value) if value.is_integer() else value
 
 

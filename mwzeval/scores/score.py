@@ -8,6 +8,7 @@ from typing import Any
 
 from mwzeval.errors import Problem
 from mwzeval.scores.table import Table
+from mwzeval.scores.views import Logged, Viewed
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +110,13 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Report:
+class Report(Viewed, Logged):
     """The result of one evaluation.
 
     `metrics` is the known plain shape, metric → numbers, None for a metric that was not asked for;
     `scores` are the same numbers unrounded, each with its signature; `table` has the rows (one per
     dialogue) behind the additive ones; `meta` says what was scored, how, and with which versions.
+    `benchmark` is the name of the benchmark, as after `--benchmark`.
     """
 
     metrics: Mapping[str, Any]
@@ -122,3 +124,4 @@ class Report:
     table: Table
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
+    benchmark: str

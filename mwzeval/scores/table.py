@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.scores.views import Viewed
+
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Table:
+class Table(Viewed):
     """Rows of additive numbers, one row per scored unit (a dialogue, an example, an episode).
 
     `values` has shape (units, columns). Column sums over any choice of rows are all that a score

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mwzeval.crosswoz import SCORING_REVISION
+from mwzeval.crosswoz import NAME, SCORING_REVISION
 from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, Gold
 from mwzeval.crosswoz.predictions.checking import (
     DEFAULT_OPTIONS,
@@ -64,6 +64,7 @@ class ScoredPredictions:
             table=self.scored_table.table,
             warnings=self.warnings,
             meta=_meta(self.checked),
+            benchmark=NAME,
         )
 
     def beside(self) -> dict[str, tuple[Score, ...]]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.crosswoz import NAME as BENCHMARK
 from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Act, parse_act
 from mwzeval.crosswoz.corpus.database import Database
@@ -122,6 +123,7 @@ class ScoredSimulation:
                 "versions": {"numpy": library_version("numpy")}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
+            benchmark=BENCHMARK,
         )
 
     def units(self) -> Sequence[str]:

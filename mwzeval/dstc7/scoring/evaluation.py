@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mwzeval.dstc7 import SCORING_REVISION
+from mwzeval.dstc7 import NAME, SCORING_REVISION
 from mwzeval.dstc7.reading.loading import SAMPLE_NOTE, Gold, Loaded, load, load_read, read_shard
 from mwzeval.dstc7.reading.submission import Ranking, Submission
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_from
@@ -41,6 +41,7 @@ class ScoredSubmission:
             table=self.scored_table.table,
             warnings=self.warnings,
             meta=_meta(self.loaded),
+            benchmark=NAME,
         )
 
     def units(self) -> Sequence[str]:

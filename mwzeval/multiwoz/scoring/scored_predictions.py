@@ -19,7 +19,7 @@ from mwzeval.metrics.goal_success import (
     Progress,
 )
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
-from mwzeval.multiwoz import SCORING_REVISION
+from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.database.venues import Row, id_column
@@ -326,6 +326,7 @@ class ScoredPredictions:
                 "versions": {name: library_version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
+            benchmark=NAME,
         )
 
     def units(self) -> Sequence[str]:

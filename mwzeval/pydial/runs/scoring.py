@@ -146,7 +146,12 @@ class ScoredEpisodes:
         """Return the scores with their signatures and rows, and intervals when it is said how."""
         scores = self.scored_table.scores(resampling)
         return Report(
-            {BENCHMARK: _plain(scores)}, scores, self.scored_table.table, self.warnings, self.meta
+            metrics={BENCHMARK: _plain(scores)},
+            scores=scores,
+            table=self.scored_table.table,
+            warnings=self.warnings,
+            meta=self.meta,
+            benchmark=BENCHMARK,
         )
 
     def units(self) -> Sequence[str]:

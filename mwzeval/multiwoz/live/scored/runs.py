@@ -12,7 +12,7 @@ from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import Problem, UsageError
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign
 from mwzeval.metrics.trials import of_items
-from mwzeval.multiwoz import SCORING_REVISION
+from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import LIVE, SAMPLE
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
@@ -116,6 +116,7 @@ class ScoredRun:
                 "versions": {name: library_version(name) for name in DEPENDENCIES}
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
+            benchmark=NAME,
         )
 
     def units(self) -> Sequence[str]:

@@ -1,0 +1,184 @@
+"""Frames and tables in notebooks: the numbers of the JSON and the text, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mwzeval.benchmark import benchmark_named
+from mwzeval.cli import parser_of
+from mwzeval.comparison import Comparison, compare
+from mwzeval.errors import DependencyError
+from mwzeval.metrics.measure import Resampling
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.report.comparison import comparison_document
+from mwzeval.report.formats import Document, to_text
+from mwzeval.report.json import to_plain
+from mwzeval.report.summary import summary
+from mwzeval.report.views import to_html
+from mwzeval.scores.score import Report, Score, Signature
+from mwzeval.scores.table import Table
+from tests.places import sample_predictions
+from tests.samples import NAMES, write_sample
+
+HOSTILE = "<script>alert(1)</script>&\"'\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    evaluator = Evaluator(True, True, True, corpus="sample", confidence=0.95, samples=50)
+    return evaluator.report(sample_predictions("good"))
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    evaluator = Evaluator(True, True, True, corpus="sample")
+    systems = {name: sample_predictions(name) for name in ("good", "no-phone")}
+    scored = {name: evaluator.score(of).scored_table for name, of in systems.items()}
+    return compare(scored, resampling=Resampling(0.95, 100, 1))
+
+
+def plain(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows as JSON has them: None for what is missing."""
+    rows = frame.astype(object).to_dict("records")
+    return [
+        {name: None if value is None or value != value else value for name, value in row.items()}
+        for row in json.loads(json.dumps(rows, default=lambda missing: None))
+    ]
+
+
+def test_a_frame_has_the_scores_of_the_json_report_to_the_last_bit(report: Report) -> None:
+    frame = report.to_frame()
+    evaluator = Evaluator(True, True, True, corpus="sample", confidence=0.95, samples=50)
+    written = json.loads(json.dumps(evaluator.evaluate(sample_predictions("good"))))
+    assert plain(frame) == written["meta"]["scores"]
+    inform = frame.query("score == 'inform'").set_index("scope")["value"]
+    assert inform.to_dict() == written["success"]["inform"]
+
+
+def test_columns_have_the_same_types_whatever_is_missing(report: Report) -> None:
+    without = Evaluator(success=True, corpus="sample").report(sample_predictions("good"))
+    assert without.to_frame()["low"].isna().all()
+    assert (without.to_frame().dtypes == report.to_frame().dtypes).all()
+    assert without.to_frame().dtypes[["value", "low", "n"]].astype(str).to_list() == [
+        "float64",
+        "float64",
+        "Int64",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_benchmark_has_frames_tables_and_a_name(name: str, tmp_path: Path) -> None:
+    sample = write_sample(name, tmp_path)
+    command = ["-i", sample.better, "--benchmark", name]
+    arguments = parser_of("evaluate", command).parse_args(command)
+    report = benchmark_named(name).scorer(arguments).score(sample.better).report()
+    assert report.benchmark == name
+    assert plain(report.to_frame()) == json.loads(json.dumps(to_plain(report)))["meta"]["scores"]
+    assert len(report.table.to_frame()) == len(report.table.units)
+    assert Read(report._repr_html_()).rows == cells(summary(report))
+
+
+def test_a_frame_of_a_comparison_has_its_records(comparison: Comparison) -> None:
+    frame = comparison.to_frame()
+    records = json.loads(json.dumps(comparison_document(comparison).records))
+    assert plain(frame) == records
+    assert list(frame.columns) == list(records[0])
+    assert frame.loc[frame["system"] == "good", "difference"].isna().all()
+
+
+def test_a_frame_of_a_table_has_a_row_a_unit(report: Report) -> None:
+    frame = report.table.to_frame()
+    assert list(frame.columns) == ["unit", *report.table.columns]
+    assert tuple(frame["unit"]) == report.table.units
+    assert np.array_equal(frame[list(report.table.columns)].to_numpy(), report.table.values)
+    frame.iloc[0, 1] += 1
+    assert frame.iloc[0, 1] != report.table.values[0, 0], "a frame is a copy"
+
+
+def test_without_pandas_the_extra_is_named(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(DependencyError, match=r"needs pandas.*pip install 'mwzeval\[frames\]'"):
+        report.to_frame()
+
+
+class Read(HTMLParser):
+    """The cells of all tables, row by row, and the names of all elements."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self._in_cell = False
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self._in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_cell = self._in_cell and tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self._in_cell:
+            self.rows[-1][-1] += data
+
+
+def cells(document: Document) -> list[list[str]]:
+    """Return what a document shows, row by row."""
+    return [
+        row
+        for sheet in document.sheets
+        for row in (
+            *([list(sheet.header)] if any(sheet.header) else []),
+            *([cell.text + cell.mark for cell in row] for row in sheet.rows),
+        )
+    ]
+
+
+def test_notebooks_show_the_cells_of_the_text(comparison: Comparison) -> None:
+    document = comparison_document(comparison)
+    assert Read(comparison._repr_html_()).rows == cells(document)
+    text = to_text(document).split()
+    assert all(word in text for row in cells(document) for cell in row for word in cell.split())
+
+
+def test_notebooks_show_the_ends_of_a_large_table_and_say_how_large_it_is() -> None:
+    columns = tuple(f"c{number}" for number in range(20))
+    table = Table(tuple(f"u{n}" for n in range(50)), columns, np.arange(1000.0).reshape(50, 20))
+    html = table._repr_html_()
+    rows = Read(html).rows
+    assert "50 units × 20 columns" in html
+    assert [row[0] for row in rows] == ["unit", *(f"u{n}" for n in range(5)), "…"] + [
+        f"u{n}" for n in range(45, 50)
+    ]
+    assert rows[1] == ["u0", "0", "1", "2", "3", "4", "…", "15", "16", "17", "18", "19"]
+    small = Table.from_rows(("a",), [("x", {"a": 0.5})])
+    assert Read(small._repr_html_()).rows == [["unit", "a"], ["x", "0.5"]]
+
+
+def test_what_notebooks_show_is_escaped_and_has_no_script(report: Report) -> None:
+    hostile = Score(HOSTILE, HOSTILE, math.pi, 1, Signature.of(HOSTILE, {"a": HOSTILE}))
+    table = Table.from_rows((HOSTILE,), [(HOSTILE, {HOSTILE: 1})])
+    meta = {**report.meta, "corpus": HOSTILE, "note": HOSTILE}
+    shown = Report({}, (hostile,), table, (), meta, "multiwoz")
+    for result in (shown, table):
+        read = Read(to_html(result))
+        assert not read.tags & {"script", "style", "link", "img", "iframe"}
+        assert read.attributes <= {"style"}
+        assert any(HOSTILE[:20] in cell for row in read.rows for cell in row)
+        assert "\x1b" not in to_html(result)
