@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from mwzeval.conversation.loop import USER_TURNS, Ending, UserSide
-from mwzeval.conversation.messages import AgentTurn, Message
+from mwzeval.conversation.messages import AgentTurn, Message, Utterance
 from mwzeval.conversation.protocols import LIMIT, AnswerError, End, Tools, User
 from mwzeval.conversation.record import Planned, Record, reported
 from mwzeval.conversation.tool_session import TOOL_ERRORS, TOOL_ROUNDS, ToolTurns
@@ -28,26 +28,28 @@ class Episode:
     for each result, and gives the results to `answer` with the message that has the calls.
     Messages have the form of OpenAI's chat completions; a system message is up to the harness.
 
-    `make_user` and `tools` are those of this dialogue; the limits are as in `mwzeval live`.
+    `make_user` and `tools` are those of this dialogue; the limits are as in `mwzeval live`. What
+    happens is kept in the `record`, for users that keep something there, too.
     """
 
     def __init__(
         self,
         planned: Planned,
-        make_user: Callable[[], User[str, AgentTurn]],
+        make_user: Callable[[], User[Utterance, AgentTurn]],
         tools: Tools,
         *,
         user_turns: int = USER_TURNS,
         tool_rounds: int = TOOL_ROUNDS,
         tool_errors: int = TOOL_ERRORS,
+        record: Record | None = None,
     ) -> None:
         self.planned = planned
         """Which dialogue it is."""
-        self._make_user = make_user
         self._tools = tools
+        self._make_user = make_user
         self._user_turns = user_turns
-        self._record = Record()
-        self._side: UserSide[str, AgentTurn] | None = None
+        self._record = Record() if record is None else record
+        self._side: UserSide[Utterance, AgentTurn] | None = None
         self._agent = ToolTurns(
             tools, self._record.message, tool_rounds=tool_rounds, tool_errors=tool_errors
         )
@@ -129,7 +131,7 @@ class Episode:
             raise UsageError("the dialogue goes on: answer until it is over, or stop it")
         return self._record.trajectory(self.planned, self.ending)
 
-    def _begun(self) -> UserSide[str, AgentTurn]:
+    def _begun(self) -> UserSide[Utterance, AgentTurn]:
         if self._side is None:
             raise UsageError("the user begins: call begin() first")
         return self._side
@@ -143,7 +145,7 @@ class Episode:
             self._end(side.ending)
             return []
         self._agent.hear(said)
-        return deepcopy(self._record.messages[-1:])
+        return deepcopy(self._agent.messages[-1:])
 
     def _end(self, ending: Ending) -> None:
         user = self._begun().user

@@ -93,6 +93,9 @@ class UserSide(Generic[Said, Heard]):
         except self._failures as error:
             self.ending = failed(USER_ERROR, self.turns, error)
             return None
+        if said is None:
+            self.ending = Ending(USER_STOP, self.turns)
+            return None
         self.turns += 1
         self._tell(USER_STOP if self._is_done else AGENT_ERROR)
         return said
@@ -120,7 +123,8 @@ def converse(
 
     Nothing that a user or agent does is an error here: a dialogue in which one of them raises ends
     with that and says so. The last message of a user is answered, too, because an agent may still
-    do something then; but whether that fails does not matter any more.
+    do something then; but whether that fails does not matter any more. To leave without a word is
+    no turn.
 
     `failures` are the exceptions that end a dialogue; all others are raised as they are.
     """

@@ -16,6 +16,8 @@ from mwzeval.errors import shorten
 Message = dict[str, Any]
 """`role` (user, assistant or tool) and `content`; an assistant's may have `tool_calls`, the one of
 a tool has the `tool_call_id` that it answers."""
+Utterance = str | Message
+"""What a user says: text, or the message with it, and with what it has cost."""
 USER_ROLE, ASSISTANT_ROLE, TOOL_ROLE = "user", "assistant", "tool"
 MOST_CHARACTERS = 100_000
 """Longer messages of an agent are an error of it: nobody reads on, and files stay small."""

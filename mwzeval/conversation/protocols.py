@@ -75,8 +75,8 @@ class User(Protocol[Said_co, Heard_contra]):
     def begin(self) -> Said_co:
         """Return what the user says first."""
 
-    def answer(self, heard: Heard_contra, /) -> Said_co:
-        """Return what the user says to a turn of the agent."""
+    def answer(self, heard: Heard_contra, /) -> Said_co | None:
+        """Return what the user says to a turn of the agent; None to leave without a word."""
 
     @property
     def is_done(self) -> bool:

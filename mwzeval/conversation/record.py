@@ -58,7 +58,15 @@ class Planned(NamedTuple):
     @property
     def number(self) -> int:
         """The same as a number of 31 bits, as many generators and servers want it."""
-        return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:4], "big") >> 1
+        return _number(self.key)
+
+    def number_of(self, side: str) -> int:
+        """Return a number for a side that is not to draw the same as the other one."""
+        return _number(f"{self.key}/{side}")
+
+
+def _number(key: str) -> int:
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") >> 1
 
 
 class Record:

@@ -12,6 +12,7 @@ from mwzeval.conversation.messages import (
     AgentTurn,
     Message,
     ToolCall,
+    Utterance,
     answer_messages,
     calls_in,
     tool_message,
@@ -56,9 +57,12 @@ class ToolTurns:
         self.errors = 0
         """How many calls have ended in an error."""
 
-    def hear(self, said: str) -> None:
+    def hear(self, said: Utterance) -> None:
         """Begin a turn of the agent, with the message of the user that it answers."""
-        self._add(user_message(said))
+        message = user_message(said) if isinstance(said, str) else said
+        self._record(message)
+        # What a message has cost the user is nothing for the agent.
+        self.messages.append(user_message(message["content"]))
         self._begin, self._rounds = len(self.messages), 0
 
     def take(self, answer: Any) -> AgentTurn | None:
@@ -144,7 +148,7 @@ class ToolSession(ToolTurns):
         super().__init__(tools, record, tool_rounds=tool_rounds, tool_errors=tool_errors)
         self._respond = respond
 
-    def answer(self, said: str, /) -> AgentTurn:
+    def answer(self, said: Utterance, /) -> AgentTurn:
         """Return what the agent does after a message of the user. Raises `AnswerError`."""
         self.hear(said)
         turn = None

@@ -49,9 +49,12 @@ class ModelOptions:
         cache = None if self.cache is None else FolderCache(self.cache, endpoint.base_url)
         return Client(endpoint, seconds=self.request_seconds, cache=cache)
 
-    def prompt_or(self, own: Path) -> Prompt:
-        """Return the prompt that was chosen, or the one that comes along."""
-        return read_prompt(own if self.prompt is None else self.prompt)
+    def prompt_or(self, own: Path, *filled: str) -> Prompt:
+        """Return the prompt that was chosen, or the one that comes along.
+
+        Raises `UsageError` where it has no place for what is `filled` into it.
+        """
+        return read_prompt(own if self.prompt is None else self.prompt, *filled)
 
     def about(self, name: str, prompt: Prompt) -> dict[str, Any]:
         """Return what the header of a run says of this side."""
@@ -124,6 +127,16 @@ def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
         arguments.request_seconds,
         arguments.dialogue_seconds,
     )
+
+
+def refuse_without_model(arguments: Namespace, side: str) -> None:
+    """Raise `UsageError` where there are options of a model, and this side is none."""
+    if is_endpoint(getattr(arguments, side)):
+        return
+    for name in ("base_url", "args", "prompt"):
+        if getattr(arguments, f"{side}_{name}") is not None:
+            option = f"--{side}-{name.replace('_', '-')}"
+            raise UsageError(f"{option} is about --{side} {PREFIX}MODEL: leave it out")
 
 
 def _json_object(text: str | None, option: str) -> Mapping[str, Any]:

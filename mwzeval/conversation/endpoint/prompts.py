@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from mwzeval.errors import UsageError
 from mwzeval.files.json_files import read_text
 
 
@@ -30,6 +31,13 @@ class Prompt:
         return text
 
 
-def read_prompt(path: str | Path) -> Prompt:
-    """Return the prompt of a file. Raises `InputError` for one that cannot be read, or is empty."""
-    return Prompt(Path(path).stem, read_text(path).strip())
+def read_prompt(path: str | Path, *filled: str) -> Prompt:
+    """Return the prompt of a file, which has a place for each of what is `filled` into it.
+
+    Raises `InputError` for a file that cannot be read, `UsageError` where a place is missing.
+    """
+    prompt = Prompt(Path(path).stem, read_text(path).strip())
+    for name in filled:
+        if f"{{{name}}}" not in prompt.text:
+            raise UsageError(f"{path} has no {{{name}}}, which the {name} is filled into")
+    return prompt

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mwzeval.conversation.written_turns import DONE
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.wishes import NOT_SURE
@@ -29,8 +30,6 @@ from mwzeval.multiwoz.words.text import Mention, fold
 
 MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
 FAULTS = (MISUNDERSTOOD, INVENTED, EARLY, REPEATED)
-DONE, GIVES_UP = "[DONE]", "[GIVE UP]"
-"""What a user reports at the end: that it has everything, or that it does not go on."""
 
 _TELLING = frozenset({"inform", "recommend", "offerbook", "offerbooked", "select", "book"})
 _BOOKED = frozenset({"book", "offerbooked"})

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from mwzeval.conversation.messages import AgentTurn, Message, user_message
+from mwzeval.conversation.written_turns import DONE, GIVES_UP
 from mwzeval.multiwoz.convlab.acts import Act
 from mwzeval.multiwoz.goals.goals import begun
 from mwzeval.multiwoz.live.reading.reader import AgentReader
-from mwzeval.multiwoz.live.user_faults import DONE, GIVES_UP, faults_of
+from mwzeval.multiwoz.live.user_faults import faults_of
 
 
 class ActUser(Protocol):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals.given_goals import given_goal
 from mwzeval.multiwoz.goals.goals import Goal, annotated_goals
 from mwzeval.scores.findings import Findings
+
+_OF_SERVER = ("model", "host", "dialogue_seconds")
+"""What a header tells of a model behind an endpoint that is not what the model is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +176,30 @@ class _Goals:
 def described(about: Any) -> str:
     """Return how a header calls an agent, a user or goals, with all that is told of it.
 
-    `{"spec": "agenda", "strict": true}` is `agenda,strict`; what is false or empty is left out.
+    `{"spec": "agenda", "strict": true}` is `agenda,strict`; what is false or empty is left out. Of
+    a model behind an endpoint it is the arguments and the prompt (`prompt=user-1@1f2e3d4c`): where
+    the server is, and how long is waited for it, is not what it is.
     """
     if not isinstance(about, Mapping):
         return str(about)
     called = str(about.get("spec", about.get("source", "unnamed")))
     if "sha" in about:
         called += f"@{about['sha']}"
-    more = {key: value for key, value in about.items() if key not in ("spec", "source", "sha")}
-    told = (key if value is True else f"{key}={value}" for key, value in more.items() if value)
-    return ",".join([called, *told])
+    left_out = ("spec", "source", "sha", *(_OF_SERVER if "host" in about else ()))
+    more = {key: value for key, value in about.items() if key not in left_out}
+    return ",".join([called, *_told(more)])
+
+
+def _told(about: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in about.items():
+        if isinstance(value, Mapping) and {"name", "sha"} == value.keys():
+            yield f"{key}={value['name']}@{value['sha']}"
+        elif isinstance(value, Mapping):
+            # Arguments of a model, of which 0 says something.
+            yield from (f"{name}={_plain(each)}" for name, each in value.items())
+        elif value:
+            yield key if value is True else f"{key}={value}"
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

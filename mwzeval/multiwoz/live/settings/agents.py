@@ -14,7 +14,6 @@ from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.live.settings import people
 from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent, Tables
 from mwzeval.multiwoz.live.settings.options import (
-    AGENT_PROMPT,
     AGENTS,
     HUMAN,
     RULE_CONVLAB,
@@ -58,7 +57,7 @@ class AgentSide:
             self._client = options.model.client(options.agent)
             self._agents = EndpointAgent(
                 self._client,
-                options.model.prompt_or(AGENT_PROMPT).text,
+                options.agent_prompt.text,
                 tool_rounds=options.tool_rounds,
                 dialogue_seconds=options.model.dialogue_seconds,
                 sends_seed=options.model.sends_seed,

@@ -9,6 +9,7 @@ from mwzeval.conversation.endpoint.options import (
     add_request_options,
     is_endpoint,
     model_options,
+    refuse_without_model,
 )
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.runs import RunSetting
@@ -31,14 +32,15 @@ def add_live(parser: _ActionsContainer) -> None:
     """Add who talks about what in a live run."""
     agents = ", ".join(f"{name} ({' or '.join(levels)})" for name, levels in AGENTS.items())
     add_model_options(parser)
+    add_model_options(parser, "user")
     add_request_options(parser)
     parser = parser.add_argument_group("MultiWOZ", f"agents that come along: {agents}")
     parser.add_argument(
         "--user",
         default=AGENDA,
         metavar="NAME",
-        help="%(default)s (default), human (you, at the terminal), or package.module:Name, "
-        "file.py:Name",
+        help="%(default)s (default), human (you, at the terminal), openai:MODEL, or "
+        "package.module:Name, file.py:Name",
     )
     parser.add_argument(
         "--strict-user",
@@ -94,6 +96,8 @@ def add_live(parser: _ActionsContainer) -> None:
 def setting_of(arguments: Namespace) -> RunSetting:
     """Return the setting. Raises `UsageError` for what makes no sense, `DataError`."""
     in_acts = arguments.level == ACTS
+    for side in ("agent", "user"):
+        refuse_without_model(arguments, side)
     options = LiveOptions(
         agent=arguments.agent,
         user=arguments.user,
@@ -109,6 +113,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
         user_turns=arguments.user_turns,
         tool_rounds=arguments.tool_rounds,
         model=model_options(arguments),
+        user_model=model_options(arguments, "user"),
     )
     if options.user_turns < 1:
         raise UsageError(f"--user-turns is at least 1, not {options.user_turns}")
@@ -123,7 +128,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
             raise UsageError("people hold one dialogue at a time: leave --jobs out")
     if options.as_published and not in_acts:
         raise UsageError(f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}")
-    if in_acts and is_endpoint(options.agent):
+    if in_acts and (is_endpoint(options.agent) or is_endpoint(options.user)):
         raise UsageError(f"models talk in {WORDS}: leave --level out")
     if in_acts:
         from mwzeval.multiwoz.live.settings.acts import ActSetting

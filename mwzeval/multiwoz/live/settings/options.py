@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from mwzeval.conversation.endpoint.options import ModelOptions, is_endpoint
+from mwzeval.conversation.endpoint.prompts import Prompt
+from mwzeval.conversation.endpoint.user import GOAL
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.own_code import SUFFIX
 from mwzeval.errors import UsageError, did_you_mean, shorten
@@ -39,7 +42,8 @@ FAIL_GOAL = "goal"
 OWN = "package.module:Name, file.py:Name"
 MODEL = "openai:MODEL"
 AGENT_PROMPT = embedded("live", "prompts", "agent-1.txt")
-"""What models are told as agents; another text has another number."""
+USER_PROMPT = embedded("live", "prompts", "user-1.txt")
+"""What models are told as agents, and as users; another text has another number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,9 @@ class LiveOptions:
     """What the options of `mwzeval live` say; names as they are given.
 
     `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
-    goal says fail first. `model` is how an agent behind an endpoint is asked. `goal_model` is the
-    file that sampled goals are drawn from; `as_published` judges acts as the public evaluator does.
+    goal says fail first. `model` and `user_model` are how an agent and a user behind an endpoint
+    are asked. `goal_model` is the file that sampled goals are drawn from; `as_published` judges
+    acts as the public evaluator does.
     """
 
     agent: str
@@ -66,6 +71,7 @@ class LiveOptions:
     user_turns: int = USER_TURNS
     tool_rounds: int = 8
     model: ModelOptions = field(default_factory=ModelOptions)
+    user_model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))
 
     @property
     def corpus_name(self) -> str:
@@ -97,7 +103,7 @@ class LiveOptions:
         return {
             "corpus": self.corpus_name,
             "agent": self._about_agent(),
-            "user": {"spec": STRICT_AGENDA if self.strict_user else self.user},
+            "user": self._about_user(),
             "goals": {"source": goals.source, "sha": goals.sha},
             "fail_book": self.fail_book,
             "level": level,
@@ -105,10 +111,25 @@ class LiveOptions:
             "database": combined_fingerprint(paths)[:8],
         }
 
+    @property
+    def agent_prompt(self) -> Prompt:
+        """What a model is told as the agent. Raises `MwzevalError`."""
+        return self.model.prompt_or(AGENT_PROMPT)
+
+    @property
+    def user_prompt(self) -> Prompt:
+        """What a model is told as the user. Raises `MwzevalError`."""
+        return self.user_model.prompt_or(USER_PROMPT, GOAL)
+
     def _about_agent(self) -> dict[str, Any]:
         if is_endpoint(self.agent):
-            return self.model.about(self.agent, self.model.prompt_or(AGENT_PROMPT))
+            return self.model.about(self.agent, self.agent_prompt)
         return {"spec": self.agent}
+
+    def _about_user(self) -> dict[str, Any]:
+        if is_endpoint(self.user):
+            return self.user_model.about(self.user, self.user_prompt)
+        return {"spec": STRICT_AGENDA if self.strict_user else self.user}
 
 
 def unknown_agent(name: str, level: Level) -> UsageError:
@@ -127,7 +148,7 @@ def unknown_agent(name: str, level: Level) -> UsageError:
 
 def unknown_user(name: str, level: Level) -> UsageError:
     """Return the error of a user that there is not."""
-    known = [AGENDA, HUMAN] if level == WORDS else [AGENDA]
+    known = [AGENDA, HUMAN, MODEL] if level == WORDS else [AGENDA]
     own = f", {OWN}" if level == WORDS else f"; users of your own talk in {WORDS}"
     hint = did_you_mean(name, known)
     return UsageError(f'unknown user "{shorten(name)}"{hint} (known: {", ".join(known)}{own})')

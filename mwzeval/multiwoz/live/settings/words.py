@@ -5,28 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mwzeval.conversation.agents import OwnUser
 from mwzeval.conversation.episode import Episode
 from mwzeval.conversation.loop import Ending
-from mwzeval.conversation.messages import AgentTurn
-from mwzeval.conversation.own_code import is_own_code
-from mwzeval.conversation.protocols import Partner, Tools, User
+from mwzeval.conversation.messages import AgentTurn, Utterance
+from mwzeval.conversation.protocols import Partner, Tools
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz import NAME
-from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus.corpora import read_tables
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
-from mwzeval.multiwoz.live.settings import people
 from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
-from mwzeval.multiwoz.live.settings.built_in import BuiltInUser
-from mwzeval.multiwoz.live.settings.options import (
-    AGENDA,
-    HUMAN,
-    WORDS,
-    LiveOptions,
-    unknown_user,
-)
+from mwzeval.multiwoz.live.settings.options import HUMAN, WORDS, LiveOptions
+from mwzeval.multiwoz.live.settings.users import RunUsers, check_user
 from mwzeval.multiwoz.live.tools import DatabaseTools
 
 
@@ -42,30 +32,21 @@ class WordSetting:
     def __init__(self, options: LiveOptions, *, is_driven: bool = False) -> None:
         if not is_driven:
             check_agent(options.agent)
-        has_own_user = is_own_code(options.user)
-        if not (has_own_user or options.user in (AGENDA, HUMAN)):
-            raise unknown_user(options.user, WORDS)
+        check_user(options.user)
         self._options = options
         tables = read_tables(options.root)
         self._agents = None if is_driven else AgentSide(options, tables)
-        # People take any time, and have to be where the terminal is.
-        has_person = HUMAN in (options.agent, options.user)
-        trusts_agent = self._agents is None or self._agents.trusts
-        self.trusts = has_person or (trusts_agent and not has_own_user)
         self._tools = DatabaseTools(tables, options.rules)
         self._judge = Judge(tables, options.rules)
         goals = options.select_goals(self._tools)
+        self._users = RunUsers(options, tables, goals)
+        # People take any time, and have to be where the terminal is.
+        has_person = HUMAN in (options.agent, options.user)
+        trusts_agent = self._agents is None or self._agents.trusts
+        self.trusts = has_person or (trusts_agent and self._users.trusts)
         self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
         limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
         self.about: Mapping[str, Any] = options.about(WORDS, goals, **limits)
-        self._users: OwnUser | BuiltInUser | people.Users | None = None
-        if options.user == HUMAN:
-            self._users = people.Users(goals.sentences)
-        elif not has_own_user:
-            values = None
-            if options.strict_user:
-                values = load_resources(options.corpus_name, options.root).said_values
-            self._users = BuiltInUser(tables, options.rules, values)
 
     def __reduce__(self) -> tuple[type[WordSetting], tuple[LiveOptions]]:
         """Let each process that is no copy load the database for itself."""
@@ -75,13 +56,12 @@ class WordSetting:
         """Import agent and user, or be ready to ask a model. Raises `MwzevalError`."""
         if self._agents is not None:
             self._agents.begin()
-        if is_own_code(self._options.user):
-            self._users = OwnUser.named(self._options.user)
+        self._users.begin()
 
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Hold a dialogue in words."""
         return hold(
-            lambda: self._user(planned),
+            lambda: self._users.user(planned, record),
             lambda: self._agent(planned, record),
             record,
             user_turns=self._options.user_turns,
@@ -89,18 +69,21 @@ class WordSetting:
 
     def episode(self, planned: Planned) -> Episode:
         """Return a dialogue with an agent that somebody else asks."""
+        record = Record()
         return Episode(
             planned,
-            lambda: self._user(planned),
+            lambda: self._users.user(planned, record),
             self._tools_of(planned),
             user_turns=self._options.user_turns,
             tool_rounds=self._options.tool_rounds,
+            record=record,
         )
 
     def stop(self) -> None:
         """End all requests."""
         if self._agents is not None:
             self._agents.stop()
+        self._users.stop()
 
     def judge(self, trajectory: Trajectory) -> bool | None:
         """Return whether every domain of the goal was a success."""
@@ -111,11 +94,7 @@ class WordSetting:
         bookings = trajectory.more.get("bookings")
         return self._judge.judge(trajectory.goal, trajectory.messages, bookings)
 
-    def _user(self, planned: Planned) -> User[str, AgentTurn]:
-        assert self._users is not None
-        return self._users.user(planned)
-
-    def _agent(self, planned: Planned, record: Record) -> Partner[str, AgentTurn]:
+    def _agent(self, planned: Planned, record: Record) -> Partner[Utterance, AgentTurn]:
         assert self._agents is not None
         return self._agents.partner(planned, self._tools_of(planned), record)
 

@@ -1,0 +1,283 @@
+"""A model as the user: one that says the words of the agenda user has its dialogues."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.conversation.endpoint.user import OPENING
+from mwzeval.conversation.record import Planned
+from tests.conversation.endpoint.server import Server, completion, serving
+from tests.conversation.endpoint.test_endpoint_runs import Faults, RuleServer, live, scores, talk
+
+KEY = "the-key-of-the-user-0123456789"
+
+
+class WordsServer:
+    """Says what the users of a file have said, whose dialogues it knows by the seed.
+
+    What it is asked has to have the texts of the dialogue, with the roles changed, and no more.
+    """
+
+    def __init__(self, lines: list[dict[str, Any]]) -> None:
+        self._lines = {
+            Planned(line["dialogue"].partition("#")[0], None, line["trial"]).number_of("user"): line
+            for line in lines
+        }
+        self.asked_wrongly: list[Any] = []
+
+    def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        line = self._lines[body["seed"]]
+        heard = [m for m in line["messages"] if m["role"] != "tool" and not m.get("tool_calls")]
+        _, opening, *said = body["messages"]
+        flipped = {"user": "assistant", "assistant": "user"}
+        texts = [{"role": flipped[m["role"]], "content": m["content"]} for m in heard[: len(said)]]
+        if "tools" in body or said != texts or opening != {"role": "user", "content": OPENING}:
+            self.asked_wrongly.append(body)
+        content = heard[len(said)]["content"]
+        if heard[len(said)] is [m for m in heard if m["role"] == "user"][-1]:
+            content += f"\n{line['user']['token']}"
+        return {"role": "assistant", "content": content}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+    monkeypatch.setenv("MWZEVAL_USER_API_KEY", KEY)
+    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
+        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+
+
+def asked(url: str, *options: str, side: str = "user") -> tuple[str, ...]:
+    return (f"--{side}", "openai:words", f"--{side}-base-url", url, "--send-seed", *options)
+
+
+def without_report(line: Mapping[str, Any]) -> Any:
+    return {key: value for key, value in talk(line).items() if key != "user"}
+
+
+def test_who_says_the_words_of_the_agenda_user_is_the_agenda_user() -> None:
+    _, *here = live("rule", "here.jsonl", "--trials", "2")
+    words, faults = WordsServer(here), Faults()
+    with serving(Server(words, faults)) as server:
+        options = asked(server.url, "--trials", "2", "--cache", "cache")
+        header, *there = live("rule", "there.jsonl", *options, "--concurrency", "8")
+        requests = len(server.bodies)
+        live("rule", "again.jsonl", *options)
+        assert len(server.bodies) == requests
+    assert words.asked_wrongly == []
+    assert list(map(without_report, there)) == list(map(without_report, here))
+    for mine, other in zip(there, here, strict=True):
+        assert mine["user"] == {key: other["user"][key] for key in ("complete", "token", "faults")}
+    assert scores("there.jsonl") == scores("here.jsonl")
+    usage = [m["usage"] for line in there for m in line["messages"] if m["role"] == "user"]
+    assert all(each["in"] == 7 and each["out"] == 3 and each["ms"] >= 0 for each in usage)
+    assert sum(each.get("retries", 0) for each in usage) == faults.count > 20
+    assert len(usage) + faults.count == requests
+    assert Path("again.jsonl").read_bytes() == Path("there.jsonl").read_bytes()
+    assert header["user"]["spec"] == "openai:words"
+    assert header["user"]["prompt"]["name"] == "user-1"
+    assert all(bearer == f"Bearer {KEY}" for bearer in _authorizations(server))
+    files = [path for path in Path().rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def _authorizations(server: Server) -> list[str | None]:
+    return [headers.get("authorization") for headers in server.headers]
+
+
+def test_both_sides_may_be_models_of_one_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MWZEVAL_AGENT_API_KEY", "the-key-of-the-agent-987654321")
+    _, *here = live("rule", "here.jsonl")
+    rule, words = RuleServer([line["dialogue"] for line in here]), WordsServer(here)
+
+    def reply(body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return rule(body) if body.get("tools") else words(body)
+
+    with serving(Server(reply)) as server:
+        options = (*asked(server.url), "--agent-base-url", server.url, "--cache", "cache")
+        _, *there = live("openai:rule", "there.jsonl", *options, "--concurrency", "6")
+        keys = {
+            (bool(body.get("tools")), bearer)
+            for body, bearer in zip(server.bodies, _authorizations(server), strict=True)
+        }
+        requests = len(server.bodies)
+        Path("cut.jsonl").write_bytes(
+            b"".join(Path("there.jsonl").read_bytes().splitlines(True)[:5])
+        )
+        live("openai:rule", "cut.jsonl", *options, "--concurrency", "2")
+        assert len(server.bodies) == requests
+    assert list(map(without_report, there)) == list(map(without_report, here))
+    assert words.asked_wrongly == []
+    assert keys == {(True, "Bearer the-key-of-the-agent-987654321"), (False, f"Bearer {KEY}")}
+    assert Path("cut.jsonl").read_bytes() == Path("there.jsonl").read_bytes()
+
+
+ONE = ("--goals", "corpus:test:1", "--corpus", "sample", "-q", "-o", "one.jsonl")
+
+
+def one(reply: Callable[[Mapping[str, Any]], Any], *options: str, code: int = 0) -> Any:
+    """Hold a dialogue with a user that is answered for so; return its line, and the requests.
+
+    What is replied is a whole answer, or a fault of the server.
+    """
+    with serving(Server(faults=reply)) as server:
+        model = ("--user", "openai:m", "--user-base-url", server.url)
+        assert main(["live", "--agent", "rule", *ONE, *model, *options]) == code
+    _, line = Path("one.jsonl").read_text("utf-8").splitlines()
+    return json.loads(line), server.bodies
+
+
+def says(*contents: Any, reason: str = "stop", **more: Any) -> Callable[[Mapping[str, Any]], Any]:
+    """Return what answers requests so, in this order by how many messages they have."""
+
+    def reply(body: Mapping[str, Any]) -> Any:
+        own = sum(message["role"] == "assistant" for message in body["messages"])
+        content = contents[min(own, len(contents) - 1)]
+        whole = completion({"role": "assistant", "content": content, **more})
+        whole["choices"][0]["finish_reason"] = reason
+        return whole
+
+    return reply
+
+
+CALL = [{"id": "1", "type": "function", "function": {"name": "find_hotel", "arguments": "{}"}}]
+NOTHING = [
+    (says(""), "the user says nothing: its message is empty"),
+    (says(None), "the user says nothing: its message is empty"),
+    (says("  \n", reason="length"), "was cut off for its length before anything was said"),
+    (says(None, tool_calls=CALL), "the user calls a function (find_hotel), and has none"),
+    (says("Assistant: How can I help?"), "it speaks as the agent"),
+    (says("[DONE]"), "the user says nothing but [DONE]"),
+    (says(7), "the content of a message is text"),
+]
+
+
+@pytest.mark.parametrize(("reply", "problem"), NOTHING)
+def test_what_is_no_turn_is_the_fault_of_the_user(
+    reply: Callable[[Mapping[str, Any]], Any], problem: str
+) -> None:
+    line, bodies = one(reply)
+    assert len(bodies) == 1  # it would be the same again
+    assert line["end"] == "user_error"
+    assert problem in line["problem"]
+    assert line["turns"] == 0
+    # What nobody heard was paid for, too.
+    (message,) = line["messages"]
+    assert message["usage"]["in"] == 7
+
+
+def test_the_text_before_a_token_is_heard_and_answered() -> None:
+    line, _ = one(says("I need a hotel.", "Thank you!\n[DONE]"))
+    roles = [message["role"] for message in line["messages"]]
+    assert [m["content"] for m in line["messages"] if m["role"] == "user"] == [
+        "I need a hotel.",
+        "Thank you!",
+    ]
+    assert roles[-1] == "assistant"
+    assert (line["end"], line["turns"]) == ("user_stop", 2)
+    assert line["user"]["token"] == "[DONE]"
+    assert line["user"]["complete"] is True
+
+
+def test_who_leaves_without_a_word_is_not_answered() -> None:
+    line, _ = one(says("I need a hotel.", "[GIVE UP]"))
+    assert (line["end"], line["turns"]) == ("user_stop", 1)
+    assert line["user"]["token"] == "[GIVE UP]"
+    assert line["user"]["complete"] is False
+    last = line["messages"][-1]
+    assert (last["role"], last["content"], last["usage"]["out"]) == ("user", "", 3)
+    plain = scores("one.jsonl")
+    assert plain["live"]["user_turns"] == 1
+
+
+def test_what_is_said_in_the_name_of_the_agent_is_cut_off() -> None:
+    line, bodies = one(says("A hotel.\nAssistant: Which one?", "Bye.\n[GIVE UP]"))
+    assert line["messages"][0]["content"] == "A hotel."
+    assert bodies[1]["messages"][2] == {"role": "assistant", "content": "A hotel."}
+
+
+def test_a_message_that_is_cut_off_is_said_as_far_as_it_goes() -> None:
+    line, _ = one(says("I am looking for a", "Bye.\n[GIVE UP]", reason="length"))
+    assert line["messages"][0]["content"] == "I am looking for a"
+    assert line["messages"][0]["finish_reason"] == "length"
+
+
+def test_a_token_does_not_decide_success() -> None:
+    one(says("Hello.", "Thank you!\n[DONE]"))
+    plain = scores("one.jsonl")
+    assert plain["success"]["success"]["total"] == 0
+    assert plain["live"]["complete"] == 100
+
+
+CONTEXT = {"error": {"message": "This model's maximum context length is 4096 tokens."}}
+
+
+def test_who_fails_is_told() -> None:
+    line, _ = one(lambda body: (400, {}, CONTEXT))
+    assert line["end"] == "user_error"
+    assert "longer than the model reads" in line["problem"]
+
+
+def test_a_server_that_fails_is_nobodys_fault() -> None:
+    line, bodies = one(lambda body: 503, code=1)
+    assert line["end"] == "infrastructure"
+    assert len(bodies) == 6
+
+
+def test_the_goal_is_in_the_system_message() -> None:
+    _, bodies = one(says("Bye.\n[GIVE UP]"))
+    system, _ = bodies[0]["messages"]
+    assert system["role"] == "system"
+    assert "{goal}" not in system["content"]
+    assert "What you want:\n- " in system["content"]
+    assert bodies[0]["temperature"] == 0
+    assert "tools" not in bodies[0]
+    assert "tool_choice" not in bodies[0]
+
+
+def test_the_two_sides_draw_different_seeds() -> None:
+    planned = Planned("smp0001", None)
+    assert planned.number_of("user") != planned.number
+
+
+def test_a_prompt_of_ones_own_has_a_place_for_the_goal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("mine.txt").write_text("Be a user. Want {goal}.", "utf-8")
+    _, bodies = one(says("Bye.\n[GIVE UP]"), "--user-prompt", "mine.txt")
+    assert bodies[0]["messages"][0]["content"].startswith("Be a user. Want - ")
+    header = json.loads(Path("one.jsonl").read_text("utf-8").splitlines()[0])
+    about = header["user"]["prompt"]
+    assert about["name"] == "mine"
+    assert main(["evaluate", "one.jsonl", "--corpus", "sample", "-q"]) == 0
+    assert f"|user:openai:m,prompt=mine@{about['sha']}|" in capsys.readouterr().out
+    Path("bad.txt").write_text("Be a user.", "utf-8")
+    model = ("--user", "openai:m", "--user-prompt", "bad.txt")
+    assert main(["live", "--agent", "rule", *ONE, *model]) == 2
+    assert "bad.txt has no {goal}" in capsys.readouterr().err
+
+
+USELESS = [
+    (("--agent", "rule", "--agent-base-url", "http://localhost/v1"), "--agent-base-url is about"),
+    (("--agent", "rule", "--user-args", "{}"), "--user-args is about --user openai:MODEL"),
+    (("--agent", "rule", "--user-prompt", "x"), "--user-prompt is about"),
+    (("--agent", "rule", "--user", "openai:m", "--level", "acts"), "models talk in words"),
+    (("--agent", "rule", "--user", "openai:m", "--strict-user"), "--strict-user is about"),
+    (("--agent", "rule", "--user", "openai:"), "a model behind an endpoint is named"),
+]
+
+
+@pytest.mark.parametrize(("options", "told"), USELESS)
+def test_options_of_a_model_need_one(
+    options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["live", *ONE, *options]) == 2
+    assert told in capsys.readouterr().err
