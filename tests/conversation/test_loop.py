@@ -53,8 +53,21 @@ class Doubling:
         return 2 * said
 
 
+class Leaving(Counting):
+    """A user that leaves without a word in its second turn."""
+
+    def answer(self, heard: int) -> None:  # type: ignore[override]
+        self._next()
+
+
 def _raises() -> Doubling:
     raise RuntimeError("cannot be made")
+
+
+def test_who_leaves_without_a_word_has_said_nothing_and_is_not_answered() -> None:
+    agent = Doubling()
+    assert converse(lambda: Leaving(2), lambda: agent) == Ending("user_stop", 1)
+    assert agent.heard == [1]
 
 
 def test_user_and_agent_take_turns_and_the_last_message_is_answered() -> None:
