@@ -70,7 +70,7 @@ def fails_at_the_end(messages: Messages) -> Any:
     return "well" if messages[-1]["content"] == "one" else ""
 
 
-def driven(agent: Callable[[Messages], Any], item: str, **limits: int) -> Episode:
+def driven(agent: Callable[[Messages], Any], item: str, **limits: Any) -> Episode:
     episode = Episode(Planned(item, GOALS[item]), lambda: ToyUser(GOALS[item]), Counter(), **limits)
     messages = episode.begin()
     while not episode.is_over:

@@ -54,7 +54,12 @@ def test_text_is_an_answer() -> None:
 def test_what_a_message_has_cost_the_user_is_kept_and_not_told() -> None:
     seen: list[Message] = []
     message = {"role": "user", "content": "hi", "usage": {"in": 7}}
-    session, recorded = _session(lambda messages: seen.extend(messages) or "hello")
+
+    def respond(messages: list[Message]) -> str:
+        seen.extend(messages)
+        return "hello"
+
+    session, recorded = _session(respond)
     session.answer(message)
     assert seen == [{"role": "user", "content": "hi"}]
     assert recorded[0] == message
