@@ -22,7 +22,7 @@ from mwzeval.commands.systems import (
     systems_of,
     workers,
 )
-from mwzeval.errors import UsageError
+from mwzeval.errors import Problem, UsageError, shorten
 from mwzeval.output import write_result
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         metavar="NAME,…",
         help="with --items: which columns are scores (default: by their names, or as the format "
         "says)",
+    )
+    parser.add_argument(
+        "--lower-is-better",
+        metavar="NAME,…",
+        help="with --items: scores that are better when lower, such as error rates",
     )
     parser.add_argument(
         "--scopes",
@@ -107,7 +112,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if arguments.items:
         comparison = _of_items(arguments, benchmark)
     else:
-        check_without_columns(arguments, "score")
+        check_without_columns(arguments, "score", "lower_is_better")
         comparison = _of_benchmark(arguments, benchmark)
     if arguments.table:
         document = paper_document(comparison, arguments.table, places=arguments.places)
@@ -153,7 +158,7 @@ def _of_benchmark(arguments: argparse.Namespace, benchmark: Benchmark) -> Compar
 def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison:
     """Compare files that say the scores of their items themselves."""
     from mwzeval.comparison import compare
-    from mwzeval.comparison.items import read_items
+    from mwzeval.comparison.items import may_be_lower, read_items
 
     if arguments.scopes:
         raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
@@ -161,7 +166,7 @@ def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison
     files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
     items = read_items(files, asked_columns(arguments, benchmark))
     print_warnings(list(items.warnings.values()))
-    return compare(
+    comparison = compare(
         {name: {run: items.scored[run] for run in runs} for name, runs in systems.items()},
         resampling=_resampling(arguments),
         level=arguments.alpha,
@@ -169,6 +174,14 @@ def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison
         unit="item",
         clusters=items.clusters,
     )
+    for measure in comparison.measures:
+        if may_be_lower(measure.name) and not measure.lower_is_better:
+            message = (
+                f"{shorten(measure.label)}: higher counts as better; if it is not, add "
+                f'--lower-is-better "{shorten(measure.name)}"'
+            )
+            print_warnings([[Problem("direction", message, "warning")]])
+    return comparison
 
 
 def _resampling(arguments: argparse.Namespace) -> Resampling:

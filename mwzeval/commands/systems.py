@@ -174,13 +174,17 @@ def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Asked:
             f"{named}: without meaning for files with scores of items (--items), of which no "
             "benchmark knows anything; leave it out"
         )
-    scores: str = arguments.score or ""
     return Asked(
         arguments.item_column,
-        tuple(name.strip() for name in scores.split(",") if name.strip()),
+        _names(arguments.score),
         arguments.cluster_column,
         arguments.trial_column,
+        _names(given.get("lower_is_better")),
     )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def check_without_columns(arguments: argparse.Namespace, *others: str) -> None:

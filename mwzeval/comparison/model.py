@@ -26,7 +26,7 @@ class Difference:
     """A score of a system minus that of the baseline, in the unit of the score.
 
     `p_value` is two-sided; `adjusted` is it after Holm's correction over all systems that are
-    compared to the baseline by this score. `counts` says on how many units the system is ahead,
+    compared to the baseline by this score. `counts` says on how many units the system is better,
     by the same formula on each unit alone (of several runs, by their mean); None where a unit alone
     has no such score.
     """

@@ -309,15 +309,18 @@ def _compared(
     baseline, *others = values
     against = [tested[system, baseline][key] for system in others]
     adjusted = holm([test.p_value for test in against])
+    lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
     differences: dict[str, Difference | None] = {baseline: None}
     for system, test, p_value in zip(others, against, adjusted, strict=True):
+        counts = test.counts
+        if counts is not None and lower_is_better:
+            counts = counts.reversed()
         differences[system] = Difference(
-            test.difference, test.interval, test.p_value, p_value, test.counts
+            test.difference, test.interval, test.p_value, p_value, counts
         )
     of_runs = {system: tuple(run[key] for run in of) for system, of in values.items()}
     # Exact: runs that score the same score that, and nothing a bit beside it.
     scores = {system: float(mean(of_run)) for system, of_run in of_runs.items()}
-    lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
     places: dict[str, Place] = {}
     pairs: dict[tuple[str, str], float] = {}
     if measure.scope == WHOLE:

@@ -129,7 +129,8 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     decimals = measure.places if places is None else places
     scope = "" if measure.scope == WHOLE else f", {measure.scope}"
     test = TESTS[measure.test].format(unit=comparison.drawn)
-    title = f"{measure.label}{scope} (n = {measure.n}; {test})"
+    direction = "; lower is better" if measure.lower_is_better else ""
+    title = f"{measure.label}{scope} (n = {measure.n}; {test}{direction})"
     spread = comparison.several_runs
     header = ["", *(["mean", "sd"] if spread else ["score"]), "difference"]
     header += [f"{100 * comparison.confidence:g} % interval", "p (Holm)", "win/tie/loss"]
@@ -219,8 +220,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if left_out:
         yield f"interval, by leaving one {unit} out: {', '.join(left_out)}"
     alone = "mean over its runs is" if comparison.several_runs else "system alone scores"
+    how = "higher, the same, or lower"
+    if any(measure.lower_is_better for measure in comparison.measures):
+        how = "better, the same, or worse"
     yield (
-        f"win/tie/loss: {unit}s on which the {alone} higher, the same, or lower than "
+        f"win/tie/loss: {unit}s on which the {alone} {how} than "
         f"{'that of ' if comparison.several_runs else ''}the baseline"
     )
     yield (

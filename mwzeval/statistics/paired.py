@@ -44,6 +44,10 @@ class WinsTiesLosses:
     ties: int
     losses: int
 
+    def reversed(self) -> WinsTiesLosses:
+        """Return the counts with below for above, as lower scores may be the better ones."""
+        return WinsTiesLosses(self.losses, self.ties, self.wins)
+
 
 @dataclass(frozen=True, slots=True)
 class McNemar:

@@ -81,6 +81,52 @@ def test_several_systems_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert json.loads(out)["runs"]["ours"] == files[1:]
 
 
+def test_lower_may_be_better(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rates = {"a": "555655555555", "b": "123752211221", "c": "555555555555"}
+    files = [
+        write(
+            tmp_path / f"{name}.csv",
+            "item,WER\n" + "".join(f"{n},{v}\n" for n, v in enumerate(of)),
+        )
+        for name, of in rates.items()
+    ]
+    asked = ("compare", "--items", *files, "--score", "wer")
+    _, out, err = run(capsys, *asked, "-f", "json")
+    rows = {row["system"]: row for row in json.loads(out)["comparisons"]}
+    assert 'Wer: higher counts as better; if it is not, add --lower-is-better "wer"' in err
+    assert (rows["b"]["wins"], rows["b"]["ties"], rows["b"]["losses"]) == (1, 1, 10)
+    assert (rows["a"]["rank"], rows["b"]["rank"]) == (1, 2)
+    lower = (*asked, "--lower-is-better", "WER")
+    _, out, err = run(capsys, *lower, "-f", "json")
+    turned = {row["system"]: row for row in json.loads(out)["comparisons"]}
+    assert err == ""
+    assert (turned["b"]["wins"], turned["b"]["ties"], turned["b"]["losses"]) == (10, 1, 1)
+    assert (turned["b"]["rank"], turned["a"]["rank"]) == (1, 2)
+    for key in ("value", "difference", "low", "high", "p", "p_holm"):
+        assert [row[key] for row in turned.values()] == [row[key] for row in rows.values()]
+    _, out, _ = run(capsys, *lower)
+    assert "\nWer (n = 12; approximate randomisation; lower is better)\n" in out
+    assert "items on which the system alone scores better, the same, or worse" in out
+    _, out, _ = run(capsys, *lower, "--table", "none", "-f", "latex")
+    assert r"Wer $\downarrow$" in out or "Wer ↓" in out
+    assert r"\textbf{2.42}" in out
+
+
+def test_failures_of_trials_have_no_pass(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    files = [
+        write(tmp_path / f"{name}.csv", f"item,score,error\na,1,0\na,0,{last}\nb,0,1\nb,1,1\n")
+        for name, last in (("one", 0), ("other", 1))
+    ]
+    names = {}
+    for lower in ((), ("--lower-is-better", "error")):
+        asked = ("compare", "--items", *files, *FEW, "--score", "error", *lower, "-f", "json")
+        names[lower] = {row["score"] for row in json.loads(run(capsys, *asked)[1])["comparisons"]}
+    assert names[()] == {"error", "pass^1", "pass^2", "flips^2"}
+    assert names["--lower-is-better", "error"] == {"error"}
+
+
 def test_power_reads_the_same_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rows = [{"item": n, "trial": t, "score": (n * t) % 2} for n in range(6) for t in (1, 2)]
     table = "item,trial,score\n" + "".join(f"{r['item']},{r['trial']},{r['score']}\n" for r in rows)
@@ -101,6 +147,11 @@ def test_power_reads_the_same_files(capsys: pytest.CaptureFixture[str], tmp_path
     ("arguments", "said"),
     [
         (("compare", WEAK, STRONG, "--score", "match"), "--score is of files with scores of items"),
+        (
+            ("compare", "--items", WEAK, STRONG, "--lower-is-better", "mach"),
+            '--lower-is-better: no score "mach" — did you mean "match"?',
+        ),
+        (("compare", WEAK, STRONG, "--lower-is-better", "a"), "add --items"),
         (("compare", "--items", WEAK, STRONG, "--scopes"), "--scopes has no meaning for --items"),
         (
             ("compare", "--items", WEAK, STRONG, "--score", "mach"),

@@ -4,7 +4,7 @@ Each format has a module that reads it as rows with named values; from there on 
 `read_items` takes files that are compared with each other.
 """
 
-from mwzeval.comparison.items.naming import Asked
+from mwzeval.comparison.items.naming import Asked, may_be_lower
 from mwzeval.comparison.items.scored import ItemScores, read_items
 
-__all__ = ["Asked", "ItemScores", "read_items"]
+__all__ = ["Asked", "ItemScores", "may_be_lower", "read_items"]

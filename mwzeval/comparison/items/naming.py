@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -22,17 +23,58 @@ SCORE = (
 )
 """Names of columns, the most telling first; upper and lower case are the same."""
 
+LOWER = frozenset(
+    {
+        *(
+            "error",
+            "errors",
+            "wer",
+            "cer",
+            "ter",
+            "der",
+            "loss",
+            "nll",
+            "perplexity",
+            "ppl",
+            "byte",
+        ),
+        *(
+            "brier",
+            "mae",
+            "mse",
+            "rmse",
+            "distance",
+            "latency",
+            "seconds",
+            "ms",
+            "duration",
+            "time",
+        ),
+        *("cost", "price", "tokens", "turns", "steps", "retries", "hallucination", "toxicity"),
+    }
+)
+"""Words in names of scores that are mostly better when lower."""
+
 SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user says of columns; what is None or empty is found out."""
+    """What the user says of columns; what is None or empty is found out.
+
+    `lower` names the scores that are better when lower, of all that there are.
+    """
 
     item: str | None = None
     scores: tuple[str, ...] = ()
     cluster: str | None = None
     trial: str | None = None
+    lower: tuple[str, ...] = ()
+
+
+def may_be_lower(score: str) -> bool:
+    """Tell whether the name of a score says that it is better when lower."""
+    return not LOWER.isdisjoint(re.split(r"[\W_]+", score.lower()))
 
 
 def columns_of(sheet: Sheet, asked: Asked, findings: Findings) -> Columns:

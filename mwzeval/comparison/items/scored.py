@@ -7,7 +7,7 @@ have it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mwzeval.comparison.items.naming import Asked
 from mwzeval.comparison.items.observations import Observations, observations_of_all
-from mwzeval.errors import Problem, UsageError, shorten
+from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.metrics.trials import of_items
 from mwzeval.scores.score import Signature
@@ -39,10 +39,12 @@ def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
     """Return the scores of files of any benchmark, for comparison with each other.
 
     Raises `InputError` with the problems of all files, and `UsageError` when they have no item in
-    common, or items are of different clusters in them.
+    common, items are of different clusters in them, or a score of `asked.lower` is not there.
     """
-    observed = observations_of_all(dict.fromkeys(files), asked or Asked())
+    asked = asked or Asked()
+    observed = observations_of_all(dict.fromkeys(files), asked)
     _check_common(observed)
+    lower = _lower(observed, asked.lower)
     warnings = {file: [*of_file.warnings] for file, of_file in observed.items()}
     common = set.intersection(*(set(of.items.values()) for of in observed.values()))
     for score in _shared(observed):
@@ -61,7 +63,7 @@ def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
         for score, values in of.values.items():
             are_outcomes = all(value in (0, 1) for value in values.values())
             outcomes[score] = outcomes.get(score, True) and are_outcomes
-    scored = {file: _scored(of, outcomes) for file, of in observed.items()}
+    scored = {file: _scored(of, outcomes, lower) for file, of in observed.items()}
     return ItemScores(scored, _clusters(observed), {f: tuple(w) for f, w in warnings.items()})
 
 
@@ -106,15 +108,30 @@ def _clusters(observed: Mapping[str, Observations]) -> dict[str, str] | None:
     return clusters
 
 
-def _scored(observed: Observations, outcomes: Mapping[str, bool]) -> ScoredTable:
+def _lower(observed: Mapping[str, Observations], asked: Sequence[str]) -> set[str]:
+    """Return the scores that are better when lower."""
+    known = list(dict.fromkeys(score for of in observed.values() for score in of.values))
+    for name in asked:
+        if name.lower() not in known:
+            raise UsageError(
+                f'--lower-is-better: no score "{shorten(name)}"{did_you_mean(name.lower(), known)} '
+                f"(there are: {', '.join(map(shorten, known))})"
+            )
+    return {name.lower() for name in asked}
+
+
+def _scored(
+    observed: Observations, outcomes: Mapping[str, bool], lower: Collection[str]
+) -> ScoredTable:
     """Return the scores of one file, an item a unit."""
     units = dict.fromkeys(unit for of_score in observed.values.values() for unit in of_score)
     names = tuple(dict.fromkeys(observed.items[unit] for unit in units))
-    first = next((score for score in observed.values if outcomes[score]), None)
+    # That a failure comes k times is no pass^k.
+    first = next((s for s in observed.values if outcomes[s] and s not in lower), None)
     several = sum(outcomes[score] for score in observed.values) > 1
     parts, of_trials = [], []
     for score, values in observed.values.items():
-        measure = _measure(observed, score, outcomes[score])
+        measure = _measure(observed, score, outcomes[score], is_lower=score in lower)
         rows = ((unit, {score: v, _count(score): 1}) for unit, v in values.items())
         of_trials.append(Table.from_rows((score, _count(score)), rows))
         of_score = of_items(
@@ -161,7 +178,7 @@ def _labelled(scored: ScoredTable, of: Measure) -> ScoredTable:
     )
 
 
-def _measure(observed: Observations, score: str, is_outcome: bool) -> Measure:
+def _measure(observed: Observations, score: str, is_outcome: bool, *, is_lower: bool) -> Measure:
     values = observed.values[score]
     label = observed.labels[score]
     fine = not is_outcome and all(abs(value) <= 1 for value in values.values())
@@ -174,6 +191,7 @@ def _measure(observed: Observations, score: str, is_outcome: bool) -> Measure:
         cases=_count(score),
         outcome=score if is_outcome else None,
         scale=100 if is_outcome else 1,
+        lower_is_better=is_lower,
     )
 
 
