@@ -118,6 +118,10 @@ class Benchmark(Protocol):
     def scorer(self, arguments: Namespace) -> FileScorer:
         """Return what scores the files of a command. Raises `UsageError`."""
 
+    def compared_scopes(self, arguments: Namespace) -> Collection[str]:
+        """Return the scopes beside the whole that `compare` shows even without `--scopes`."""
+        return ()
+
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates → their names in a report with this `meta`."""
 

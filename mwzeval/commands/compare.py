@@ -144,7 +144,7 @@ def _of_benchmark(arguments: argparse.Namespace, benchmark: Benchmark) -> Compar
             },
             resampling=_resampling(arguments),
             level=arguments.alpha,
-            scopes=arguments.scopes,
+            scopes=arguments.scopes or benchmark.compared_scopes(arguments),
             intervals=_with_intervals(arguments),
             executor=executor,
             unit=words.goal

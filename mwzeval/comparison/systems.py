@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from itertools import combinations
@@ -69,7 +69,7 @@ def compare(
     *,
     resampling: Resampling | None = None,
     level: float = LEVEL,
-    scopes: bool = False,
+    scopes: bool | Collection[str] = False,
     intervals: bool = False,
     executor: Executor | None = None,
     unit: str = "dialogue",
@@ -83,8 +83,9 @@ def compare(
     randomisation; intervals of differences are of a paired bootstrap, those of scores of types of a
     jackknife. P values are corrected by Holm's method, over the systems for each score, and over
     all pairs for the ranks. Higher is better, unless a measure says otherwise. `scopes` adds the
-    scores of parts (domains), which are only compared with the first system; `intervals` adds those
-    of the scores themselves. `executor` shares the work; the result is the same.
+    scores of parts (domains), all or those named, which are only compared with the first system;
+    `intervals` adds those of the scores themselves. Outcomes of which the systems have different
+    cases are tested as scores that are no outcomes. `executor` shares the work; the result is the same.
 
     `clusters` says of each unit what it shares with others (questions about one text, say), so that
     they are not independent: clusters are then resampled and swapped, whole, and outcomes are
@@ -112,7 +113,8 @@ def compare(
     first = next(iter(firsts.values()))
     known = {name: keys_of(scored) for name, scored in firsts.items()}
     shared = [key for key in keys_of(first) if all(key in keys for keys in known.values())]
-    asked = [key for key in shared if scopes or key[1] == WHOLE]
+    more = () if isinstance(scopes, bool) else scopes
+    asked = [key for key in shared if scopes is True or key[1] in (WHOLE, *more)]
     if not asked:
         raise UsageError("the systems have no score in common")
     values = {
@@ -127,6 +129,7 @@ def compare(
     averaged = {
         key_of(m) for of in firsts.values() for m in of.measures if m.outcome is None or clusters
     }
+    averaged |= _of_other_cases(first.measures, [of for each in rows.values() for of in each])
     measures = tuple(
         replace(m, outcome=None) if key_of(m) in averaged else m
         for m in first.measures
@@ -184,6 +187,20 @@ def _cases(measure: AnyMeasure, rows: Mapping[str, Sequence[Rows]]) -> int:
     table = next(iter(rows.values()))[0].table
     column = measure.cases if isinstance(measure, Measure) else None
     return len(table.units) if column is None else round(table.column(column).sum())
+
+
+def _of_other_cases(measures: Iterable[Measure], rows: Sequence[Rows]) -> set[Key]:
+    """Return the keys of measures that are not about the same units in all systems."""
+    tables = [of.table for of in rows]
+    return {
+        key_of(m)
+        for m in measures
+        if m.cases is not None
+        and all(m.cases in table.columns for table in tables)
+        and any(
+            not np.array_equal(tables[0].column(m.cases), table.column(m.cases)) for table in tables
+        )
+    }
 
 
 def _runs(name: str, system: System) -> dict[str, ScoredTable]:
