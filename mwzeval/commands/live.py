@@ -18,7 +18,7 @@ from mwzeval.commands.systems import print_warnings, refuse, scorer_of
 from mwzeval.output import tell, write_result
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
+    from mwzeval.benchmark import Benchmark, FileScorer
 
 LIVE = "live"
 
@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     refuse(benchmark, LIVE)
     limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)
     setting = benchmark.live(arguments)
+    scorer = scorer_of(benchmark, arguments)
     with ExitStack() as stack:
         output = arguments.output
         if output is None:
@@ -85,19 +86,19 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
                 tell(line)
         arguments.interrupted = f"the dialogues are held: `mwzeval evaluate` scores {output}"
         if summary.scored:
-            _print_scores(arguments, benchmark, output)
+            _print_scores(arguments, scorer, output)
     if summary.problem:
         tell(f"failed: {summary.problem}")
         return FAILED
     return 0
 
 
-def _print_scores(arguments: argparse.Namespace, benchmark: Benchmark, file: str) -> None:
+def _print_scores(arguments: argparse.Namespace, scorer: FileScorer, file: str) -> None:
     """Print the scores of a file as `mwzeval evaluate` does."""
     from mwzeval.report.formats import render
     from mwzeval.report.summary import summary
 
-    report = scorer_of(benchmark, arguments).score(file).report()
+    report = scorer.score(file).report()
     print_warnings([report.warnings])
     document = summary(report, places=arguments.places)
     write_result(render(document, arguments.format), arguments.format)

@@ -85,7 +85,8 @@ def compare(
     all pairs for the ranks. Higher is better, unless a measure says otherwise. `scopes` adds the
     scores of parts (domains), all or those named, which are only compared with the first system;
     `intervals` adds those of the scores themselves. Outcomes of which the systems have different
-    cases are tested as scores that are no outcomes. `executor` shares the work; the result is the same.
+    cases are tested as scores that are no outcomes. `executor` shares the work; the result is the
+    same.
 
     `clusters` says of each unit what it shares with others (questions about one text, say), so that
     they are not independent: clusters are then resampled and swapped, whole, and outcomes are

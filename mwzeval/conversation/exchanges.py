@@ -49,7 +49,7 @@ def exchanges_of(messages: Iterable[Message]) -> list[Exchange]:
     exchanges: list[Exchange] = []
     for message in messages:
         role = message.get("role")
-        if role == USER_ROLE and not _results_in(message):
+        if begins_exchange(message):
             exchanges.append(Exchange(text_of(message.get("content"))))
             continue
         if role not in (USER_ROLE, ASSISTANT_ROLE, *RESULT_ROLES):
@@ -58,6 +58,11 @@ def exchanges_of(messages: Iterable[Message]) -> list[Exchange]:
             exchanges.append(Exchange())
         _act(exchanges[-1], message, str(role))
     return exchanges
+
+
+def begins_exchange(message: Message) -> bool:
+    """Tell whether a message is one of the user: some programs send results in that role, too."""
+    return message.get("role") == USER_ROLE and not _results_in(message)
 
 
 def _act(exchange: Exchange, message: Message, role: str) -> None:

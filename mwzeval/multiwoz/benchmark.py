@@ -21,6 +21,7 @@ from mwzeval.multiwoz.choices import (
     RESPONSES,
     RULES,
     SAMPLE,
+    WITHOUT_FAULTS,
 )
 from mwzeval.multiwoz.tracking.conventions import CHOICES, FUZZY95, NUMBERS, PRESETS
 from mwzeval.scores.explanation import Claim, Words
@@ -146,6 +147,22 @@ def add_compat(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_accounting(parser: argparse.ArgumentParser) -> None:
+    """Add what tokens of live dialogues cost, and scores without faults of the user."""
+    parser.add_argument(
+        "--prices",
+        metavar="FILE",
+        help='JSON: what the models of live dialogues cost, {"MODEL": {"in": USD per million '
+        'tokens, "out": …, "cached_in": …}}',
+    )
+    parser.add_argument(
+        "--exclude-user-faults",
+        action="store_true",
+        help="beside the scores of all live dialogues also those of dialogues in which the user "
+        "makes no fault",
+    )
+
+
 def add_references(parser: argparse.ArgumentParser) -> None:
     """Add the choice of reference sets for BLEU."""
     parser.add_argument(
@@ -229,13 +246,17 @@ class MultiWoz(Benchmark):
             add_live(parser)
             add_compat(parser)
             add_data(parser)
+            add_accounting(parser)
         elif verb == "ceiling":
             add_corpus(parser)
         else:
             add_reading(parser)
+            if verb in ("evaluate", "compare", "report"):
+                add_accounting(parser)
 
     def scorer(self, arguments: Namespace) -> InputScorer:
         """Return what scores predictions and live dialogues. Raises `UsageError`."""
+        from mwzeval.conversation.accounting.prices import read_prices
         from mwzeval.multiwoz.input_scorer import InputScorer
         from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
         from mwzeval.multiwoz.live.scored.reading import Settings
@@ -244,8 +265,14 @@ class MultiWoz(Benchmark):
         given = predictions.arguments
         names = (*_OF_CORPUS, "tools")
         settings = Settings.of(**{name: given[name] for name in names if name in given})
-        compat = getattr(arguments, "compat", None)
-        live = LiveScorer(settings, compat, _refusal_of_live(arguments))
+        prices = getattr(arguments, "prices", None)
+        live = LiveScorer(
+            settings,
+            getattr(arguments, "compat", None),
+            _refusal_of_live(arguments),
+            None if prices is None else read_prices(prices),
+            getattr(arguments, "exclude_user_faults", False),
+        )
         return InputScorer(predictions, live, given.get("input_format", AUTO))
 
     def _of_predictions(self, arguments: Namespace) -> PredictionsScorer:
@@ -273,6 +300,10 @@ class MultiWoz(Benchmark):
         }
         need_states = arguments.verb == "compare" and bool(rules or "dst" in asked)
         return PredictionsScorer(given, metrics, by_default, need_states)
+
+    def compared_scopes(self, arguments: Namespace) -> Collection[str]:
+        """Return the scope of dialogues without faults of the user where it is asked for."""
+        return (WITHOUT_FAULTS,) if arguments.exclude_user_faults else ()
 
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores: `bleu` is against the corpus' own references."""

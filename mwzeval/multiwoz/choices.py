@@ -28,6 +28,8 @@ INPUT_FORMATS = (AUTO, OWN_FORMAT, "messages", "unified", "sgd")
 LIVE = "live"
 """What files of live dialogues are called where it is said how a file is written."""
 CONVLAB2 = "convlab2"
+WITHOUT_FAULTS = "no user faults"
+"""The scope of the live dialogues in which the user has made no fault."""
 
 SAMPLE = "sample"
 DEFAULT_CORPUS = "multiwoz-2.2"

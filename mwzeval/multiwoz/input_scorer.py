@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mwzeval.conversation.files import is_live, live_text
-from mwzeval.errors import Problem
+from mwzeval.errors import Problem, UsageError
 from mwzeval.files.json_files import decoded
 from mwzeval.files.reading import read_bytes
 from mwzeval.files.streams import first_line
@@ -33,6 +33,8 @@ class InputScorer:
         raw = read_bytes(file)
         if self._is_live(raw):
             return self.live.score(live_text(raw, file), file, progress=progress)
+        if option := self.live.own_option:
+            raise UsageError(f"{option} is about live dialogues, and {file} is of predictions")
         return self.predictions.score(decoded(raw, file), file, progress=progress)
 
     def validate(self, file: str) -> list[Problem]:

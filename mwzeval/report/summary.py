@@ -11,7 +11,7 @@ from typing import Any
 
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.report.json import score_record, to_plain
-from mwzeval.scores.score import WHOLE, Report, Score, Signature
+from mwzeval.scores.score import WHOLE, Figures, Report, Score, Signature
 
 WIDEST = 10
 """More scopes than this stand below each other."""
@@ -26,13 +26,22 @@ def summary(report: Report, *, places: int | None = None) -> Document:
     `places` overrides the customary number of decimals.
     """
     signatures = dict.fromkeys(str(score.signature) for score in report.scores)
+    elsewhere = {name for figures in report.figures for name in figures.scores}
+    scores = [score for score in report.scores if score.name not in elsewhere]
     return Document(
         heading=tuple(_heading(report)),
-        sheets=tuple(_sheets(report.scores, places)),
+        sheets=(*_sheets(scores, places), *map(_figures_sheet, report.figures)),
         notes=tuple(signatures),
         records=tuple(score_record(score) for score in report.scores),
         plain=to_plain(report),
     )
+
+
+def _figures_sheet(figures: Figures) -> Sheet:
+    """Return a table of figures; the scores in it have their intervals behind them."""
+    lines = [[label, *map(str, amounts)] for label, amounts in figures.rows]
+    made = sheet(figures.title, ["", *figures.header], lines)
+    return replace(made, caption=figures.notes)
 
 
 def per_dialogue(report: Report) -> Document:

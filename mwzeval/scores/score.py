@@ -109,6 +109,52 @@ class Score:
     lower_is_better: bool = False
 
 
+UNKNOWN = "—"
+"""Stands for an amount that is not known, or that there is none of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number as it is shown; one that is a score has the score's name and interval."""
+
+    value: float | None
+    places: int = 0
+    score: str | None = None
+    interval: Interval | None = None
+
+    def figure(self) -> str:
+        """Return `12,345.6`."""
+        return UNKNOWN if self.value is None else f"{self.value:,.{self.places}f}"
+
+    def ends(self) -> str:
+        """Return those of the interval, `12,300.1–12,398.7`; empty where there is none."""
+        if self.interval is None:
+            return ""
+        low, high = self.interval.low, self.interval.high
+        return f"{low:,.{self.places}f}–{high:,.{self.places}f}"
+
+    def __str__(self) -> str:
+        """Return the figure, with the ends of its interval behind it if there is one."""
+        ends = self.ends()
+        return f"{self.figure()} ({ends})" if ends else self.figure()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A table: `header` names the columns of amounts, `notes` are sentences that stand below."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Amount, ...]], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scores(self) -> frozenset[str]:
+        """The names of the scores that are shown here."""
+        amounts = (amount for _, of_row in self.rows for amount in of_row)
+        return frozenset(amount.score for amount in amounts if amount.score is not None)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Report(Viewed, Logged):
     """The result of one evaluation.
@@ -116,7 +162,8 @@ class Report(Viewed, Logged):
     `metrics` is the known plain shape, metric → numbers, None for a metric that was not asked for;
     `scores` are the same numbers unrounded, each with its signature; `table` has the rows (one per
     dialogue) behind the additive ones; `meta` says what was scored, how, and with which versions.
-    `benchmark` is the name of the benchmark, as after `--benchmark`.
+    `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables of
+    totals, of which some numbers are scores.
     """
 
     metrics: Mapping[str, Any]
@@ -125,3 +172,4 @@ class Report(Viewed, Logged):
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
     benchmark: str
+    figures: tuple[Figures, ...] = ()

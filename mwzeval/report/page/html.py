@@ -69,6 +69,7 @@ def to_html(systems: Sequence[PageSystem], *, title: str, words: Words | None = 
             intervals=about_intervals(systems),
             panels=panels_of(systems),
             histograms=histograms(systems, kinds),
+            figured=[(index, system) for index, system in enumerate(systems) if system.figures],
             warned=[(index, system) for index, system in enumerate(systems) if system.warnings],
             about=_about(systems),
             signatures=signatures_of(systems),

@@ -8,7 +8,7 @@ from typing import Any
 
 from mwzeval.errors import Problem
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.score import Report, Score
+from mwzeval.scores.score import Figures, Report, Score
 
 NAMED = 3
 """How many systems the title of a page names."""
@@ -20,6 +20,7 @@ class PageSystem:
 
     `meta` says what was scored and how (corpus, rules, coverage, versions), in any nesting of
     mappings; None values are left out. A key `note` is a sentence for the top of the page.
+    `figures` are tables of totals beside the scores.
     """
 
     name: str
@@ -27,12 +28,14 @@ class PageSystem:
     explanations: tuple[Explanation, ...]
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
+    figures: tuple[Figures, ...] = ()
 
 
 def page_system(name: str, report: Report, explanations: Iterable[Explanation]) -> PageSystem:
     """Return what the page shows of a system: its report, and its units explained."""
     meta = {**report.meta, "coverage": _in_short(report.meta["coverage"])}
-    return PageSystem(name, report.scores, tuple(explanations), report.warnings, meta)
+    told = tuple(explanations)
+    return PageSystem(name, report.scores, told, report.warnings, meta, report.figures)
 
 
 def _in_short(coverage: Mapping[str, Any]) -> dict[str, Any]:

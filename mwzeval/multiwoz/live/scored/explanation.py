@@ -163,6 +163,14 @@ def with_reports(turns: Sequence[TurnView], trajectory: Trajectory) -> tuple[Tur
     return tuple(views)
 
 
+def with_facts(explained: Explanation, *facts: Fact) -> Explanation:
+    """Return an explanation with further facts where it says how the dialogue has ended."""
+    if not facts:
+        return explained
+    *before, last = explained.turns
+    return replace(explained, turns=(*before, _with(last, *facts)))
+
+
 def _with(view: TurnView, *facts: Fact) -> TurnView:
     return replace(view, facts=(*view.facts, *facts))
 

@@ -9,6 +9,7 @@ from typing import Any
 from tqdm import tqdm
 
 from mwzeval.cluster.shards import Piece, PieceScorer
+from mwzeval.conversation.accounting.prices import Prices
 from mwzeval.conversation.files import live_text
 from mwzeval.conversation.protocols import INFRASTRUCTURE
 from mwzeval.errors import Problem, UsageError, shorten
@@ -29,13 +30,24 @@ class LiveScorer:
     `compat` is `convlab2` for the rules of ConvLab-2's evaluator on acts, or None: then dialogues
     in words are judged by their words, and those in acts alone by corrected rules. `refusal`
     says why they cannot be scored as the options of a command ask for it; None when they can.
+    `prices` are those of the tokens of models; `exclude_user_faults` adds the outcomes of dialogues
+    without faults of the user.
     """
 
     settings: Settings
     compat: str | None = None
     refusal: str | None = None
+    prices: Prices | None = None
+    exclude_user_faults: bool = False
     _towns: dict[str, Town] = field(default_factory=dict)
     _in_words: dict[str, InWords] = field(default_factory=dict)
+
+    @property
+    def own_option(self) -> str | None:
+        """An option that was given and is about live dialogues alone; None without one."""
+        if self.prices is not None:
+            return "--prices"
+        return "--exclude-user-faults" if self.exclude_user_faults else None
 
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
@@ -57,7 +69,9 @@ class LiveScorer:
 
         return ScoredRun.of(
             *(run, level, town.checksum, self.settings.tools.checksum),
-            *(findings.warnings, each),
+            *(findings, each),
+            prices=self.prices,
+            exclude_user_faults=self.exclude_user_faults,
         )
 
     def validate(self, text: str, file: str | None) -> list[Problem]:

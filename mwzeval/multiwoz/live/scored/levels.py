@@ -27,7 +27,7 @@ from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.scored import scores
 from mwzeval.multiwoz.live.scored.explanation import explanation, goal_facts, with_reports
 from mwzeval.multiwoz.live.scored.reading import LiveRun
-from mwzeval.multiwoz.live.scored.scores import reported
+from mwzeval.multiwoz.live.scored.scores import faults_in, reported
 from mwzeval.multiwoz.live.user_faults import faults_of
 from mwzeval.scores.explanation import SYSTEM, Explanation, Reason, TurnView, Utterance
 from mwzeval.scores.findings import Findings
@@ -76,6 +76,10 @@ class InWords:
         exchanges = exchanges_of(dialogue.messages)
         judgement = self._judgement(dialogue, goal)
         return scores.row_of(self._with_faults(dialogue, goal), judgement, exchanges)
+
+    def has_faults(self, dialogue: Trajectory, goal: Goal) -> bool | None:
+        """Tell whether the user of a dialogue has made a fault."""
+        return bool(faults_in(self._with_faults(dialogue, goal)))
 
     def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
         """Return what became of a dialogue; one that is not scored has no outcomes."""
@@ -159,6 +163,10 @@ class InActs:
     def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
         """Return the additive numbers of a dialogue."""
         return act_scores.row(self._judged[dialogue.name])
+
+    def has_faults(self, dialogue: Trajectory, goal: Goal) -> bool | None:
+        """Tell whether the user reports a fault; None where it reports nothing of that kind."""
+        return bool(faults_in(dialogue)) if "faults" in reported(dialogue) else None
 
     def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
         """Return what became of a dialogue; one that is not scored has no outcomes."""

@@ -7,23 +7,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.conversation.accounting import totals
+from mwzeval.conversation.accounting.accounts import Accounts
+from mwzeval.conversation.accounting.prices import Prices
+from mwzeval.conversation.protocols import ENDS, INFRASTRUCTURE, USER_ERROR
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import Problem, UsageError
-from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, Sign, of_chosen
 from mwzeval.metrics.trials import of_items
 from mwzeval.multiwoz import NAME, SCORING_REVISION
-from mwzeval.multiwoz.choices import LIVE, SAMPLE
+from mwzeval.multiwoz.choices import LIVE, SAMPLE, WITHOUT_FAULTS
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
+from mwzeval.multiwoz.live.scored.explanation import with_facts
 from mwzeval.multiwoz.live.scored.reading import LiveRun, described
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
-from mwzeval.scores.explanation import Claim, Explanation
+from mwzeval.scores.explanation import Claim, Explanation, Fact
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import Report, Score, Signature
+from mwzeval.scores.score import WHOLE, Report, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.version import __version__, library_version
 
+SUCCESS = ("success", WHOLE)
 DEPENDENCIES = ("rapidfuzz", "python-Levenshtein", "numpy")
 
 
@@ -40,6 +48,9 @@ class Level(Protocol):
 
     def row(self, dialogue: Trajectory, goal: Goal) -> Mapping[str, float]:
         """Return the additive numbers of a dialogue."""
+
+    def has_faults(self, dialogue: Trajectory, goal: Goal) -> bool | None:
+        """Tell whether the user of a dialogue has made a fault; None where it is not known."""
 
     def explain(self, dialogue: Trajectory, goal: Goal, *, is_scored: bool) -> Explanation:
         """Return what became of a dialogue; one that is not scored has no outcomes."""
@@ -64,6 +75,7 @@ class ScoredRun:
     level: Level
     checksum: str
     scored_table: ScoredTable
+    accounts: Accounts
     warnings: Sequence[Problem]
 
     @classmethod
@@ -73,23 +85,37 @@ class ScoredRun:
         level: Level,
         checksum: str,
         tools: str | None,
-        warnings: Sequence[Problem],
+        findings: Findings,
         each: Callable[[Sequence[str]], Iterable[str]] = iter,
+        *,
+        prices: Prices | None = None,
+        exclude_user_faults: bool = False,
     ) -> ScoredRun:
         """Score the dialogues of a run; `each` may show how far it is.
 
         `checksum` is that of the database, `tools` that of functions of their own, None without.
+        With `exclude_user_faults` there are also the outcomes of dialogues without faults of the
+        user, beside those of all. What is noticed goes to `findings`.
         """
         names = [name for name, one in run.dialogues.items() if one.end != INFRASTRUCTURE]
         rows = [(name, level.row(run.dialogues[name], run.goals[name])) for name in each(names)]
         table = Table.from_rows(level.columns, rows)
         signature = _signature(run, level, checksum, tools, table)
         measures = tuple(level.measures(table.sums(), lambda name: signature))
+        scored = {name: run.dialogues[name] for name in names}
+        accounts = Accounts.of(scored, run.file.header, prices, findings)
+        used = _used(accounts, table, measures)
+        more = tuple(accounts.measures(used.sums(), lambda name: signature)) if names else ()
+        if exclude_user_faults:
+            chosen = _without_faults(run, level, names, findings)
+            own, again = of_chosen(table, filter(_is_no_end, measures), chosen, WITHOUT_FAULTS)
+            table, measures = table.beside(own), (*measures, *again)
+        table, measures = table.beside(used), (*measures, *more)
         items = {name: _item(one.item) for name, one in run.dialogues.items()}
-        scored = ScoredTable(table, measures)
+        by_item = ScoredTable(table, measures)
         if measures:
-            scored = of_items(scored, items.__getitem__)
-        return cls(run, level, checksum, scored, warnings)
+            by_item = of_items(by_item, items.__getitem__)
+        return cls(run, level, checksum, by_item, accounts, findings.warnings)
 
     @property
     def rows(self) -> Table:
@@ -100,9 +126,10 @@ class ScoredRun:
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the report, with intervals when it is said how to find them."""
         scores = self.scored_table.scores(resampling)
+        sums = self.scored_table.table.sums()
         run = self.run
         return Report(
-            metrics=self._metrics(scores),
+            metrics=self._metrics(scores, sums),
             scores=scores,
             table=self.rows,
             warnings=tuple(self.warnings),
@@ -117,6 +144,7 @@ class ScoredRun:
                 | {"mwzeval": __version__, "scoring_revision": SCORING_REVISION},
             },
             benchmark=NAME,
+            figures=totals.figures(self.accounts, scores, sums),
         )
 
     def units(self) -> Sequence[str]:
@@ -129,7 +157,9 @@ class ScoredRun:
             raise UsageError(f'there is no dialogue "{unit}"')
         dialogue = self.run.dialogues[unit]
         is_scored = dialogue.end != INFRASTRUCTURE
-        return self.level.explain(dialogue, self.run.goals[unit], is_scored=is_scored)
+        explanation = self.level.explain(dialogue, self.run.goals[unit], is_scored=is_scored)
+        used = self.accounts.told(unit) if is_scored else ()
+        return with_facts(explanation, *(Fact(label, text) for label, text in used))
 
     def explain_all(self) -> Iterator[Explanation]:
         """Yield what became of every dialogue."""
@@ -151,10 +181,15 @@ class ScoredRun:
                 for claim in turn.claims:
                     yield name, claim
 
-    def _metrics(self, scores: Sequence[Score]) -> dict[str, Any]:
+    def _metrics(self, scores: Sequence[Score], sums: Mapping[str, float]) -> dict[str, Any]:
         values: dict[str, dict[str, float]] = {}
+        chosen: dict[str, dict[str, float]] = {}
         for score in scores:
-            values.setdefault(score.name, {})[score.scope] = score.value
+            if score.scope == WITHOUT_FAULTS:
+                chosen[score.name] = {"value": score.value, "n": score.n}
+            else:
+                values.setdefault(score.name, {})[score.scope] = score.value
+        usage = totals.plain(self.accounts, scores, sums)
         plain = self.level.plain(self.rows.sums(), values)
         dialogues = self.run.dialogues.values()
         counted = Counter(dialogue.end for dialogue in dialogues)
@@ -165,6 +200,8 @@ class ScoredRun:
                 "ends": {end: counted[end] for end in ENDS},
                 "goals": len({dialogue.item for dialogue in dialogues}),
                 **plain.get(LIVE, {}),
+                **({"without_user_faults": chosen} if chosen else {}),
+                **({} if usage is None else {"usage": usage}),
             },
         }
 
@@ -190,6 +227,37 @@ class ScoredRun:
             yield ", ".join(told)
         if self.run.corpus == SAMPLE:
             yield SAMPLE_NOTE.rstrip(".")
+
+
+def _used(accounts: Accounts, table: Table, measures: Sequence[Measure]) -> Table:
+    """Return what was used, for the same dialogues as the rows of a table."""
+    successes = next(
+        (table.column(m.outcome) for m in measures if (m.name, m.scope) == SUCCESS and m.outcome),
+        np.zeros(len(table.units)),
+    )
+    pairs = zip(table.units, successes.tolist(), strict=True)
+    rows = [(name, accounts.row(name, success)) for name, success in pairs]
+    return Table.from_rows(accounts.columns, rows)
+
+
+def _without_faults(
+    run: LiveRun, level: Level, names: Sequence[str], findings: Findings
+) -> NDArray[np.bool_]:
+    """Return of which dialogues the user has made no fault, and has not failed."""
+    known = [level.has_faults(run.dialogues[name], run.goals[name]) for name in names]
+    if unknown := known.count(None):
+        message = f"whether the user makes faults is not known of {unknown:,} dialogues in acts"
+        findings.warning("user-faults", f"{message}: only its failures are excluded of these")
+    ends = (run.dialogues[name].end for name in names)
+    without = [not has and end != USER_ERROR for has, end in zip(known, ends, strict=True)]
+    if not any(without):
+        message = "in no dialogue is the user without faults: there are no scores of such"
+        findings.warning("user-faults", message)
+    return np.array(without, dtype=bool)
+
+
+def _is_no_end(measure: Measure) -> bool:
+    return not measure.name.startswith("end.")
 
 
 def _item(name: str) -> str:

@@ -1,0 +1,1 @@
+"""What models have used in dialogues: requests, tokens and time, and what that costs."""

@@ -1,0 +1,341 @@
+"""What the models of a run have used and cost, and scores without faults of the user."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mwzeval.cli import main
+from mwzeval.conversation.accounting.prices import read_prices
+from mwzeval.files.json_files import read_json
+from mwzeval.metrics.measure import Resampling, named
+from mwzeval.multiwoz.choices import SAMPLE, WITHOUT_FAULTS
+from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
+from mwzeval.multiwoz.live.scored.reading import Settings
+from mwzeval.multiwoz.live.scored.runs import ScoredRun
+from mwzeval.scores.score import WHOLE
+from tests.multiwoz.live.written_runs import HEADER, USED, line, write
+from tests.places import ROOT
+
+HEAD = {
+    **HEADER,
+    "agent": {"spec": "openai:small", "model": "small"},
+    "user": {"spec": "openai:large", "model": "large"},
+}
+PRICES = {"small": {"in": 0.5, "out": 2}, "large": {"in": 3, "out": 15, "cached_in": 0.3}}
+LIVE = LiveScorer(Settings.of(SAMPLE, offline=True))
+Usage = dict[str, int]
+
+
+def with_usage(plain: Mapping[str, Any], agent: Usage, user: Usage | None = None) -> dict[str, Any]:
+    """Return a line in which each message of a side has used the same."""
+    of_role = {"assistant": agent, **({} if user is None else {"user": user})}
+    messages = [
+        {**message, "usage": of_role[message["role"]]} if message["role"] in of_role else message
+        for message in plain["messages"]
+    ]
+    return {**plain, "messages": messages}
+
+
+def scored(*lines: Mapping[str, Any], scorer: LiveScorer = LIVE) -> ScoredRun:
+    return scorer.score("".join(json.dumps(each) + "\n" for each in lines), "run.jsonl")
+
+
+def values(run: ScoredRun, scope: str = WHOLE) -> dict[str, float]:
+    return {each.name: each.value for each in run.report().scores if each.scope == scope}
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps(PRICES), encoding="utf-8")
+    return str(path)
+
+
+def priced(prices: str, **more: Any) -> LiveScorer:
+    return LiveScorer(Settings.of(SAMPLE, offline=True), prices=read_prices(prices), **more)
+
+
+def drawn(seed: int, trials: int = 1) -> list[dict[str, Any]]:
+    """Return lines with random usage, some of it not counted."""
+    rng = random.Random(seed)
+    lines = []
+    for name in USED:
+        for trial in range(1, trials + 1):
+            skipped = ["book", "phone"] * (rng.random() < 0.4)
+            one = line(name, *skipped, trial=trial if trials > 1 else None)
+            for message in one["messages"]:
+                if message["role"] == "tool":
+                    continue
+                used = {"in": rng.randrange(2000), "out": rng.randrange(99)}
+                is_lost = message["role"] == "assistant" and rng.random() < 0.1
+                message["usage"] = ({} if is_lost else used) | {"ms": rng.randrange(3000)}
+                if rng.random() < 0.2:
+                    message["usage"]["retries"] = rng.randrange(1, 4)
+                if rng.random() < 0.2:
+                    message["finish_reason"] = "length"
+            lines.append(one)
+    return lines
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
+    lines = drawn(seed)
+    run = scored(HEAD, *lines)
+    report = run.report()
+    found = values(run)
+    succeeded = run.rows.column("success.total")
+    for side, role in (("agent", "assistant"), ("user", "user")):
+        told = report.metrics["live"]["usage"][side]
+        of_dialogues = [[m for m in one["messages"] if m["role"] == role] for one in lines]
+        asked = [message["usage"] for of in of_dialogues for message in of]
+        counted = [of for of in of_dialogues if all("in" in m["usage"] for m in of)]
+        assert told["requests"] == len(asked)
+        assert told["not_counted"] == sum("in" not in each for each in asked)
+        assert told["retries"] == sum(each.get("retries", 0) for each in asked)
+        assert told["cut_off"] == sum("finish_reason" in m for of in of_dialogues for m in of)
+        assert found[f"{side}_requests"] == len(asked) / len(lines)
+        for name, key in (("tokens_in", "in"), ("tokens_out", "out")):
+            assert told[name] == sum(each.get(key, 0) for each in asked)
+            total = sum(m["usage"][key] for of in counted for m in of)
+            if counted:
+                assert found[f"{side}_{name}"] == pytest.approx(total / len(counted))
+            pairs = zip(of_dialogues, succeeded.tolist(), strict=True)
+            wins = sum(won for of, won in pairs if of in counted)
+            expected = total / wins if wins else None
+            assert told["a_success"][name] == (expected and pytest.approx(expected))
+    times = []
+    for one in lines:
+        for message in one["messages"]:
+            if message["role"] == "user":
+                times.append(0.0)
+            elif message["role"] == "assistant":
+                times[-1] += message["usage"]["ms"] / 1000
+    seconds = report.metrics["live"]["usage"]["agent"]["seconds_a_turn"]
+    assert seconds["turns"] == len(times)
+    assert seconds["mean"] == pytest.approx(sum(times) / len(times))
+    assert (seconds["p50"], seconds["p95"]) == pytest.approx(tuple(np.percentile(times, (50, 95))))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6))
+def test_totals_of_a_run_are_those_of_its_dialogues(seed: int) -> None:
+    lines = drawn(seed)
+    whole = scored(HEAD, *lines).report().metrics["live"]["usage"]
+    alone = [scored(HEAD, one).report().metrics["live"]["usage"] for one in lines]
+    for side in ("agent", "user"):
+        for name in ("requests", "not_counted", "tokens_in", "tokens_out", "retries", "cut_off"):
+            assert whole[side][name] == sum(each[side][name] or 0 for each in alone)
+
+
+def known_costs() -> list[dict[str, Any]]:
+    """Return four dialogues, one of them lost, each with as many requests as messages."""
+    agent = {"in": 1_000_000, "out": 100_000, "ms": 1500}
+    user = {"in": 100_000, "out": 10_000, "cached": 50_000, "ms": 500}
+    lost = ("smp0022", "book")
+    return [with_usage(line(*each), agent, user) for each in (*zip(USED[:1]), lost, *zip(USED[2:]))]
+
+
+def test_costs_are_those_of_the_prices(prices: str) -> None:
+    lines = known_costs()
+    run = scored(HEAD, *lines, scorer=priced(prices))
+    assert not run.warnings
+    requests = {
+        role: sum(m["role"] == role for one in lines for m in one["messages"])
+        for role in ("assistant", "user")
+    }
+    agent = requests["assistant"] * (0.5 + 0.2)
+    user = requests["user"] * (0.15 + 0.015 + 0.15)
+    found = values(run)
+    assert found["success"] == 75
+    expected = {"agent": agent, "user": user, "both": agent + user}
+    for whose, usd in expected.items():
+        assert found[f"{whose}_usd"] == pytest.approx(usd / 4)
+        assert found[f"{whose}_usd_per_success"] == pytest.approx(usd / 3)
+        told = run.report().metrics["live"]["usage"][whose]
+        assert told["usd"] == pytest.approx(usd)
+        assert told["a_success"]["usd"] == pytest.approx(usd / 3)
+    first = run.explain("smp0021").turns[-1].facts
+    (cost,) = [fact.value for fact in first if fact.label == "agent used"]
+    count = sum(m["role"] == "assistant" for m in lines[0]["messages"])
+    assert cost == (
+        f"{count} requests, {count},000,000 tokens in, {count}00,000 out, {1.5 * count:.2f} s, "
+        f"{0.7 * count:.4f} USD"
+    )
+
+
+def test_a_cost_is_signed_with_its_prices_and_no_other_score_is(prices: str) -> None:
+    plain = scored(HEAD, *known_costs()).report().scores
+    priced_run = scored(HEAD, *known_costs(), scorer=priced(prices, exclude_user_faults=True))
+    with_prices = priced_run.report().scores
+    known = {(each.name, each.scope): each for each in with_prices}
+    for score in plain:
+        assert known[score.name, score.scope] == score
+    added = {each for each in known if each not in {(s.name, s.scope) for s in plain}}
+    costs = {f"{whose}_usd" for whose in ("agent", "user", "both")}
+    costs |= {f"{name}_per_success" for name in costs}
+    assert {name for name, scope in added if scope == WHOLE} == costs
+    signature = dict(named(with_prices, "agent_usd").signature.choices)
+    assert signature["prices"] == read_prices(prices).sha
+
+
+def test_of_no_success_nothing_is_told_by_success(prices: str) -> None:
+    lost = with_usage(line("smp0022", "book"), {"in": 10, "out": 1})
+    run = scored(HEAD, lost, scorer=priced(prices))
+    assert "agent_usd_per_success" not in values(run)
+    report = run.report()
+    assert report.metrics["live"]["usage"]["agent"]["a_success"]["usd"] is None
+    rows = dict(report.figures[0].rows)
+    assert [str(each) for each in rows["Agent: tokens in"]][1] == "—"
+
+
+def test_what_is_not_counted_is_never_nothing(prices: str) -> None:
+    silent = with_usage(line("smp0021"), {"ms": 100})
+    report = scored(HEAD, silent, scorer=priced(prices)).report()
+    told = report.metrics["live"]["usage"]["agent"]
+    assert (told["tokens_in"], told["usd"], told["a_dialogue"]["tokens_in"]) == (None, None, None)
+    rows = dict(report.figures[0].rows)
+    assert {str(each) for each in rows["Agent: cost, USD"]} == {"—"}
+    count = told["requests"]
+    assert f"not counted for {count} of {count} requests" in report.figures[0].notes[0]
+
+
+def test_a_model_without_a_price_is_told_once(prices: str, tmp_path: Path) -> None:
+    head = {**HEAD, "agent": {"spec": "openai:smal", "model": "smal"}}
+    run = scored(head, *known_costs(), scorer=priced(prices))
+    (warning,) = run.warnings
+    assert str(warning) == (
+        'run.jsonl: there is no price for "smal", the model of the agent — did you mean "small"?: '
+        "its cost is not told"
+    )
+    found = values(run)
+    assert "agent_usd" not in found
+    assert "both_usd" not in found
+    assert "user_usd" in found
+    (unnamed, *_) = scored(*known_costs(), scorer=priced(prices)).warnings
+    assert "the header does not say which model the agent is" in str(unnamed)
+    (nothing,) = scored(HEAD, line("smp0021"), scorer=priced(prices)).warnings
+    assert nothing.kind == "no-usage"
+
+
+def test_files_without_usage_show_none_of_it() -> None:
+    report = scored(line("smp0021")).report()
+    assert not report.figures
+    assert "usage" not in report.metrics["live"]
+    assert not [each.name for each in report.scores if each.name.startswith(("agent_", "user_re"))]
+    assert not {"accounted", "agent_tokens_in"} & set(report.table.columns)
+
+
+def faulty(name: str, *skipped: str, **keys: Any) -> dict[str, Any]:
+    fault = {"kind": "repeated", "turn": 1, "detail": "x"}
+    return line(name, *skipped, user={"complete": True, "faults": [fault]}, **keys)
+
+
+def test_scores_without_faults_of_the_user_stand_beside_all() -> None:
+    lines = [line("smp0021"), faulty("smp0022", "book"), line("smp0023"), line("smp0024", "phone")]
+    scorer = LiveScorer(Settings.of(SAMPLE, offline=True), exclude_user_faults=True)
+    run = scored(*lines, scorer=scorer)
+    others = scored(*(each for each in lines if each["dialogue"] != "smp0022"))
+    expected = values(others)
+    found = values(run, WITHOUT_FAULTS)
+    assert {"success", "inform", "complete", "grounded_success", "booking"} <= set(found)
+    assert not [name for name in found if name.startswith("end.")]
+    for name, value in found.items():
+        assert value == expected[name]
+        assert (
+            named(run.report().scores, name, WITHOUT_FAULTS).n
+            == named(others.report().scores, name).n
+        )
+    assert values(run) == values(scored(*lines))
+    told = run.report().metrics["live"]["without_user_faults"]["success"]
+    assert told == {"value": found["success"], "n": 3}
+    resampled = run.report(Resampling(samples=50)).scores
+    own = named(others.report(Resampling(samples=50)).scores, "success").interval
+    assert named(resampled, "success", WITHOUT_FAULTS).interval == own
+
+
+def test_a_user_that_has_failed_has_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    scorer = LiveScorer(Settings.of(SAMPLE, offline=True), exclude_user_faults=True)
+    run = scored(line("smp0021"), line("smp0022", end="user_error"), scorer=scorer)
+    assert named(run.report().scores, "success", WITHOUT_FAULTS).n == 1
+    run = scored(faulty("smp0021"), scorer=scorer)
+    assert [warning.kind for warning in run.warnings] == ["user-faults"]
+    assert not values(run, WITHOUT_FAULTS)
+
+
+def test_trials_are_averaged_over_their_goals() -> None:
+    lines = drawn(5, trials=3)
+    run = scored(HEAD, *lines)
+    told = run.report().metrics["live"]["usage"]
+    asked = [m for one in lines for m in one["messages"] if m["role"] == "user"]
+    assert told["user"]["dialogues"] == len(lines)
+    assert told["user"]["tokens_in"] == sum(m["usage"]["in"] for m in asked)
+    assert values(run)["user_tokens_in"] == pytest.approx(told["user"]["tokens_in"] / len(lines))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    cheap = [with_usage(line(name), {"in": 100, "out": 10, "ms": 100}) for name in USED]
+    dear = [with_usage(line(name), {"in": 300, "out": 10, "ms": 200}) for name in USED[:3]]
+    dear.append(with_usage(faulty(USED[3], "phone"), {"in": 50, "out": 10, "ms": 200}))
+    head = {**HEAD, "user": HEADER["user"]}
+    return [
+        write(tmp_path / "cheap.jsonl", cheap, head=head),
+        write(tmp_path / "dear.jsonl", dear, head=head),
+    ]
+
+
+def test_less_is_a_win_when_compared(
+    files: list[str], prices: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--prices", prices, "--exclude-user-faults", "--offline", "-j", "1")
+    assert main(["compare", *files, *more, "-f", "json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    of = {(each["score"], each["scope"]): each for each in plain["comparisons"] if each["p"]}
+    tokens, cost = of["agent_tokens_in", WHOLE], of["agent_usd", WHOLE]
+    assert (tokens["wins"], tokens["ties"], tokens["losses"]) == (1, 0, 3)
+    assert (cost["wins"], cost["losses"]) == (1, 3)
+    assert cost["low"] <= cost["difference"] <= cost["high"]
+    success = of["success", WITHOUT_FAULTS]
+    assert (success["value"], success["difference"], success["test"]) == (
+        *(100, 0),
+        "approximate-randomization",
+    )
+    assert of["success", WHOLE]["losses"] == 1
+    assert main(["compare", *files, *more]) == 0
+    out = capsys.readouterr().out
+    assert "Agent: tokens in (n = 4; approximate randomisation; lower is better)" in out
+    assert "Task success, no user faults (n = 4; approximate randomisation)" in out
+
+
+def test_reports_have_it(
+    files: list[str], prices: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "report.json"
+    more = ("--prices", prices, "--exclude-user-faults", "--offline")
+    assert main(["evaluate", files[1], *more, "--ci", "-o", str(output)]) == 0
+    jsonschema.validate(read_json(output), read_json(ROOT / "mwzeval/report/schema.json"))
+    shown = capsys.readouterr().out
+    assert "What it cost (agent: small)\n" in shown
+    assert shown.count("Agent: tokens in") == 1
+    assert main(["report", *files, *more, "-o", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "What it cost (agent: small)" in page
+    assert "agent used" in page
+
+
+def test_predictions_have_no_costs(prices: str, capsys: pytest.CaptureFixture[str]) -> None:
+    predictions = str(ROOT / "predictions" / "sample-good.json")
+    for option in (("--prices", prices), ("--exclude-user-faults",)):
+        assert main(["evaluate", predictions, *option]) == 2
+        assert f"{option[0]} is about live dialogues" in capsys.readouterr().err
