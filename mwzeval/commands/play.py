@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     benchmark.add_arguments(parser, LIVE)
     from mwzeval.conversation.pools.processes import DIALOGUE_SECONDS
 
-    parser.set_defaults(jobs=1, dialogue_seconds=DIALOGUE_SECONDS)
+    parser.set_defaults(jobs=1, concurrency=1, dialogue_seconds=DIALOGUE_SECONDS)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:

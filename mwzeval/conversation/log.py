@@ -213,6 +213,7 @@ class TrajectoryLog:
         assert self._stream is not None
         with named_where_unwritable(self._name):
             self._stream.seek(self._size)
+            self._stream.truncate()  # a line during which the run was interrupted
             self._stream.write(line)
             self._stream.flush()
         self._size += len(line)

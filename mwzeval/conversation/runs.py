@@ -7,19 +7,20 @@ neither processes beside each other nor an interruption change anything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from mwzeval.conversation.log import TrajectoryLog
-from mwzeval.conversation.pools.processes import Setting, TimeLimits, Workers, held_here
+from mwzeval.conversation.pools.processes import Here, Setting, TimeLimits, Workers
+from mwzeval.conversation.pools.threaded import ThreadedProcesses
 from mwzeval.conversation.pools.threads import MOST_THREADS, Threads
 from mwzeval.conversation.protocols import AGENT_ERROR, ENDS, INFRASTRUCTURE, USER_ERROR, End
 from mwzeval.conversation.record import Planned
 from mwzeval.conversation.trajectory import Trajectory, header
-from mwzeval.errors import UsageError, shorten
+from mwzeval.errors import MwzevalError, UsageError, shorten
 from mwzeval.statistics import wilson
 from mwzeval.version import __version__
 
@@ -28,7 +29,24 @@ MOST_INFRASTRUCTURE = 0.05
 FAILED_ENDS: tuple[End, ...] = (AGENT_ERROR, USER_ERROR, INFRASTRUCTURE)
 SHOWN = 3
 """So many problems of an end are told."""
-Held = Callable[[Iterator[Planned]], Iterator[tuple[Planned, Trajectory]]]
+MOST_IN_A_ROW = 10
+"""Dialogues in a row, beside those that are held at once, that may be lost before a run stops."""
+CONCURRENCY = 4
+"""Dialogues at a time where a model is asked; a small server has as many slots, or fewer."""
+
+
+class Pool(Protocol):
+    """What holds dialogues, as a context: nothing is left of it afterwards."""
+
+    def __enter__(self) -> Pool: ...
+
+    def __exit__(self, *raised: object) -> None: ...
+
+    def held(self, waiting: Iterator[Planned]) -> Iterator[tuple[Planned, Trajectory]]:
+        """Yield dialogues as they end, in any order. Raises what the setting raises."""
+
+    def finished(self) -> Iterator[tuple[Planned, Trajectory]]:
+        """Yield the dialogues that have ended and were not taken yet."""
 
 
 class RunSetting(Setting, Protocol):
@@ -49,6 +67,8 @@ class RunSetting(Setting, Protocol):
     def judge(self, trajectory: Trajectory) -> bool | None:
         """Return whether the user got all that was wanted; None where nobody can tell."""
 
+    # Those that ask a server may have `waits` (True), and `stop()`, which ends all waiting.
+
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
@@ -56,12 +76,13 @@ class RunSummary:
 
     `problems` are what was wrong where a side failed, by end: the words, in how many dialogues,
     and the first of these; the most frequent first. `earlier` is how many dialogues had been in the
-    file before.
+    file before; `is_stopped` says that so many in a row were lost that the others were not held.
     """
 
     ends: Mapping[End, int]
     problems: Mapping[End, Sequence[tuple[str, int, str]]] = field(default_factory=dict)
     earlier: int = 0
+    is_stopped: bool = False
 
     @property
     def dialogues(self) -> int:
@@ -77,6 +98,12 @@ class RunSummary:
     def problem(self) -> str | None:
         """What makes scores of the run worthless; None where nothing does."""
         lost = self.dialogues - self.scored
+        if self.is_stopped:
+            words = self.problems[INFRASTRUCTURE][0][0]
+            return (
+                "the run was stopped, since dialogue after dialogue ended so: "
+                f"{shorten(words, 400)}; call it again when that is mended, and it goes on"
+            )
         if lost <= MOST_INFRASTRUCTURE * self.dialogues:
             return None
         return (
@@ -109,7 +136,7 @@ def run(
     trials: int = 1,
     seed: int = 0,
     jobs: int = 1,
-    concurrency: int = 1,
+    concurrency: int | None = None,
     limits: TimeLimits | None = None,
     progress: bool | None = None,
 ) -> RunSummary:
@@ -117,10 +144,13 @@ def run(
 
     `output` is a file of JSON Lines, whole at any time, that is gone on with where it exists. Each
     goal is talked about `trials` times; `seed` decides everything random. `jobs` dialogues are held
-    beside each other in processes, or `concurrency` in threads, for those that wait for a server
-    and have nobody's own code. Somebody's own agent or user is held in processes of its own, which
-    are killed when it takes longer than `limits`, unless these say that it may take any time and
-    there is one job. `progress` shows a bar on standard error, None only on a terminal.
+    beside each other in processes, or `concurrency` in the threads of these, for those that wait
+    for a server and have nobody's own code (None: 4 for these, else 1). When dialogue after
+    dialogue is lost for what is nobody's fault, the run stops.
+
+    Somebody's own agent or user is held in processes of its own, which are killed when it takes
+    longer than `limits`, unless these say that it may take any time and there is one job.
+    `progress` shows a bar on standard error, None only on a terminal.
 
     Raises `UsageError` for numbers that make no sense, an output of another run, and an agent that
     cannot be imported; `MwzevalError` when the output cannot be written.
@@ -128,7 +158,7 @@ def run(
     for name, value in (("trials", trials), ("jobs", jobs)):
         if value < 1:
             raise UsageError(f"{name} is at least 1, not {value}")
-    _check_concurrency(concurrency, jobs, setting)
+    concurrency = _concurrency(concurrency, jobs, setting)
     limits = limits or TimeLimits()
     plan = [
         Planned(item, goal, trial, trials > 1, seed)
@@ -141,15 +171,43 @@ def run(
         log = stack.enter_context(TrajectoryLog(output, about, names))
         waiting = [planned for planned in plan if planned.name not in log.ends]
         earlier = len(plan) - len(waiting)
+        is_stopped = False
         if waiting:
-            held = _held(setting, min(jobs, len(waiting)), concurrency, limits, stack)
+            pool = stack.enter_context(_pool(setting, jobs, concurrency, limits, len(waiting)))
             log.begin()
             shown = stack.enter_context(_Progress(setting, log, len(plan), progress, trials))
-            for _, trajectory in held(iter(waiting)):
-                log.add(trajectory)
-                shown.add(trajectory)
+            row = _Row(max(jobs, concurrency) + MOST_IN_A_ROW)
+            try:
+                for _, trajectory in pool.held(iter(waiting)):
+                    log.add(trajectory)
+                    shown.add(trajectory)
+                    row.add(trajectory)
+                    if row.is_full:
+                        break
+            finally:  # an interruption, too: what has ended is kept
+                with suppress(MwzevalError):
+                    for _, trajectory in pool.finished():
+                        log.add(trajectory)
+            is_stopped = row.is_full
         log.put_in_order()
-        return RunSummary(Counter(log.ends.values()), _problems(log), earlier)
+        return RunSummary(Counter(log.ends.values()), _problems(log), earlier, is_stopped)
+
+
+class _Row:
+    """How many dialogues in a row were lost for what is nobody's fault."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lost = 0
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Count a dialogue."""
+        self._lost = self._lost + 1 if trajectory.end == INFRASTRUCTURE else 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no use in going on."""
+        return self._lost >= self._most
 
 
 def _problems(log: TrajectoryLog) -> dict[End, list[tuple[str, int, str]]]:
@@ -181,28 +239,33 @@ def run_header(
     return header(setting.benchmark, __version__, about)
 
 
-def _check_concurrency(concurrency: int, jobs: int, setting: RunSetting) -> None:
+def _concurrency(concurrency: int | None, jobs: int, setting: RunSetting) -> int:
+    """Return how many dialogues there are at a time in threads. Raises `UsageError`."""
+    if concurrency is None:
+        waits = setting.trusts and getattr(setting, "waits", False)
+        return max(CONCURRENCY, jobs) if waits else 1
     if not 1 <= concurrency <= MOST_THREADS:
         raise UsageError(f"concurrency is from 1 to {MOST_THREADS}, not {concurrency}")
-    if concurrency > 1 and jobs > 1:
-        raise UsageError("dialogues are held in threads or in processes: leave jobs out")
     if concurrency > 1 and not setting.trusts:
         raise UsageError(
             "an agent or user of your own is held in processes: say jobs, not concurrency"
         )
+    if 1 < concurrency < jobs:
+        raise UsageError(f"{jobs} processes hold at least {jobs} dialogues, not {concurrency}")
+    return concurrency
 
 
-def _held(
-    setting: RunSetting, jobs: int, concurrency: int, limits: TimeLimits, stack: ExitStack
-) -> Held:
-    """Return what holds dialogues, ready to begin."""
+def _pool(
+    setting: RunSetting, jobs: int, concurrency: int, limits: TimeLimits, waiting: int
+) -> Pool:
+    """Return what holds dialogues."""
+    jobs, concurrency = min(jobs, waiting), min(concurrency, waiting)
+    if concurrency > 1 and jobs > 1:
+        return ThreadedProcesses(setting, jobs, concurrency)
     if concurrency > 1:
-        return stack.enter_context(Threads(setting, concurrency)).held
+        return Threads(setting, concurrency)
     any_time = setting.trusts or limits == TimeLimits(None, None)
-    if jobs == 1 and any_time:
-        setting.begin()
-        return lambda waiting: held_here(setting, waiting)
-    return stack.enter_context(Workers(setting, jobs, limits)).held
+    return Here(setting) if jobs == 1 and any_time else Workers(setting, jobs, limits)
 
 
 class _Progress:

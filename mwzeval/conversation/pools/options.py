@@ -20,9 +20,9 @@ def add_pool_options(parser: _ActionsContainer) -> None:
     parser.add_argument(
         "--concurrency",
         type=int,
-        default=1,
         metavar="N",
-        help="dialogues at a time in threads, where a server is waited for; changes no result",
+        help="dialogues at a time in threads of all processes, where a server is waited for; "
+        "changes no result (default: 4 where a model is asked, else 1)",
     )
     parser.add_argument(
         "--turn-seconds",

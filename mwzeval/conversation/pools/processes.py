@@ -8,18 +8,16 @@ so that one that is killed keeps what was said.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mwzeval.cluster.processes import end_with_parent, one_thread_each
 from mwzeval.conversation.loop import Ending, failed
+from mwzeval.conversation.pools.children import become_child, how_it_ended, kill, started
 from mwzeval.conversation.protocols import LIMIT, USER_STOP
 from mwzeval.conversation.record import Event, Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
@@ -27,7 +25,6 @@ from mwzeval.errors import MwzevalError, UsageError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
 
 TURN_SECONDS = 60.0
 DIALOGUE_SECONDS = 600.0
@@ -73,12 +70,30 @@ class TimeLimits:
 NO_LIMITS = TimeLimits(None, None)
 
 
-def held_here(setting: Setting, waiting: Iterator[Planned]) -> Iterator[tuple[Planned, Trajectory]]:
-    """Yield dialogues as they are held in this process, one after the other."""
-    setting.begin()
-    for planned in waiting:
-        record = Record()
-        yield planned, record.trajectory(planned, setting.hold(planned, record))
+class Here:
+    """Holds the dialogues of a setting in this process, one after the other; a context."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+
+    def __enter__(self) -> Here:
+        self._setting.begin()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        stop = getattr(self._setting, "stop", None)
+        if stop is not None:
+            stop()
+
+    def held(self, waiting: Iterator[Planned]) -> Iterator[tuple[Planned, Trajectory]]:
+        """Yield dialogues as they are held."""
+        for planned in waiting:
+            record = Record()
+            yield planned, record.trajectory(planned, self._setting.hold(planned, record))
+
+    def finished(self) -> Iterator[tuple[Planned, Trajectory]]:
+        """Yield nothing: each dialogue is taken as it ends."""
+        return iter(())
 
 
 class Workers:
@@ -132,6 +147,13 @@ class Workers:
                     yield worker.timed_out()
             self._workers = [worker for worker in self._workers if worker.is_alive]
 
+    def finished(self) -> Iterator[tuple[Planned, Trajectory]]:
+        """Yield the dialogues that have ended and were not taken yet."""
+        for worker in self._workers:
+            while worker.planned is not None and worker.connection.poll():
+                if (done := worker.heard()) is not None:
+                    yield done
+
     def _give(self, waiting: Iterator[Planned]) -> None:
         """Give each process that is free a dialogue, and start some as long as there are more."""
         for worker in self._workers:
@@ -159,19 +181,9 @@ class _Worker:
     """A process as its parent sees it; `planned` is the dialogue that it holds."""
 
     def __init__(self, setting: Setting, limits: TimeLimits, is_one_of_many: bool) -> None:
-        context = _context()
-        self.connection, inner = context.Pipe()
+        self._process, self.connection = started(_serve, setting, is_one_of_many=is_one_of_many)
         self._limits = limits
         self._trusts = setting.trusts
-        # What is in the buffers would be written by each copy.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self._process: BaseProcess = context.Process(target=_serve, args=(setting, inner))
-        with one_thread_each() if is_one_of_many else nullcontext(), warnings.catch_warnings():
-            # Threads of NumPy's, which know that they are not copied.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._process.start()
-        inner.close()
         self.is_alive = True
         self.planned: Planned | None = None
         self._is_ready = False
@@ -221,11 +233,7 @@ class _Worker:
         """Kill the process with all that it has started."""
         if self.is_alive:
             self.is_alive = False
-            if self._process.pid is not None and hasattr(os, "killpg"):
-                with suppress(OSError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
-            self._process.join()
+            kill(self._process)
             self.connection.close()
 
     def _begin_dialogue(self) -> None:
@@ -270,7 +278,7 @@ class _Worker:
 
     def _died(self) -> Ending:
         self._process.join(1)  # an agent may have closed the connection, and go on
-        how = _how_it_ended(self._process.exitcode)
+        how = how_it_ended(self._process.exitcode)
         self.kill()
         if not self._is_ready:
             raise MwzevalError(f"the process of agent and user {how} when it was started")
@@ -281,31 +289,9 @@ class _Worker:
         return self._record.ending._replace(problem=f"the process {how}")
 
 
-def _how_it_ended(code: int | None) -> str:
-    if code is None:
-        return "closed its connection"
-    if code < 0:
-        with suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"
-
-
-def _context() -> Any:
-    """Return how processes are started.
-
-    A copy of this one (fork) is ready at once, has the databases that are loaded, and needs no
-    agent that can be pickled. Of threads it knows nothing; but there are none that matter, since
-    agents are imported in the other processes only. Where copies are not safe it is as usual.
-    """
-    import multiprocessing
-
-    is_safe = sys.platform not in ("darwin", "win32")
-    return multiprocessing.get_context("fork" if is_safe else None)
-
-
 def _serve(setting: Setting, connection: Connection) -> None:
     """Hold the dialogues that are asked for, in this process."""
-    _become_worker()
+    become_child()
     try:
         setting.begin()
         connection.send((_READY, None))
@@ -343,13 +329,3 @@ def _held(
         raise
     except BaseException as error:  # a cancelled task, a panic of a library in another language
         return failed(record.ending.end, record.ending.user_turns, error), None
-
-
-def _become_worker() -> None:
-    end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
-    if hasattr(os, "setpgrp"):
-        os.setpgrp()  # with all that an agent starts, so that it is killed with it
-    with suppress(OSError):
-        os.dup2(2, 1)
-    sys.stdout = sys.stderr

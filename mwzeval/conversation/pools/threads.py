@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from mwzeval.conversation.pools.processes import Setting
 from mwzeval.conversation.record import Planned, Record
@@ -61,6 +62,14 @@ class Threads:
             busy += 1
         for _ in range(busy):
             yield self._next()
+
+    def finished(self) -> Iterator[tuple[Planned, Trajectory]]:
+        """Yield the dialogues that have ended and were not taken yet."""
+        with suppress(Empty):
+            while True:
+                done = self._held.get_nowait()
+                if not isinstance(done, BaseException):
+                    yield done
 
     def _next(self) -> tuple[Planned, Trajectory]:
         done = self._held.get()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.pools.threads import Threads
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.runs import run
+from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError
 from tests.conversation.toy import ToySetting, echo, held, toy
 
@@ -118,7 +120,7 @@ def test_what_is_finished_is_kept_and_gone_on_with(raised: Any, tmp_path: Path) 
     [
         ({"concurrency": 0}, "from 1 to 256"),
         ({"concurrency": 257}, "from 1 to 256"),
-        ({"concurrency": 2, "jobs": 2}, "leave jobs out"),
+        ({"concurrency": 2, "jobs": 3}, "3 processes hold at least 3 dialogues, not 2"),
     ],
 )
 def test_numbers_that_make_no_sense(options: Any, told: str, tmp_path: Path) -> None:
@@ -129,3 +131,32 @@ def test_numbers_that_make_no_sense(options: Any, told: str, tmp_path: Path) -> 
 def test_own_code_is_not_held_in_threads(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="held in processes"):
         run(toy(), tmp_path / "run.jsonl", concurrency=2)
+
+
+class Interrupted(ToySetting):
+    """Is interrupted while the first dialogue is looked at, when seven others have ended."""
+
+    def __init__(self) -> None:
+        super().__init__(toy(echo).make_agent, MANY, trusts=True)
+        self.ended = threading.Semaphore(0)
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        ending = super().hold(planned, record)
+        self.ended.release()
+        return ending
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        for _ in range(8):
+            assert self.ended.acquire(timeout=30)
+        time.sleep(0.1)  # until the last is in the queue
+        raise KeyboardInterrupt
+
+
+def test_what_has_ended_and_was_not_taken_yet_is_kept(tmp_path: Path) -> None:
+    """Dialogues that wait to be written while a run is interrupted are as finished as others."""
+    file = tmp_path / "run.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run(Interrupted(), file, concurrency=8, progress=True)
+    assert len(file.read_text().splitlines()) == 1 + 8
+    plain = toy(goals=MANY, trusts=True)
+    assert held(plain, file) == held(plain, tmp_path / "whole.jsonl")

@@ -124,8 +124,8 @@ def setting_of(arguments: Namespace) -> RunSetting:
     if HUMAN in (options.agent, options.user):
         if options.agent == options.user:
             raise UsageError("people are one side of a dialogue: choose another agent or user")
-        if arguments.jobs > 1:
-            raise UsageError("people hold one dialogue at a time: leave --jobs out")
+        if arguments.jobs > 1 or (arguments.concurrency or 1) > 1:
+            raise UsageError("people hold one dialogue at a time: leave the number out")
     if options.as_published and not in_acts:
         raise UsageError(f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}")
     if in_acts and (is_endpoint(options.agent) or is_endpoint(options.user)):

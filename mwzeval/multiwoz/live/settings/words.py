@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mwzeval.conversation.endpoint.options import is_endpoint
 from mwzeval.conversation.episode import Episode
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn, Utterance
@@ -44,6 +45,8 @@ class WordSetting:
         has_person = HUMAN in (options.agent, options.user)
         trusts_agent = self._agents is None or self._agents.trusts
         self.trusts = has_person or (trusts_agent and self._users.trusts)
+        has_model = is_endpoint(options.agent) or is_endpoint(options.user)
+        self.waits = has_model and not has_person
         self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
         limits = {"user_turns": options.user_turns, "tool_rounds": options.tool_rounds}
         self.about: Mapping[str, Any] = options.about(WORDS, goals, **limits)
