@@ -5,6 +5,9 @@ is a score for each key (`scorer.key`). Letters count as inspect_ai counts them:
 and N nothing. A score that is NaN is none (inspect_ai calls it unscored), and a sample that ended
 in an error has none.
 
+The summaries of an archive have metadata cut at about a thousand characters, which end in dots
+then; one that is needed cannot be told from others that begin alike.
+
 Source: https://inspect.aisi.org.uk/eval-logs.html; value_to_float of inspect_ai.scorer.
 """
 
@@ -13,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mwzeval.comparison.items.sheet import Columns, Row, Sheet, not_of_shape
+from mwzeval.comparison.items.sheet import Columns, Cut, Row, Sheet, not_of_shape
 from mwzeval.errors import shorten
 from mwzeval.files.json_files import decoded, parse_json
 from mwzeval.files.reading import read_zip, zip_names
@@ -21,6 +24,11 @@ from mwzeval.scores.findings import Findings
 
 FORMAT = "inspect_ai log"
 SUMMARIES = "summaries.json"
+REMOVED = "Key removed from summary (> 1k)"
+CUT = Cut(
+    "cut off in the summaries of an archive: name a shorter one, or write the log as JSON "
+    "(inspect log convert --to json)"
+)
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}
 
 
@@ -48,7 +56,21 @@ def read_inspect_archive(file: str) -> Sheet:
         place = f"{file}/{name}"
         value = parse_json(decoded(content, place), place, constants=True)
         samples += value if isinstance(value, list) else [value]
-    return _sheet(samples, file)
+    return _sheet([_of_summary(sample) for sample in samples], file)
+
+
+def _of_summary(sample: Any) -> Any:
+    """Return a sample with a mark in place of metadata that the summary has in part only."""
+    metadata = sample.get("metadata") if isinstance(sample, Mapping) else None
+    if not isinstance(metadata, Mapping):
+        return sample
+    marked = {
+        key: CUT
+        if isinstance(value, str) and (value == REMOVED or value.endswith("..."))
+        else value
+        for key, value in metadata.items()
+    }
+    return {**sample, "metadata": marked}
 
 
 def read_inspect_log(value: Mapping[str, Any], file: str) -> Sheet:

@@ -88,6 +88,8 @@ def columns_of(sheet: Sheet, asked: Asked, findings: Findings) -> Columns:
             "no-such-column",
             f"no column is the item: call it {usual}, or name it by --item-column{_there(names)}",
         )
+    if item is not None and asked.item is None and known.item is None:
+        _tell_other_items(sheet, item, findings)
     cluster = _column(
         "cluster", "--cluster-column", asked.cluster, known.cluster, CLUSTER, names, findings
     )
@@ -167,6 +169,21 @@ def _scores(
             f"{_numbers(sheet, names, taken)}{_there(names)}",
         )
     return tuple(numbers or usual[:1])
+
+
+def _tell_other_items(sheet: Sheet, item: str, findings: Findings) -> None:
+    """Warn where another column may be the item as well, and tells rows apart otherwise."""
+    number = len(set(map(str, sheet.values(item))))
+    others = (name for known in ITEM for name in sheet.names if name.lower() == known)
+    for other in others:
+        pairs = set(zip(map(str, sheet.values(item)), map(str, sheet.values(other)), strict=True))
+        found = len({pair[1] for pair in pairs})
+        if not len(pairs) == number == found:
+            findings.warning(
+                "other-item",
+                f'the item is column "{shorten(item)}" ({number} of them), not '
+                f'"{shorten(other)}" ({found}); if it is that: --item-column "{shorten(other)}"',
+            )
 
 
 def _is_empty(sheet: Sheet, column: str) -> bool:

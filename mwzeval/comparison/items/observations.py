@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unicodedata import normalize
 
 from mwzeval.comparison.items.naming import Asked, columns_of
 from mwzeval.comparison.items.recognition import read_sheet
-from mwzeval.comparison.items.sheet import Columns, Row, Sheet, number_of
+from mwzeval.comparison.items.sheet import Columns, Cut, Row, Sheet, number_of
 from mwzeval.errors import Problem, shorten
 from mwzeval.scores.findings import Findings
 from mwzeval.statistics.trials import TRIAL_MARK
@@ -87,6 +88,18 @@ class _Reading:
                 # What a format names as a score is not in every row: of other filters, of errors.
                 if column in row.values or column not in self.sheet.columns.scores:
                     self._score(row, item, column)
+        self._tell_repeated()
+
+    def _tell_repeated(self) -> None:
+        """Warn where some items have several rows, and no column says that these are trials."""
+        repeated = {item for (item, _), rows in self.numbers.items() if rows > 1}
+        of_all = {item for item, _ in self.numbers}
+        if repeated and len(repeated) < len(of_all):
+            self.findings.warning(
+                "repeated-item",
+                f'{len(repeated)} of {len(of_all)} items, such as "{shorten(min(repeated))}", have '
+                "several rows, which count as trials; leave one out if it is there twice",
+            )
 
     def _score(self, row: Row, item: str, column: str) -> None:
         name = column
@@ -101,16 +114,19 @@ class _Reading:
         if (unit, score) in self.seen:
             self.findings.error(
                 "repeated-trial",
-                f'{row.place}: trial "{shorten(trial)}" of item "{shorten(item)}" came before',
+                f'{row.place}: trial "{shorten(trial)}" of item "{shorten(item)}" came before; '
+                "leave one out, or name the column that tells them apart (--trial-column)",
             )
         self.seen.add((unit, score))
         value = row.get(column)
         try:
             number = number_of(value)
         except (ValueError, TypeError, OverflowError):
+            decimals = ": decimals are written 0.5" if "," in str(value) else ""
             self.findings.error(
                 "not-a-number",
-                f'{row.place}: {name} is "{shorten(str(value))}", which is not a number',
+                f'{row.place}: {shorten(name)} is "{shorten(str(value))}", which is not a '
+                f"number{decimals}",
             )
             return
         if number is None:
@@ -131,8 +147,14 @@ class _Reading:
     def _text(self, row: Row, column: str | None, what: str) -> str | None:
         """Return a value as a name; None, and it is an error, where there is none."""
         value: Any = None if column is None else row.get(column)
-        if isinstance(value, str | bool | int | float) and str(value).strip():
-            return str(value).strip()
+        if isinstance(value, Cut):
+            self.findings.error("cut", f'{row.place}: the {what}, "{column}", is {value}')
+            return None
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # 1.0 and 1 are one number
+        if isinstance(value, str | bool | int | float) and (words := str(value).split()):
+            # Spaces are one, as inspect_ai has them in summaries, and so are spellings of letters.
+            return normalize("NFC", " ".join(words))
         self.findings.error("no-name", f'{row.place} has no {what} in column "{column}"')
         return None
 

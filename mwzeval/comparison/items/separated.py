@@ -1,4 +1,4 @@
-"""CSV and TSV: a line of column names, then a row a line."""
+"""CSV (also with semicolons) and TSV: a line of column names, then a row a line."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def read_separated(text: str, file: str) -> Sheet:
     Raises `InputError` with every line that does not fit, and for what is no table.
     """
     findings = Findings(file)
-    delimiter = "\t" if "\t" in text.lstrip().partition("\n")[0] else ","
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    first = next(iter(text.lstrip().splitlines()), "")
+    delimiter = next((sign for sign in ("\t", ",", ";") if sign in first), ",")
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
     names: list[str] = []
     rows = []
     try:

@@ -25,6 +25,16 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """Stands for a value that a file has in part only: `why`, and where it is whole."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row: where it stands in the file, for messages, and its values by column."""
 
@@ -77,8 +87,12 @@ class Sheet:
         return [row.get(column) for row in self.rows]
 
 
+NO_NUMBER = frozenset({"", "nan", "na", "n/a", "null", "none"})
+"""How tables say that there is no number."""
+
+
 def number_of(value: Any) -> float | None:
-    """Return the number that a value is; None where there is none, as NaN of JSON says.
+    """Return the number that a value is; None where there is none, as NaN says.
 
     True and false are 1 and 0, also as words. Raises `ValueError` or `TypeError` for anything else.
     """
@@ -88,7 +102,7 @@ def number_of(value: Any) -> float | None:
         number = float(value)
     elif isinstance(value, str):
         text = value.strip().lower()
-        if not text:
+        if text in NO_NUMBER:
             return None
         words = {"true": 1.0, "false": 0.0}
         number = words[text] if text in words else float(text)

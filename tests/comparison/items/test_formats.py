@@ -140,6 +140,27 @@ def test_an_archive_without_a_summary_has_its_journal(tmp_path: Path) -> None:
         read(file)
 
 
+def test_metadata_that_a_summary_has_in_part_tells_no_clusters(tmp_path: Path) -> None:
+    """Of texts that begin alike; what is cut by inspect_ai itself, and the whole log in JSON."""
+    from inspect_ai.log import read_eval_log, write_eval_log
+
+    log = read_eval_log(str(LOGS / "weak.eval"))
+    for sample in log.samples or ():
+        alike = "word " * 400 + str(sample.metadata["text"])
+        sample.metadata |= {"long": alike, "parts": [alike], "url": "x" * 2000, "gaps": "a  b\n"}
+    files = [tmp_path / f"log.{ending}" for ending in ("eval", "json")]
+    for file in files:
+        write_eval_log(log, str(file))
+    for column in ("long", "parts", "url"):
+        with pytest.raises(InputError, match=r'"q1", epoch 1: the cluster, .* is cut off in'):
+            read(files[0], cluster=f"metadata.{column}")
+    clusters = read_items([str(files[1])], Asked(cluster="metadata.long")).clusters
+    assert clusters is not None
+    assert len(set(clusters.values())) == 3
+    both = read_items([str(file) for file in files], Asked(cluster="metadata.gaps"))
+    assert set((both.clusters or {}).values()) == {"a b"}
+
+
 @pytest.mark.parametrize("at", [0, 30, 600])
 def test_a_damaged_log_is_told(tmp_path: Path, at: int) -> None:
     """In what stands before the summaries, and in them."""

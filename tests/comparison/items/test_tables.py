@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import gzip
 import json
 import pickle
@@ -53,7 +54,10 @@ def test_a_trial_without_a_score_was_none_and_is_told(tmp_path: Path) -> None:
     file.write_text("item,score\na,1\na,\nb,0\nc,\n", encoding="utf-8")
     scored, warnings = read(file)
     assert scored.table.units == ("a", "b")
-    assert [(problem.kind, problem.count) for problem in warnings] == [("no-score", 2)]
+    assert [(problem.kind, problem.count) for problem in warnings] == [
+        ("no-score", 2),
+        ("repeated-item", 1),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +71,17 @@ def test_a_trial_without_a_score_was_none_and_is_told(tmp_path: Path) -> None:
         ("what,score\na,1\n", 'no column is the item: call it "item" or'),
         ("item,score\na,1\nb\n", "line 3 has 1 cells, the names of columns are 2"),
         ("item,score\na,one\n", 'line 2: score is "one", which is not a number'),
-        ("item,score\na,nan\n", 'line 2: score is "nan", which is not a number'),
-        ("item,trial,score\na,1,0\na,1,0\n", 'line 3: trial "1" of item "a" came before'),
+        ("item,score\na,inf\n", 'line 2: score is "inf", which is not a number'),
+        ("item,score\na,1e999\n", 'line 2: score is "1e999", which is not a number'),
+        ('[{"item": 1, "score": Infinity}]', 'row 1: score is "inf", which is not a number'),
+        (
+            'item;score\na;"0,5"\n',
+            'line 2: score is "0,5", which is not a number: decimals are written 0.5',
+        ),
+        (
+            "item,trial,score\na,1,0\na,1,0\n",
+            'line 3: trial "1" of item "a" came before; leave one out',
+        ),
         ("item,trial,score\na,,0\na,2,0\n", 'line 2 has no trial in column "trial"'),
         ("item,score\n,0\n", 'line 2 has no item in column "item"'),
         ("item,score,score\na,0,0\n", 'line 1 names two columns "score"'),
@@ -174,4 +187,76 @@ def test_a_trial_that_lacks_one_score_counts_for_the_others(tmp_path: Path) -> N
     assert values["acc"] == (100 * (0.5 + 1 + 1) / 3, 3)
     assert values["f1"] == (0.5, 2)
     assert values["pass^2"] == (50, 2)
-    assert [(w.kind, w.count) for w in warnings] == [("no-score", 2)]
+    assert [(w.kind, w.count) for w in warnings] == [("no-score", 2), ("repeated-item", 1)]
+
+
+WAYS = {
+    "bom": "\ufeffitem,score\nä,1\nb,0\n",
+    "windows": "item,score\r\nä,1\r\nb,0\r\n",
+    "old-mac": "item,score\rä,1\rb,0\r",
+    "semicolons": "item;score\nä;1\nb;0",
+    "tabs": "item\tscore\nä\t1\nb\t0\n\n",
+    "quotes": '"item","score"\n"ä","1"\n"b","0"\n',
+    "spaces": " item , score \n ä , 1 \n b , 0 \n",
+    "decomposed": "item,score\na\u0308,1\nb,0\n",
+    "nan": "item,score\nä,1\nä,nan\nb,0\nb,NA\n",
+    "bom-json": '\ufeff[{"item": "ä", "score": 1}, {"item": "b", "score": 0}]',
+    "floats": '[{"item": "ä", "score": 1}, {"item": "b", "score": 0.0}]',
+}
+
+
+@pytest.mark.parametrize("text", WAYS.values(), ids=WAYS)
+def test_ways_to_write_a_table(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "run"
+    file.write_bytes(text.encode())
+    scored, _ = read(file)
+    assert scored.table.units == ("ä", "b")
+    assert [score.value for score in scored.scores()] == [50]
+
+
+def test_numbers_of_items_are_the_same_in_any_format(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.csv", "b.json", "c.json")]
+    files[0].write_text("item,score\n1,1\n2,0\n", encoding="utf-8")
+    files[1].write_text('[{"item": 1.0, "score": 1}, {"item": 2, "score": 0}]', encoding="utf-8")
+    files[2].write_text('{"1": 1, "2": 0}', encoding="utf-8")
+    scored = read_items([str(file) for file in files]).scored
+    assert {of.table.units for of in scored.values()} == {("1", "2")}
+
+
+def test_rows_of_some_items_only_may_be_there_twice(tmp_path: Path) -> None:
+    file = tmp_path / "run.csv"
+    file.write_text("item,score\na,1\nb,0\nb,0\n", encoding="utf-8")
+    _, warnings = read(file)
+    said = '1 of 2 items, such as "b", have several rows, which count as trials; leave one out if'
+    assert [str(warning.message)[: len(said)] for warning in warnings] == [said]
+    file.write_text("item,score\na,1\na,1\nb,0\nb,0\n", encoding="utf-8")
+    assert read(file)[1] == ()
+
+
+def test_another_column_that_may_be_the_item_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "run.csv"
+    file.write_text("id,task,name,score\n1,sums,x,1\n2,sums,y,0\n", encoding="utf-8")
+    scored, warnings = read(file)
+    assert scored.table.units == ("sums",)
+    assert [str(warning.message) for warning in warnings] == [
+        'the item is column "task" (1 of them), not "id" (2); if it is that: --item-column "id"'
+    ]
+    scored, warnings = read(file, item="id")
+    assert (scored.table.units, warnings) == (("1", "2"), ())
+    file.write_text("id,task,score\n1,sums,1\n2,words,0\n", encoding="utf-8")
+    assert read(file)[1] == ()
+
+
+def test_the_work_grows_as_the_rows_do(tmp_path: Path) -> None:
+    """By the number of calls, which no clock tells otherwise."""
+
+    def calls(rows: int) -> int:
+        file = tmp_path / f"{rows}.csv"
+        lines = (f"{n},{n % 7},{n % 3}" for n in range(rows))
+        file.write_text("\n".join(["item,cluster,score", *lines]), encoding="utf-8")
+        profile = cProfile.Profile()
+        profile.runcall(read, file)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    few, many = calls(500), calls(2000)
+    assert many < 4.2 * few
