@@ -53,17 +53,17 @@ class ToolTurns:
         self._begin = self._rounds = 0
         self._calls = 0
         self.messages: list[Message] = []
-        """All messages so far."""
+        """All messages so far, as the agent sees them."""
         self.errors = 0
         """How many calls have ended in an error."""
 
     def hear(self, said: Utterance) -> None:
         """Begin a turn of the agent, with the message of the user that it answers."""
         message = user_message(said) if isinstance(said, str) else said
-        self._record(message)
         # What a message has cost the user is nothing for the agent.
         self.messages.append(user_message(message["content"]))
         self._begin, self._rounds = len(self.messages), 0
+        self._record(message)
 
     def take(self, answer: Any) -> AgentTurn | None:
         """Return the turn of the agent, None when it has called tools and gets their results.
@@ -98,6 +98,13 @@ class ToolTurns:
                 f"the agent called tools more than {self._tool_rounds} times in one turn"
             )
         return None
+
+    def remember(self, text: str) -> None:
+        """Let the agent see this in place of all that it did in its last turn.
+
+        What was recorded stays.
+        """
+        self.messages[self._begin :] = [{"role": ASSISTANT_ROLE, "content": text}]
 
     def count(self, result: Any) -> None:
         """Count the result of a call. Raises `AnswerError` after too many errors."""

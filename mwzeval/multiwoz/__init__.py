@@ -21,6 +21,10 @@ VERBS = {
         "print the JSON tool schema for systems that call tools",
         "mwzeval.multiwoz.commands.tools_schema",
     ),
+    "predict": (
+        "let an agent answer the corpus' own users, and write predictions",
+        "mwzeval.multiwoz.commands.predict",
+    ),
     "baseline": (
         "run a baseline system over a fold and write its predictions",
         "mwzeval.multiwoz.commands.baseline",

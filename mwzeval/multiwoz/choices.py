@@ -30,6 +30,8 @@ LIVE = "live"
 CONVLAB2 = "convlab2"
 WITHOUT_FAULTS = "no user faults"
 """The scope of the live dialogues in which the user has made no fault."""
+CORPUS_USER = "corpus"
+"""Who talks to an agent that answers the corpus' own turns."""
 
 SAMPLE = "sample"
 DEFAULT_CORPUS = "multiwoz-2.2"

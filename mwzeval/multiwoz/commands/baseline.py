@@ -7,17 +7,12 @@ looks at the user's utterances only for keywords that ask for something; see doc
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from pathlib import Path
-from typing import Any
 
-from mwzeval.errors import UsageError
 from mwzeval.multiwoz.benchmark import add_corpus
 from mwzeval.output import tell
 
 SYSTEMS = ("template",)
-COMPRESSED = (".gz", ".zst")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
     from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
     from mwzeval.multiwoz.evaluator import Evaluator
+    from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
     from mwzeval.multiwoz.template_system import baseline_predictions, known_services
 
-    if arguments.output.endswith(COMPRESSED):
-        raise UsageError(
-            f"{arguments.output}: predictions are written as .json or .jsonl; compress them after"
-        )
+    check_name(arguments.output)
     # Checks the names, and knows their other spellings.
     chosen = Evaluator(corpus=arguments.corpus, fold=arguments.fold, rules=arguments.rules)
     corpus = DEFAULT_CORPUS if chosen.corpus == AUTO else chosen.corpus
@@ -69,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         states=arguments.states,
         services=known_services(root) if arguments.lexicalized else None,
     )
-    text = _written(predictions, lines=Path(arguments.output).suffix == ".jsonl")
+    text = predictions_text(predictions, arguments.output)
     if arguments.output == STANDARD_INPUT:
         sys.stdout.write(text)
     else:
@@ -77,12 +70,3 @@ def run(arguments: argparse.Namespace) -> int:
     count = f"{len(predictions)} dialogues, {sum(map(len, predictions.values()))} turns"
     tell(f"{arguments.output}: {count} of the {chosen.fold} fold of {corpus}")
     return 0
-
-
-def _written(predictions: dict[str, list[dict[str, Any]]], *, lines: bool) -> str:
-    if not lines:
-        return json.dumps(predictions, indent=1, ensure_ascii=False) + "\n"
-    return "".join(
-        json.dumps({"dialogue": name, "turns": turns}, ensure_ascii=False) + "\n"
-        for name, turns in predictions.items()
-    )

@@ -148,7 +148,7 @@ def select_goals(
         raise UsageError(f"--goal-model is about sampled goals, such as {SAMPLED}:100")
     annotated = annotated_goals(corpus, asked.fold, root)
     goals, messages = {}, {}
-    for name in _chosen(asked, list(annotated)):
+    for name in chosen_names(asked, list(annotated)):
         goal = whole = annotated[name].goal
         if asked.kind == CORPUS:
             goal = without(goal, "fail_info", satisfiable_failures(goal, database))
@@ -160,7 +160,8 @@ def select_goals(
     return RunGoals(str(asked), goals, messages)
 
 
-def _chosen(asked: GoalSource, names: list[str]) -> list[str]:
+def chosen_names(asked: GoalSource, names: list[str]) -> list[str]:
+    """Return those of the names of a fold that are asked for. Raises `UsageError` for others."""
     unknown = [name for name in asked.ids if name not in set(names)]
     if unknown:
         hint = did_you_mean(unknown[0], names)

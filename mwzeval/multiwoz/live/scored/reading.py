@@ -17,6 +17,7 @@ from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import (
     AUTO,
     CORPUS_NAMES,
+    CORPUS_USER,
     DEFAULT_CORPUS,
     FOLDS,
     RULES,
@@ -114,6 +115,15 @@ def check_run(text: str, settings: Settings, findings: Findings) -> LiveRun:
     if said != NAME:
         message = f'the header says that the benchmark is "{shorten(str(said))}", not {TITLE}'
         findings.error("other-benchmark", f"{message}: leave out --benchmark", key="benchmark")
+        findings.check()
+    user = file.header.get("user")
+    if isinstance(user, Mapping) and user.get("spec") == CORPUS_USER:
+        findings.error(
+            "corpus-turns",
+            "the user of these dialogues is the corpus, which does not hear the agent: score the "
+            "predictions that mwzeval predict wrote beside this file",
+            key="user",
+        )
         findings.check()
     corpus = _corpus_of(file, settings.corpus)
     goals = _Goals(corpus, settings, findings)

@@ -99,16 +99,15 @@ class LiveOptions:
 
     def about(self, level: Level, goals: RunGoals, **limits: int) -> dict[str, Any]:
         """Return what the header of the run says."""
-        paths = {domain: self.root.require(f"db/{domain}_db.json") for domain in DOMAINS}
         return {
             "corpus": self.corpus_name,
-            "agent": self._about_agent(),
+            "agent": self.about_agent(),
             "user": self._about_user(),
             "goals": {"source": goals.source, "sha": goals.sha},
             "fail_book": self.fail_book,
             "level": level,
             "limits": limits,
-            "database": combined_fingerprint(paths)[:8],
+            "database": self.database_checksum,
         }
 
     @property
@@ -121,7 +120,14 @@ class LiveOptions:
         """What a model is told as the user. Raises `MwzevalError`."""
         return self.user_model.prompt_or(USER_PROMPT, GOAL)
 
-    def _about_agent(self) -> dict[str, Any]:
+    @property
+    def database_checksum(self) -> str:
+        """8 hexadecimal digits over the database. Raises `DataError` when it is missing."""
+        paths = {domain: self.root.require(f"db/{domain}_db.json") for domain in DOMAINS}
+        return combined_fingerprint(paths)[:8]
+
+    def about_agent(self) -> dict[str, Any]:
+        """Return what the header of a run says of the agent."""
         if is_endpoint(self.agent):
             return self.model.about(self.agent, self.agent_prompt)
         return {"spec": self.agent}

@@ -108,7 +108,7 @@ class Transcript:
             about = called or only or domains_told(user) or about
             exchanges.append(Exchange(user, turn["response"], calls, turn["state"], about))
             made += _made(number, calls)
-        made += [Made(None, booking, None) for booking in _reported(bookings)]
+        made += [Made(None, booking, None) for booking in reported_bookings(bookings)]
         return cls(tuple(exchanges), tuple(made), any(one.calls for one in exchanges))
 
 
@@ -139,7 +139,7 @@ def _made(number: int, calls: Iterable[ToolCall]) -> list[Made]:
     return made
 
 
-def _reported(bookings: object) -> list[Booking]:
+def reported_bookings(bookings: object) -> list[Booking]:
     """Return bookings of the form {"domain", "slots"}; what has another form is none."""
     if not isinstance(bookings, list | tuple):
         return []

@@ -1,0 +1,156 @@
+"""Who answers the turns of the corpus' own users, and what it has heard before.
+
+A user of the corpus says what it said, whatever it hears. So the agent gets either the dialogue of
+the corpus so far (`gold`): the next turn of the user answers that one; or its own answers, with the
+calls that it made for them (`own`), as in a live dialogue. The calls of a turn are executed on the
+database in both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from mwzeval.conversation.loop import Ending, failed
+from mwzeval.conversation.protocols import (
+    AGENT_ERROR,
+    FAILURES,
+    USER_STOP,
+    InfrastructureError,
+    LimitError,
+    described,
+)
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import UsageError
+from mwzeval.multiwoz import NAME
+from mwzeval.multiwoz.choices import CORPUS_USER, Fold
+from mwzeval.multiwoz.corpus.corpora import GoldFold, load_fold, read_tables
+from mwzeval.multiwoz.goals.goals import annotated_goals
+from mwzeval.multiwoz.goals.selection import GoalSource, chosen_names, parse_goal_source
+from mwzeval.multiwoz.live.settings.agents import AgentSide, check_agent
+from mwzeval.multiwoz.live.settings.options import HUMAN, WORDS, LiveOptions
+from mwzeval.multiwoz.live.tools import DatabaseTools
+
+Context = Literal["gold", "own"]
+GOLD: Context = "gold"
+OWN: Context = "own"
+CONTEXTS: tuple[Context, ...] = (GOLD, OWN)
+NOT_SAID = ""
+"""What is remembered of a turn of its own that the agent has failed in."""
+
+
+class CorpusTurn(NamedTuple):
+    """What the user of the corpus says, and what the system of the corpus has answered."""
+
+    said: str
+    answered: str
+
+
+class CorpusSetting:
+    """An agent in words answers all turns of the users of some dialogues of a fold.
+
+    `options.goals` says which dialogues, as for live runs: `corpus:FOLD[:NUMBER or IDS]`. A turn in
+    which the agent fails has no answer, and the dialogue goes on.
+
+    Raises `UsageError` for unknown names, `DataError` for missing files.
+    """
+
+    benchmark = NAME
+
+    def __init__(self, options: LiveOptions, context: Context) -> None:
+        check_agent(options.agent)
+        if options.agent == HUMAN:
+            raise UsageError("people hold live dialogues: mwzeval play --as agent")
+        self._options = options
+        self._context = context
+        source = parse_goal_source(options.goals)
+        self.fold: Fold = source.fold
+        gold = load_fold(options.corpus_name, source.fold, options.root)
+        self.turns: Mapping[str, tuple[CorpusTurn, ...]] = {
+            name: tuple(
+                map(
+                    CorpusTurn,
+                    gold.dialogues[name].user_utterances,
+                    gold.dialogues[name].system_utterances,
+                )
+            )
+            for name in _chosen(source, gold, options)
+        }
+        self.items: Sequence[tuple[str, Any]] = tuple((name, None) for name in self.turns)
+        tables = read_tables(options.root)
+        self._tools = DatabaseTools(tables, options.rules)
+        self._agents = AgentSide(options, tables)
+        self.trusts = self._agents.trusts
+        self.about: Mapping[str, Any] = {
+            "corpus": options.corpus_name,
+            "agent": options.about_agent(),
+            "user": {"spec": CORPUS_USER, "context": context},
+            "goals": {"source": str(source), "sha": _checksum(self.turns)},
+            "level": WORDS,
+            "limits": {"tool_rounds": options.tool_rounds},
+            "database": options.database_checksum,
+        }
+
+    def __reduce__(self) -> tuple[type[CorpusSetting], tuple[LiveOptions, Context]]:
+        """Let each process that is no copy load the database for itself."""
+        return CorpusSetting, (self._options, self._context)
+
+    def begin(self) -> None:
+        """Import the agent, or be ready to ask a model. Raises `MwzevalError`."""
+        self._agents.begin()
+
+    def hold(self, planned: Planned, record: Record) -> Ending:
+        """Let the agent answer each turn of a dialogue.
+
+        It ends with the first problem of the agent where there was one. What is nobody's fault, and
+        a dialogue that takes too long, end at once.
+        """
+        key = f"{planned.item}#{planned.trial}"
+        tools = self._tools.of_dialogue(planned.seed, key)
+        record.note(Ending(AGENT_ERROR, 0))
+        try:
+            session = self._agents.partner(planned, tools, record)
+        except FAILURES as error:
+            return failed(AGENT_ERROR, 0, error)
+        turns = self.turns[planned.item]
+        problem = None
+        for number, turn in enumerate(turns, 1):
+            record.note(Ending(AGENT_ERROR, number, problem))
+            remembered = None
+            try:
+                session.answer(turn.said)
+            except (InfrastructureError, LimitError) as error:
+                return failed(AGENT_ERROR, number, error)
+            except FAILURES as error:
+                problem = problem or described(error)
+                remembered = NOT_SAID
+            if self._context == GOLD:
+                remembered = turn.answered
+            if remembered is not None:
+                session.remember(remembered)
+        return Ending(AGENT_ERROR if problem else USER_STOP, len(turns), problem)
+
+    def stop(self) -> None:
+        """End all requests."""
+        self._agents.stop()
+
+    def judge(self, trajectory: Trajectory) -> bool | None:
+        """Return None: these users do not want what they are told, but what they were told."""
+        return None
+
+
+def _chosen(source: GoalSource, gold: GoldFold, options: LiveOptions) -> list[str]:
+    names = list(gold.dialogues)
+    if source.number is not None:
+        # The first ones are those whose goals are the first of a live run.
+        ordered = annotated_goals(options.corpus_name, source.fold, options.root)
+        names = [name for name in ordered if name in gold.dialogues]
+    return chosen_names(source, names)
+
+
+def _checksum(turns: Mapping[str, Sequence[CorpusTurn]]) -> str:
+    text = json.dumps(list(turns.items()), separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

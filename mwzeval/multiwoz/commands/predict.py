@@ -1,0 +1,208 @@
+"""Let an agent answer the turns of the corpus' own users, and write a file of predictions.
+
+The agent is one of `mwzeval live`: rule, rule-convlab, silent, openai:MODEL, package.module:Name or
+file.py:Name. What it says and calls goes to OUTPUT.run.jsonl as dialogues end, with which the same
+command goes on when it was interrupted; see docs/predicting.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.arguments import add_data
+from mwzeval.conversation.endpoint.options import (
+    add_model_options,
+    add_request_options,
+    model_options,
+    refuse_without_model,
+)
+from mwzeval.conversation.pools.options import add_pool_options
+from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.errors import UsageError, shorten
+from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, SAMPLE, known_name
+from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.conversation.trajectory import Trajectory
+    from mwzeval.multiwoz.answering.setting import CorpusSetting
+
+RUN_ENDING = ".run.jsonl"
+"""How the file beside the predictions ends, which has the messages."""
+FAILED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    from mwzeval.multiwoz.answering.setting import CONTEXTS, GOLD
+
+    parser.add_argument(
+        "--agent",
+        required=True,
+        metavar="NAME",
+        help="who answers: as of `mwzeval live`",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="where the predictions go: .json or .jsonl",
+    )
+    parser.add_argument(
+        "--context",
+        choices=CONTEXTS,
+        default=GOLD,
+        help="what the agent takes for its earlier turns: those of the corpus (gold, the default), "
+        "or its own with their calls (own)",
+    )
+    parser.add_argument(
+        "--fold", default=FOLDS[0], metavar="FOLD", help=f"{', '.join(FOLDS)} (default: test)"
+    )
+    parser.add_argument(
+        "--dialogues",
+        metavar="NUMBER or IDS",
+        help="so many, those of live --goals corpus:FOLD:NUMBER, or some by their ids, with commas "
+        "between (default: all)",
+    )
+    parser.add_argument(
+        "--no-states",
+        action="store_true",
+        help="leave out the states that calls amount to: of an agent that calls nothing, scores "
+        "then take the gold ones",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="decides all that is random (default: 0)"
+    )
+    parser.add_argument(
+        "--tool-rounds",
+        type=int,
+        default=TOOL_ROUNDS,
+        metavar="N",
+        help="how often an agent may call tools in one turn (default: %(default)s)",
+    )
+    add_pool_options(parser)
+    parser.add_argument(
+        "--corpus",
+        default=AUTO,
+        metavar="NAME",
+        help=f"{', '.join(CORPUS_NAMES)} (default: multiwoz-2.2; sample needs no data)",
+    )
+    add_data(parser)
+    add_model_options(parser)
+    add_request_options(parser)
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="no progress bar, and nothing but problems"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer, and write; return 1 when dialogues are missing for what is nobody's fault.
+
+    Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
+    """
+    from mwzeval.conversation.pools.processes import TimeLimits
+    from mwzeval.conversation.protocols import INFRASTRUCTURE
+    from mwzeval.conversation.runs import run as run_dialogues
+    from mwzeval.files.writing import write_atomically
+    from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
+
+    output = arguments.output
+    check_name(output)
+    if Path(output).suffix not in (".json", ".jsonl"):
+        raise UsageError(f"{shorten(output, 300)}: predictions go to a file .json or .jsonl")
+    file = str(Path(output).with_suffix("")) + RUN_ENDING
+    limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)
+    setting = _setting(arguments)
+    arguments.interrupted = f"the same command goes on with what is in {file}"
+    summary = run_dialogues(
+        setting,
+        file,
+        seed=arguments.seed,
+        jobs=arguments.jobs,
+        concurrency=arguments.concurrency,
+        limits=limits,
+        progress=False if arguments.quiet else None,
+    )
+    predictions = _predictions(_dialogues(file), setting, states=not arguments.no_states)
+    if predictions:
+        write_atomically(output, predictions_text(predictions, output))
+    unanswered = [turn for turns in predictions.values() for turn in turns if not turn["response"]]
+    lost = summary.ends.get(INFRASTRUCTURE, 0)
+    if unanswered or lost or not arguments.quiet:
+        for line in str(summary).splitlines():
+            tell(line)
+    count = sum(map(len, predictions.values()))
+    if unanswered:
+        tell(f"{len(unanswered):,} of {count:,} turns have no answer: their responses are empty")
+    if predictions and not arguments.quiet:
+        tell(f"wrote {output}: {len(predictions):,} dialogues, {count:,} turns")
+        tell(f"next: {_next(arguments, setting)}")
+    if lost:
+        what = f"{lost:,} of {summary.dialogues:,} dialogues are not in the predictions"
+        tell(f"failed: {what}: call it again, and only these are held again ({file})")
+        return FAILED
+    return 0
+
+
+def _setting(arguments: argparse.Namespace) -> CorpusSetting:
+    """Return who answers which dialogues. Raises `UsageError`, `DataError`."""
+    from mwzeval.multiwoz.answering.setting import CorpusSetting
+    from mwzeval.multiwoz.goals.selection import CORPUS
+    from mwzeval.multiwoz.live.settings.options import LiveOptions
+
+    if arguments.tool_rounds < 0:
+        raise UsageError(f"--tool-rounds is at least 0, not {arguments.tool_rounds}")
+    refuse_without_model(arguments, "agent")
+    fold = known_name("fold", "dev" if arguments.fold == "val" else arguments.fold, FOLDS)
+    chosen = () if arguments.dialogues is None else (arguments.dialogues,)
+    options = LiveOptions(
+        agent=arguments.agent,
+        goals=":".join((CORPUS, fold, *chosen)),
+        corpus=arguments.corpus,
+        data=arguments.data,
+        offline=arguments.offline,
+        seed=arguments.seed,
+        tool_rounds=arguments.tool_rounds,
+        model=model_options(arguments),
+    )
+    return CorpusSetting(options, arguments.context)
+
+
+def _dialogues(file: str) -> dict[str, Trajectory]:
+    """Return the dialogues of a run that have ended, whichever way."""
+    from mwzeval.conversation.files import check_live, live_text
+    from mwzeval.files.reading import read_bytes
+    from mwzeval.scores.findings import Findings
+
+    findings = Findings(file)
+    found = check_live(live_text(read_bytes(file), file), findings)
+    findings.check()
+    return dict(found.dialogues)
+
+
+def _predictions(
+    dialogues: dict[str, Trajectory], setting: CorpusSetting, *, states: bool
+) -> dict[str, list[dict[str, Any]]]:
+    from mwzeval.conversation.protocols import INFRASTRUCTURE
+    from mwzeval.multiwoz.answering.predictions import predicted_turns
+
+    return {
+        name: predicted_turns(dialogue, len(setting.turns[name]), states=states)
+        for name, dialogue in dialogues.items()
+        if dialogue.end != INFRASTRUCTURE
+    }
+
+
+def _next(arguments: argparse.Namespace, setting: CorpusSetting) -> str:
+    """Return the command that scores the predictions."""
+    words = ["mwzeval", "evaluate", arguments.output]
+    if arguments.corpus not in (AUTO, SAMPLE):
+        words += ["--corpus", arguments.corpus]
+    if setting.fold != FOLDS[0]:
+        words += ["--fold", setting.fold]
+    if arguments.data is not None:
+        words += ["--data", arguments.data]
+    return shlex.join(words)

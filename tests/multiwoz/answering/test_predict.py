@@ -1,0 +1,334 @@
+"""`mwzeval predict`: an agent answers the corpus' own users; its predictions are scored as any."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.conversation.record import Planned
+from mwzeval.multiwoz.ceiling import gold_predictions
+from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold, read_tables
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
+from tests.conversation.endpoint.server import Server, serving
+from tests.places import read_json, shared
+
+AGENTS = '''
+import json, os, signal
+from functools import cache
+from pathlib import Path
+from mwzeval.conversation.protocols import InfrastructureError
+
+@cache
+def answers():
+    return json.loads(Path("answers.json").read_text())
+
+class Knowing:
+    """Says what a file has for its dialogue."""
+    def __init__(self, dialogue):
+        self.answers = iter(answers()[dialogue])
+    def __call__(self, messages):
+        return next(self.answers)["response"]
+
+def telling(messages, tools):
+    """Calls a function, and then says what it has seen, shortened."""
+    if messages[-1]["role"] == "user":
+        call = {"name": "find_hotel", "arguments": json.dumps({"area": "south"})}
+        return {"tool_calls": [{"id": 1, "function": call}]}
+    return json.dumps([[m["role"], (m["content"] or "called")[:30]] for m in messages])
+
+class Erring:
+    def __init__(self, dialogue):
+        self.dialogue, self.turns = dialogue, 0
+        if dialogue == "smp0024":
+            raise KeyError("nothing")
+    def __call__(self, messages, tools=None):
+        if messages[-1]["role"] == "user":
+            self.turns += 1
+            call = {"name": "find_hotel", "arguments": json.dumps({"area": "south"})}
+            return {"tool_calls": [{"id": 1, "function": call}]}
+        if self.turns == 2 and self.dialogue == "smp0021":
+            raise ValueError("the second")
+        if self.turns == 2 and self.dialogue == "smp0022":
+            os._exit(3)
+        return f"{self.turns} of {len(messages)}"
+
+class Unreachable:
+    def __init__(self, dialogue):
+        self.dialogue = dialogue
+    def __call__(self, messages):
+        if self.dialogue == "smp0022" and not Path("up").exists():
+            if Path("deadly").exists():
+                Path("up").touch()
+                os.kill(os.getppid(), signal.SIGKILL)
+            raise InfrastructureError("the server cannot be reached")
+        return "yes"
+
+class Keeping:
+    def __init__(self):
+        self.bookings = []
+    def respond(self, utterance):
+        if not self.bookings:
+            self.bookings = [{"domain": "hotel", "slots": {"name": "hotel aurelia"}}]
+        return "It is done."
+'''
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+    Path("mine.py").write_text(AGENTS, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def fold() -> GoldFold:
+    return load_fold("sample", "test", corpus_root("sample", None, offline=True))
+
+
+def call(agent: str, words: str = "", output: str = "out.json") -> list[str]:
+    return ["predict", "--corpus", "sample", "--agent", agent, "-o", output, *words.split()]
+
+
+def predict(agent: str, words: str = "", output: str = "out.json", code: int = 0) -> Any:
+    """Return the predictions that an agent makes."""
+    assert main([*call(agent, words, output), "-q"]) == code
+    return read_json(Path(output))
+
+
+@pytest.mark.parametrize("in_words", [True, False])
+def test_an_agent_that_says_what_the_corpus_says_has_the_scores_of_the_corpus(
+    in_words: bool, fold: GoldFold
+) -> None:
+    gold = gold_predictions(fold, in_words=in_words)
+    Path("answers.json").write_text(json.dumps(gold), encoding="utf-8")
+    predictions = predict("mine.py:Knowing", "--no-states --jobs 2")
+    assert predictions == {
+        name: [{"response": turn["response"]} for turn in turns] for name, turns in gold.items()
+    }
+    evaluator = Evaluator(True, True, True, grounded=in_words, corpus="sample")
+    mine, theirs = evaluator.evaluate(predictions), evaluator.evaluate(gold)
+    if in_words:
+        del theirs["grounded"]["booking"]  # of states and calls, which the agent has none of
+        assert mine["grounded"].pop("booking") is None
+    assert {**mine, "meta": None} == {**theirs, "meta": None}
+    assert mine["success"]["success"]["total"] > 80
+    if not in_words:
+        assert round(mine["bleu"]["sample"], 6) == 100
+
+
+@pytest.mark.slow
+def test_on_multiwoz_they_are_the_figures_of_the_ceiling() -> None:
+    data = shared("data", "multiwoz")
+    root = corpus_root("multiwoz-2.2", data, offline=True)
+    gold = gold_predictions(load_fold("multiwoz-2.2", "test", root))
+    Path("answers.json").write_text(json.dumps(gold), encoding="utf-8")
+    options = ("--no-states", "-q", "--data", str(data), "-o", "out.json")
+    assert main(["predict", "--agent", "mine.py:Knowing", *options]) == 0
+    evaluator = Evaluator(True, True, data=data, references="mwz22")
+    scores = evaluator.evaluate(read_json(Path("out.json")))
+    assert round(scores["success"]["inform"]["total"], 1) == 92.5
+    assert round(scores["success"]["success"]["total"], 1) == 88.8
+    assert round(scores["bleu"]["mwz22"], 6) == 100
+
+
+def test_an_agent_sees_the_corpus_or_itself(fold: GoldFold) -> None:
+    gold, own = (
+        predict("mine.py:telling", f"--dialogues 5 --context {context}", f"{context}.json")
+        for context in ("gold", "own")
+    )
+    assert list(gold) == list(own) == list(fold.dialogues)[:5]
+    for name in gold:
+        dialogue = fold.dialogues[name]
+        talk = list(zip(dialogue.user_utterances, dialogue.system_utterances, strict=True))
+        before: list[list[str]] = []
+        mine: list[list[str]] = []
+        result = gold[name][0]["calls"][0]["result"]
+        for (said, answered), of_gold, of_own in zip(talk, gold[name], own[name], strict=True):
+            now = [["user", said[:30]], ["assistant", "called"], ["tool", result[:30]]]
+            assert json.loads(of_gold["response"]) == before + now
+            assert json.loads(of_own["response"]) == mine + now
+            before += [["user", said[:30]], ["assistant", answered[:30]]]
+            mine += [*now, ["assistant", of_own["response"][:30]]]
+            assert of_gold["state"] == of_own["state"] == {"hotel": {"area": "south"}}
+        assert gold[name][0] == own[name][0]
+        assert gold[name][1] != own[name][1]
+
+
+@pytest.mark.parametrize("context", ["gold", "own"])
+def test_a_turn_in_which_an_agent_fails_has_no_answer(
+    context: str, fold: GoldFold, capsys: pytest.CaptureFixture[str]
+) -> None:
+    predictions = predict("mine.py:Erring", f"--dialogues 4 --context {context} --jobs 2")
+    err = capsys.readouterr().err
+    responses = {name: [turn["response"] for turn in turns] for name, turns in predictions.items()}
+    lengths = {name: len(fold.dialogues[name].states) for name in responses}
+    assert {name: len(turns) for name, turns in predictions.items()} == lengths
+    raised, died, well, unmade = responses.values()
+    step = {"gold": 2, "own": 4}[context]
+    assert well == [f"{n} of {3 + step * (n - 1)}" for n in range(1, len(well) + 1)]
+    # In its own history an agent that failed has said nothing.
+    seen = 7 if context == "gold" else 9
+    assert raised == [well[0], "", f"3 of {seen}"]
+    assert died == [well[0], *[""] * (len(died) - 1)]
+    assert unmade == [""] * len(unmade)
+    assert predictions["smp0022"][-1]["state"] == {"hotel": {"area": "south"}}
+    assert predictions["smp0024"][0]["state"] == {}
+    empty = sum(turn == "" for turns in responses.values() for turn in turns)
+    assert f"{empty} of {sum(lengths.values())} turns have no answer" in err
+    for problem in ("ValueError: the second", "ended with exit code 3", "KeyError"):
+        assert problem in err
+    assert main(["evaluate", "out.json", "--corpus", "sample", "-q"]) == 0
+
+
+def test_what_is_nobodys_fault_is_held_again(capsys: pytest.CaptureFixture[str]) -> None:
+    there = predict("mine.py:Unreachable", "--dialogues 4", code=1)
+    err = capsys.readouterr().err
+    assert "1 of 4 dialogues are not in the predictions: call it again" in err
+    assert "the server cannot be reached" in err
+    assert list(there) == ["smp0021", "smp0023", "smp0024"]
+    Path("up").touch()
+    whole = predict("mine.py:Unreachable", "--dialogues 4")
+    assert "smp0022" in whole
+    predict("mine.py:Unreachable", "--dialogues 4", "other.json")
+    for ending in (".json", ".run.jsonl"):
+        assert Path(f"out{ending}").read_bytes() == Path(f"other{ending}").read_bytes()
+
+
+def test_a_run_that_was_killed_goes_on() -> None:
+    Path("deadly").touch()
+    command = call("mine.py:Unreachable", "--dialogues 12 --jobs 2")
+    killed = subprocess.run([sys.executable, "-m", "mwzeval", *command], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not Path("out.json").exists()
+    assert Path("up").exists()
+    predict("mine.py:Unreachable", "--dialogues 12 --jobs 3")
+    predict("mine.py:Unreachable", "--dialogues 12", "other.jsonl.json")
+    predict("mine.py:Unreachable", "--dialogues 12", "whole.json")
+    assert Path("out.json").read_bytes() == Path("whole.json").read_bytes()
+    run = Path("out.run.jsonl").read_bytes()
+    assert run == Path("whole.run.jsonl").read_bytes()
+    for size in (0, 1, 300, len(run) // 2, len(run) - 1):
+        Path("whole.run.jsonl").write_bytes(run[:size])
+        Path("whole.json").unlink()
+        predict("mine.py:Unreachable", "--dialogues 12", "whole.json")
+        assert Path("whole.json").read_bytes() == Path("out.json").read_bytes()
+        assert Path("whole.run.jsonl").read_bytes() == run
+
+
+class RuleServer:
+    """Answers as the rule agent does, whose dialogue it knows by the seed."""
+
+    def __init__(self, fold: GoldFold) -> None:
+        self._vocabulary = Vocabulary(read_tables(corpus_root("sample", None, offline=True)))
+        self._planned = {
+            planned.number: planned for planned in (Planned(n, None) for n in fold.dialogues)
+        }
+        self._agents: dict[int, RuleAgent] = {}
+        self._answers: dict[str, Mapping[str, Any]] = {}
+
+    def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        number, (_, *messages) = body["seed"], body["messages"]
+        request = json.dumps([number, messages])
+        if request not in self._answers:  # a request may come again
+            if number not in self._agents:
+                key = f"{self._planned[number].item}#1"
+                self._agents[number] = RuleAgent(self._vocabulary, 0, key)
+            answer = self._agents[number](messages)
+            self._answers[request] = {**answer, "content": answer.get("content") or None}
+        return self._answers[request]
+
+
+@pytest.mark.parametrize("context", ["gold", "own"])
+def test_behind_a_server_an_agent_is_what_it_is(
+    context: str, fold: GoldFold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
+        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+    options = f"--dialogues 10 --context {context}"
+    predict("rule", options, "here.json")
+    server = Server(RuleServer(fold), (429, "reset", 500, b"{", None) * 4)
+    with serving(server):
+        asked = f"{options} --agent-base-url {server.url} --send-seed --cache cache"
+        predict("openai:rule", f"{asked} --concurrency 8", "there.json")
+        requests = len(server.bodies)
+        predict("openai:rule", f"{asked} --concurrency 2", "again.json")
+        assert len(server.bodies) == requests
+    assert Path("there.json").read_bytes() == Path("here.json").read_bytes()
+    for ending in (".json", ".run.jsonl"):
+        assert Path(f"again{ending}").read_bytes() == Path(f"there{ending}").read_bytes()
+    header, *lines = map(json.loads, Path("there.run.jsonl").read_text("utf-8").splitlines())
+    assert header["user"] == {"spec": "corpus", "context": context}
+    assert header["agent"]["prompt"]["sha"]
+    answers = [m for line in lines for m in line["messages"] if m["role"] == "assistant"]
+    assert len(answers) + 16 == requests
+    assert all(message["usage"]["in"] == 7 for message in answers)
+
+
+def test_which_dialogues_and_how_they_are_written(
+    fold: GoldFold, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = list(fold.dialogues)
+    assert main([*call("silent", "--dialogues 3")]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1] == "next: mwzeval evaluate out.json"
+    assert list(read_json(Path("out.json"))) == names[:3]
+    ids = f"{names[7].upper()}.json,{names[2]}"
+    assert main([*call("silent", f"--dialogues {ids}", "some.jsonl"), "-q"]) == 0
+    lines = [json.loads(line) for line in Path("some.jsonl").read_text("utf-8").splitlines()]
+    assert [line["dialogue"] for line in lines] == [names[7], names[2]]
+    assert main(["evaluate", "some.jsonl", "-s", "-q"]) == 0
+    assert main(call("silent", "--fold val", "val.json")) == 0
+    assert "mwzeval evaluate val.json --fold dev" in capsys.readouterr().err
+    assert len(read_json(Path("val.json"))) == 10
+
+
+def test_an_agent_with_its_own_tools_says_what_it_has_booked() -> None:
+    predictions = predict("mine.py:Keeping", "--dialogues 2 --no-states")
+    for turns in predictions.values():
+        *before, last = turns
+        booked = [{"domain": "hotel", "slots": {"name": "hotel aurelia"}}]
+        assert last == {"response": "It is done.", "bookings": booked}
+        assert all(turn == {"response": "It is done.", "bookings": []} for turn in before)
+
+
+@pytest.mark.parametrize(
+    ("agent", "words", "output", "told"),
+    [
+        ("human", "", "out.json", "play"),
+        ("rules", "", "out.json", 'did you mean "rule"'),
+        ("rule", "", "out.txt", ".json or .jsonl"),
+        ("rule", "", "out.json.gz", "compress them after"),
+        ("rule", "--fold tets", "out.json", "unknown fold"),
+        ("rule", "--dialogues 63", "out.json", "62"),
+        ("rule", "--dialogues smp0001", "out.json", "no dialogue"),
+        ("rule", "--agent-args {}", "out.json", "--agent-args is about"),
+        ("rule", "--tool-rounds -1", "out.json", "--tool-rounds"),
+        ("mine.py:nobody", "", "out.json", "cannot be imported"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    agent: str, words: str, output: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(call(agent, words, output)) == 2
+    assert told in capsys.readouterr().err
+    assert not Path(output).exists()
+
+
+def test_another_context_is_another_run_and_none_is_live(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    predict("silent", "--dialogues 2")
+    assert main(call("silent", "--dialogues 2 --context own")) == 2
+    assert 'user.context: "gold" in the file, "own" now' in capsys.readouterr().err
+    assert main(["evaluate", "out.run.jsonl"]) == 2
+    assert "score the predictions" in capsys.readouterr().err
