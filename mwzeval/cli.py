@@ -39,6 +39,7 @@ READ = frozenset(
     {
         *(
             "against",
+            "agent_prompt",
             "bert",
             "dev",
             "dialogues",

@@ -22,6 +22,9 @@ NOT_READ = frozenset(
     {
         *(
             "agent",
+            "agent_args",
+            "agent_base_url",
+            "cluster_column",
             "corpus",
             "dask",
             "dst_rule",
@@ -29,12 +32,24 @@ NOT_READ = frozenset(
             "fail_under",
             "fold",
             "goals",
+            "item_column",
             "name",
         ),
         *("nlu", "policies", "reason", "references", "rules", "score", "scores"),
-        *("system", "table", "task", "tasks", "title", "track", "unfilled", "unit", "user"),
+        *(
+            "system",
+            "table",
+            "task",
+            "tasks",
+            "title",
+            "track",
+            "trial_column",
+            "unfilled",
+            "unit",
+            "user",
+        ),
         # A folder of which files are read as they are needed: beside them there is room for others.
-        "data",
+        *("data", "cache"),
     }
 )
 """Arguments that name neither what is read as a whole nor what is written."""
