@@ -52,7 +52,7 @@ READ = frozenset(
             "knowledge",
         ),
         *("model", "policy", "pool", "predictions", "report", "targets"),
-        *("templates", "tools", "training"),
+        *("templates", "tools", "training", "user_prompt"),
     }
 )
 """Arguments that name what is read: files, or folders that are read as a whole."""

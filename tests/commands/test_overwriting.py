@@ -47,6 +47,8 @@ NOT_READ = frozenset(
             "unfilled",
             "unit",
             "user",
+            "user_args",
+            "user_base_url",
         ),
         # A folder of which files are read as they are needed: beside them there is room for others.
         *("data", "cache"),
