@@ -51,7 +51,7 @@ READ = frozenset(
             "input",
             "knowledge",
         ),
-        *("model", "policy", "pool", "predictions", "report", "targets"),
+        *("model", "policy", "pool", "predictions", "prices", "report", "targets"),
         *("templates", "tools", "training", "user_prompt"),
     }
 )

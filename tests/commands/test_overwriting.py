@@ -33,6 +33,7 @@ NOT_READ = frozenset(
             "fold",
             "goals",
             "item_column",
+            "lower_is_better",
             "name",
         ),
         *("nlu", "policies", "reason", "references", "rules", "score", "scores"),

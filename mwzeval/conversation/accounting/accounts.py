@@ -159,7 +159,7 @@ class Accounts:
         """Yield what each side has used in a dialogue: a label, and a line of text."""
         for account in self.sides:
             usage = account.usages[dialogue]
-            yield f"{account.side} used", ", ".join(_told(usage, account.usd(usage)))
+            yield f"{account.side} used", ", ".join(told_usage(usage, account.usd(usage)))
 
 
 def _model(
@@ -216,7 +216,8 @@ def _places(usd: float) -> int:
     return 4 if usd <= 0 else min(8, max(4, 2 - math.floor(math.log10(usd))))
 
 
-def _told(usage: Usage, usd: float | None) -> Iterator[str]:
+def told_usage(usage: Usage, usd: float | None = None) -> Iterator[str]:
+    """Yield what was used, in words, with its cost where that is known."""
     yield f"{usage.requests:,} request" + "s" * (usage.requests != 1)
     if usage.is_known:
         yield f"{usage.tokens_in:,} tokens in"

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from mwzeval.conversation.endpoint.options import is_endpoint
 from mwzeval.conversation.loop import Ending, failed
 from mwzeval.conversation.protocols import (
     AGENT_ERROR,
@@ -84,6 +85,7 @@ class CorpusSetting:
         self._tools = DatabaseTools(tables, options.rules)
         self._agents = AgentSide(options, tables)
         self.trusts = self._agents.trusts
+        self.waits = is_endpoint(options.agent)
         self.about: Mapping[str, Any] = {
             "corpus": options.corpus_name,
             "agent": options.about_agent(),

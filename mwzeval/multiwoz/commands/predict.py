@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
     """
     from mwzeval.conversation.pools.processes import TimeLimits
-    from mwzeval.conversation.protocols import INFRASTRUCTURE
     from mwzeval.conversation.runs import run as run_dialogues
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
@@ -126,23 +126,29 @@ def run(arguments: argparse.Namespace) -> int:
         limits=limits,
         progress=False if arguments.quiet else None,
     )
-    predictions = _predictions(_dialogues(file), setting, states=not arguments.no_states)
+    arguments.interrupted = f"the same command writes {output} out of {file}"
+    dialogues = _dialogues(file) if summary.scored else {}
+    predictions = _predictions(dialogues, setting, states=not arguments.no_states)
     if predictions:
         write_atomically(output, predictions_text(predictions, output))
-    unanswered = [turn for turns in predictions.values() for turn in turns if not turn["response"]]
-    lost = summary.ends.get(INFRASTRUCTURE, 0)
-    if unanswered or lost or not arguments.quiet:
+    count = sum(map(len, predictions.values()))
+    empty = sum(not turn["response"] for turns in predictions.values() for turn in turns)
+    missing = len(setting.items) - len(predictions)
+    if empty or missing or not arguments.quiet:
         for line in str(summary).splitlines():
             tell(line)
-    count = sum(map(len, predictions.values()))
-    if unanswered:
-        tell(f"{len(unanswered):,} of {count:,} turns have no answer: their responses are empty")
+    if empty:
+        tell(f"{empty:,} of {count:,} turns have no answer: their responses are empty")
+    if not arguments.quiet:
+        for line in _used(dialogues):
+            tell(line)
     if predictions and not arguments.quiet:
         tell(f"wrote {output}: {len(predictions):,} dialogues, {count:,} turns")
         tell(f"next: {_next(arguments, setting)}")
-    if lost:
-        what = f"{lost:,} of {summary.dialogues:,} dialogues are not in the predictions"
-        tell(f"failed: {what}: call it again, and only these are held again ({file})")
+    if missing:
+        what = f"{missing:,} of {len(setting.items):,} dialogues are not in the predictions"
+        why = f": {summary.problem}" if summary.is_stopped else ""
+        tell(f"failed: {what}; call it again, and only these are held ({file}){why}")
         return FAILED
     return 0
 
@@ -194,6 +200,16 @@ def _predictions(
         for name, dialogue in dialogues.items()
         if dialogue.end != INFRASTRUCTURE
     }
+
+
+def _used(dialogues: dict[str, Trajectory]) -> Iterator[str]:
+    """Yield what the model of the agent has used, if it is one that says so."""
+    from mwzeval.conversation.accounting.accounts import told_usage
+    from mwzeval.conversation.accounting.usage import AGENT, Usage, usages_of
+
+    used = usages_of(dialogues).get(AGENT)
+    if used:
+        yield f"the model: {', '.join(told_usage(Usage.total(used.values())))}"
 
 
 def _next(arguments: argparse.Namespace, setting: CorpusSetting) -> str:

@@ -192,7 +192,7 @@ def test_a_turn_in_which_an_agent_fails_has_no_answer(
 def test_what_is_nobodys_fault_is_held_again(capsys: pytest.CaptureFixture[str]) -> None:
     there = predict("mine.py:Unreachable", "--dialogues 4", code=1)
     err = capsys.readouterr().err
-    assert "1 of 4 dialogues are not in the predictions: call it again" in err
+    assert "1 of 4 dialogues are not in the predictions; call it again" in err
     assert "the server cannot be reached" in err
     assert list(there) == ["smp0021", "smp0023", "smp0024"]
     Path("up").touch()
@@ -201,6 +201,20 @@ def test_what_is_nobodys_fault_is_held_again(capsys: pytest.CaptureFixture[str])
     predict("mine.py:Unreachable", "--dialogues 4", "other.json")
     for ending in (".json", ".run.jsonl"):
         assert Path(f"out{ending}").read_bytes() == Path(f"other{ending}").read_bytes()
+
+
+def test_where_nothing_answers_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.001)):
+        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+    Path("out.json").write_text("before", encoding="utf-8")
+    gone = "http://127.0.0.1:9/v1"
+    assert main(call("openai:x", f"--agent-base-url {gone} --concurrency 2")) == 1
+    err = capsys.readouterr().err
+    assert "62 of 62 dialogues are not in the predictions" in err
+    assert "the run was stopped" in err
+    assert Path("out.json").read_text(encoding="utf-8") == "before"
 
 
 def test_a_run_that_was_killed_goes_on() -> None:
@@ -249,7 +263,10 @@ class RuleServer:
 
 @pytest.mark.parametrize("context", ["gold", "own"])
 def test_behind_a_server_an_agent_is_what_it_is(
-    context: str, fold: GoldFold, monkeypatch: pytest.MonkeyPatch
+    context: str,
+    fold: GoldFold,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
         monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
@@ -258,7 +275,7 @@ def test_behind_a_server_an_agent_is_what_it_is(
     server = Server(RuleServer(fold), (429, "reset", 500, b"{", None) * 4)
     with serving(server):
         asked = f"{options} --agent-base-url {server.url} --send-seed --cache cache"
-        predict("openai:rule", f"{asked} --concurrency 8", "there.json")
+        assert main(call("openai:rule", f"{asked} --concurrency 8", "there.json")) == 0
         requests = len(server.bodies)
         predict("openai:rule", f"{asked} --concurrency 2", "again.json")
         assert len(server.bodies) == requests
@@ -271,6 +288,8 @@ def test_behind_a_server_an_agent_is_what_it_is(
     answers = [m for line in lines for m in line["messages"] if m["role"] == "assistant"]
     assert len(answers) + 16 == requests
     assert all(message["usage"]["in"] == 7 for message in answers)
+    used = f"{len(answers)} requests, {7 * len(answers):,} tokens in, {3 * len(answers):,} out"
+    assert f"the model: {used}, 16 made again" in capsys.readouterr().err
 
 
 def test_which_dialogues_and_how_they_are_written(
