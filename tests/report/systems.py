@@ -10,7 +10,7 @@ from functools import cache
 from mwzeval.errors import Problem
 from mwzeval.report.page.html import PageSystem
 from mwzeval.scores.explanation import Claim, Explanation, Fact, Reason, TurnView, Utterance
-from mwzeval.scores.score import WHOLE, Interval, Score, Signature
+from mwzeval.scores.score import WHOLE, Amount, Figures, Interval, Score, Signature
 
 SCOPES = ("lodging", "diner", "museum", "railway", "cab")
 WORDS = (
@@ -227,4 +227,6 @@ def hostile_system(salt: int) -> PageSystem:
     )
     warnings = tuple(Problem("odd", text, "warning", file=text, dialogue=text) for text in HOSTILE)
     meta = {text or "empty": text for text in HOSTILE} | {"note": HOSTILE[0]}
-    return PageSystem(at(0), scores, explanations, warnings, meta)
+    rows = tuple((text, (Amount(float("nan")), Amount(-3e9, score=text))) for text in HOSTILE)
+    figures = tuple(Figures(text, (text, HOSTILE[0]), rows, (text,)) for text in HOSTILE)
+    return PageSystem(at(0), scores, explanations, warnings, meta, figures)

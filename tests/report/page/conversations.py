@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mwzeval.report.page.model import PageSystem
 from mwzeval.scores.explanation import (
     CANNOT_BE,
@@ -12,7 +14,7 @@ from mwzeval.scores.explanation import (
     TurnView,
     Utterance,
 )
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import WHOLE, Amount, Figures, Interval
 from tests.report.systems import system
 
 GOAL = (
@@ -22,6 +24,21 @@ GOAL = (
     Fact("asks", "entrance fee", "hotel"),
 )
 FOUND = '{"count": 2, "results": [{"name": "the lodge", "phone": "01223 1"}, {"name": "<b>"}]}'
+COSTS = Figures(
+    "What it cost (agent: meta-llama/Llama-3.1-8B-Instruct; user: gpt-4o-mini-2024-07-18)",
+    ("a dialogue", "a success", "in all"),
+    (
+        (
+            "Agent: messages cut off",
+            (
+                Amount(0.000123, 6, "usd", Interval(0.00001, 0.01234, 0.95, "bootstrap")),
+                Amount(None),
+                Amount(12_345_678),
+            ),
+        ),
+    ),
+    ("The agent's tokens are not counted for 1 of 20 requests.",),
+)
 REFUSED = '{"error": "there is no hotel \\"the loge\\""}'
 
 
@@ -58,6 +75,6 @@ def _system(text: str) -> Utterance:
 def live_systems() -> tuple[PageSystem, ...]:
     """Return two systems, of which the second does not book."""
     return tuple(
-        system(name, [conversation(is_won=is_won)])
+        replace(system(name, [conversation(is_won=is_won)]), figures=(COSTS,))
         for name, is_won in (("careful", True), ("hasty", False))
     )

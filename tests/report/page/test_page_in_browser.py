@@ -456,6 +456,20 @@ def test_calls_are_folded_and_the_goal_is_ticked_off(opened: Opener, size: tuple
     assert page.evaluate("document.documentElement.scrollWidth") == size[0]
 
 
+@pytest.mark.parametrize("size", [(1200, 900), NARROW])
+def test_tables_of_totals_fit_beside_the_scores(opened: Opener, size: tuple[int, int]) -> None:
+    page = opened("live", "", size)
+    tables = page.locator("table.figures")
+    assert tables.count() == 2
+    (row,) = tables.first.locator("tbody tr").all_inner_texts()
+    shown = "Agent: messages cut off 0.000123 0.000010–0.012340 — 12,345,678"
+    assert row.split() == shown.split()
+    assert page.locator(".figures-title").first.inner_text().startswith("A What it cost (agent:")
+    for table in tables.all():
+        assert table.evaluate("e => e.scrollWidth <= e.parentElement.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
 def test_a_page_without_claims_has_no_legend(opened: Opener) -> None:
     page = opened("one", "#talk0001")
     assert page.locator(".claim, .claims").count() == 0
