@@ -43,8 +43,8 @@ class Endpoint:
         try:
             parts = urlsplit(self.base_url)
             _ = parts.port  # is checked when it is read
-        except ValueError as error:
-            raise UsageError(f"the base URL makes no sense: {error}") from None
+        except ValueError:  # whose text has a part of a password
+            raise UsageError("the base URL has no host and port that can be read") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
                 "a base URL begins with http:// or https:// and a host, and ends mostly in /v1, "

@@ -8,12 +8,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 
 Reply = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Returns the message to the body of a request."""
+"""Returns the message to the body of a request, or the whole answer with its `choices`."""
 CONTEXT = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
 
 
@@ -98,7 +99,8 @@ class Server:
             await asyncio.sleep(self.delay)
         match fault:
             case None:
-                await _send(send, 200, completion(self.reply(body)))
+                value = self.reply(body)
+                await _send(send, 200, value if "choices" in value else completion(value))
             case "reset":
                 send.__self__.transport.abort()
             case "half":
@@ -139,8 +141,11 @@ async def _send(
 
 
 @contextmanager
-def serving(server: Server) -> Iterator[Server]:
-    """Let a server answer, in a thread of its own, on a port that is free."""
+def serving(server: Server, certificate: Path | None = None) -> Iterator[Server]:
+    """Let a server answer, in a thread of its own, on a port that is free.
+
+    With a certificate (a file that has its key, too) it speaks TLS.
+    """
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listening:
         server.port = listening.getsockname()[1]
         config = uvicorn.Config(
@@ -150,6 +155,7 @@ def serving(server: Server) -> Iterator[Server]:
             log_level="critical",
             access_log=False,
             timeout_graceful_shutdown=0,
+            ssl_certfile=certificate,
         )
         running = uvicorn.Server(config)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
