@@ -65,17 +65,22 @@ class UsageError(MwzevalError):
 
 
 class InputError(MwzevalError):
-    """The predictions cannot be scored; `problems` holds every finding."""
+    """The input cannot be scored; `problems` holds every finding.
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    `can_be_validated` says that `mwzeval validate` reads it too, as predictions.
+    """
+
+    def __init__(self, problems: Iterable[Problem], *, can_be_validated: bool = True) -> None:
         self.problems = tuple(problems)
+        self.can_be_validated = can_be_validated
         super().__init__(self.problems)
 
     def __str__(self) -> str:
         shown = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
         hidden = len(self.problems) - len(shown)
         if hidden:
-            shown.append(f"… and {hidden} more (`mwzeval validate` lists all of them)")
+            where = " (`mwzeval validate` lists all of them)" if self.can_be_validated else ""
+            shown.append(f"… and {hidden} more{where}")
         return "\n".join(shown)
 
 

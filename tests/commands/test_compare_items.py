@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mwzeval.cli import main
-from tests.places import ROOT
+from tests.places import ROOT, shared
 
 LOGS = ROOT / "tests" / "comparison" / "items" / "inspect_logs"
 WEAK, STRONG = str(LOGS / "weak.json"), str(LOGS / "strong.eval")
@@ -79,6 +79,57 @@ def test_several_systems_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: 
     runs = f"ours={files[1]},{files[2]}"
     _, out, _ = run(capsys, "compare", "--items", files[0], runs, *FEW, "-f", "json")
     assert json.loads(out)["runs"]["ours"] == files[1:]
+
+
+FOUR = {
+    "a": "10001000101110001000111110001111001000100110101100010010001100100111001001000100",
+    "b": "10100010101100100001111101111111000011110000101101110010111111110101111111100100",
+    "c": "10110001101111000101101111011010001111111111101101010010111111110110011111111111",
+    "d": "11111101111111100011111111111111011111111001111111010111111111111110111111101110",
+}
+EXACT = {"b": 0.016124801710247997, "c": 0.00019512558355927467, "d": 5.65314621780999e-08}
+"""scipy's `binomtest(wins, wins + losses).pvalue` against a."""
+HOLM = {"b": 0.016124801710247997, "c": 0.00039025116711854935, "d": 1.695943865342997e-07}
+"""`multipletests(…, method="holm")` of statsmodels 0.15.0; of all pairs it leaves b, c (0.17)."""
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl"])
+def test_many_systems_are_corrected_and_ranked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, ending: str
+) -> None:
+    files = []
+    for name, outcomes in FOUR.items():
+        rows = [{"task": f"t{n}", "success": int(o)} for n, o in enumerate(outcomes)]
+        text = {
+            "csv": "task,success\n" + "".join(f"{r['task']},{r['success']}\n" for r in rows),
+            "json": json.dumps(rows),
+            "jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        }
+        files.append(write(tmp_path / f"{name}.{ending}", text[ending]))
+    _, out, _ = run(capsys, "compare", "--items", *files, *FEW, "-f", "json")
+    rows = json.loads(out)["comparisons"]
+    assert {r["system"]: r["p"] for r in rows[1:]} == pytest.approx(EXACT)
+    assert {r["system"]: r["p_holm"] for r in rows[1:]} == pytest.approx(HOLM)
+    assert {r["system"]: r["rank"] for r in rows} == {"d": 1, "b": 2, "c": 2, "a": 3}
+    _, out, _ = run(capsys, "compare", "--items", *files, *FEW, "-f", "markdown")
+    assert "| d | **85.00** | +42.50† |" in out
+
+
+def test_published_rates_of_tau_bench(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Yao et al. 2024: pass^k .420, .273, .220, .200; the other system is the first two trials."""
+    file = shared("data", "agents", "tau_bench_gpt-4o_airline_rewards.tsv")
+    names, *lines = file.read_text("utf-8").splitlines(keepends=True)
+    trial = names.split().index("trial")
+    first = sorted({line.split()[trial] for line in lines})[:2]
+    kept = [line for line in lines if line.split()[trial] in first]
+    other = write(tmp_path / "two.tsv", "".join([names, *kept]))
+    _, out, _ = run(capsys, "compare", "--items", str(file), str(file), *FEW, "-f", "json")
+    passed = {r["score"]: r["value"] for r in json.loads(out)["comparisons"]}
+    published = {"pass^1": 42.0, "pass^2": 27.3, "pass^3": 22.0, "pass^4": 20.0}
+    assert {score: round(passed[score], 1) for score in published} == published
+    _, out, _ = run(capsys, "compare", "--items", str(file), other, *FEW)
+    assert "\npass^2 (n = 50; approximate randomisation)\n" in out
+    assert "not compared, because there is none of two: pass^3, pass^4, Flips in 4 trials\n" in out
 
 
 def test_lower_may_be_better(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -169,6 +220,14 @@ def test_what_makes_no_sense_is_told(
     code, _, err = run(capsys, *arguments)
     assert code == 2
     assert said in err
+
+
+def test_many_problems_are_not_sent_to_validate(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = write(tmp_path / "a.csv", "item,score\n" + "".join(f"{n},x\n" for n in range(50)))
+    _, _, err = run(capsys, "compare", "--items", file, WEAK)
+    assert err.rstrip().endswith(" more")
 
 
 def test_files_without_common_items_or_scores(

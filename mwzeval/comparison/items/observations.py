@@ -14,7 +14,7 @@ from unicodedata import normalize
 from mwzeval.comparison.items.naming import Asked, columns_of
 from mwzeval.comparison.items.recognition import read_sheet
 from mwzeval.comparison.items.sheet import Columns, Cut, Row, Sheet, number_of
-from mwzeval.errors import Problem, shorten
+from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.scores.findings import Findings
 from mwzeval.statistics.trials import TRIAL_MARK
 
@@ -166,5 +166,6 @@ def observations_of_all(files: Collection[str], asked: Asked) -> dict[str, Obser
     for file in files:
         with findings.collecting():
             observed[file] = observations_of(file, asked)
-    findings.check()
+    if findings.errors:
+        raise InputError(findings.errors, can_be_validated=False)
     return observed
