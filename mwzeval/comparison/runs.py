@@ -41,7 +41,8 @@ class Across:
     """A score over runs: `values` in the order of the runs, `n` units behind each of them.
 
     `components` are the variances, in the squared unit of the score, of the numbers of units whose
-    mean the score is; None for scores that are no such mean (distinct words, windows of text).
+    mean the score is; None for scores that are no such mean (distinct words, windows of text), and
+    where runs have different cases (dialogues that say a value of a slot).
     """
 
     name: str
@@ -131,6 +132,11 @@ def _across(
 
 
 def _components(of_runs: list[Measure], tables: list[Table]) -> VarianceComponents | None:
+    cases = of_runs[0].cases
+    if cases is not None:
+        first, *others = (table.column(cases) > 0 for table in tables)
+        if not all(np.array_equal(first, other) for other in others):
+            return None  # the units are not the same, so that runs and units cannot be told apart
     numbers = np.array([pseudo_values(m, table) for m, table in zip(of_runs, tables, strict=True)])
     if numbers.shape[1] < 2 or not np.isfinite(numbers).all():
         return None

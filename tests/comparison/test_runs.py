@@ -14,7 +14,10 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.comparison.runs import across
 from mwzeval.errors import InputError, UsageError
+from mwzeval.metrics.measure import Measure, ScoredTable, percentage
 from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.scores.score import Signature
+from mwzeval.scores.table import Table
 from mwzeval.statistics import variance_components
 from tests.places import ROOT, read_json, sample_predictions
 
@@ -90,6 +93,21 @@ def test_scores_that_are_no_means_over_dialogues_have_no_components(evaluator: E
     assert "richness.msttr" in without
     assert "richness.num_unigrams" in without
     assert not without & {"inform", "success", "bleu.sample", "combined", "dst.joint_accuracy"}
+
+
+def test_runs_with_other_cases_have_a_spread_and_no_components() -> None:
+    score = percentage("right", of="case")
+    measure = Measure("rate", "Rate", Signature("rate", ()), score, cases="case")
+    same = [("a", {"right": 1, "case": 1}), ("b", {"case": 1}), ("c", {"right": 1, "case": 1})]
+    for other in ([*same[:2], ("c", {})], [("a", {}), *same[1:]]):
+        tables = (Table.from_rows(("right", "case"), rows) for rows in (same, other))
+        runs = {str(number): ScoredTable(table, (measure,)) for number, table in enumerate(tables)}
+        (found,) = across(runs)
+        assert found.components is None
+        assert list(found.values) == pytest.approx([200 / 3, 50])
+    tables = (Table.from_rows(("right", "case"), same) for _ in range(2))
+    (found,) = across({str(n): ScoredTable(table, (measure,)) for n, table in enumerate(tables)})
+    assert found.components is not None
 
 
 def test_runs_that_are_equal_have_no_variance_between_them(evaluator: Evaluator) -> None:

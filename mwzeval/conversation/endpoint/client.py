@@ -62,7 +62,8 @@ class Cache(Protocol):
 class Completion:
     """The message of a model, and what it has cost.
 
-    `usage` has `in` and `out` (tokens, where the server counts them), `ms`, and `retries` where
+    `usage` has `in` and `out` (tokens, where the server counts them; `cached` of those in came from
+    its cache), `ms`, and `retries` where
     there were some. `finish_reason` is None where the server does not say.
     """
 
@@ -282,6 +283,10 @@ def completion_of(
         for ours, theirs in (("in", "prompt_tokens"), ("out", "completion_tokens"))
         if isinstance(counted, dict) and type(counted.get(theirs)) is int
     }
+    details = counted.get("prompt_tokens_details") if isinstance(counted, dict) else None
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    if type(cached) is int and cached > 0:
+        usage["cached"] = cached
     usage["ms"] = ms
     if retries:
         usage["retries"] = retries

@@ -199,6 +199,25 @@ def test_messages_lack_what_they_like(message: Any, kept: Any) -> None:
             assert found.usage == {"ms": 0}
 
 
+NOTHING: dict[str, int] = {}
+BAD_COUNTS: tuple[Any, ...] = (0, -1, None, "4", 1.5, True)
+
+
+@pytest.mark.parametrize(
+    ("details", "kept"),
+    [
+        ({"cached_tokens": 4, "audio_tokens": 0}, {"cached": 4}),
+        *(({"cached_tokens": bad}, NOTHING) for bad in BAD_COUNTS),
+        (None, NOTHING),
+        ([], NOTHING),
+    ],
+)
+def test_tokens_from_the_cache_of_the_server_are_kept(details: Any, kept: Any) -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": details}
+    with asked(completion({"content": "a"}, usage=usage)) as ask:
+        assert ask().usage == {"in": 7, "out": 3, **kept, "ms": 0}
+
+
 def test_a_connection_that_the_server_has_ended_is_not_a_fault() -> None:
     with asked((400, {"connection": "close"})) as ask:
         with pytest.raises(AnswerError):
