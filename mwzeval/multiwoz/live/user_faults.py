@@ -6,7 +6,8 @@
   question, a booking with its reference, that something is not there or cannot be booked. A turn is
   misunderstood when one of these was missed, invented or heard with another value.
 * `invented`: the user says a value that is neither in its goal nor said by the agent before.
-* `early`: the user says that it is done, and something of its goal is not answered or not booked.
+* `early`: the user says that it is done, and something of its goal is not answered or not booked:
+  in its copy of the goal, or, of a user that reports none, as far as words tell (`user_ends`).
 * `repeated`: a message of the user is its last one again.
 """
 
@@ -21,12 +22,14 @@ from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.wishes import NOT_SURE
 from mwzeval.multiwoz.database.facts import comparable
 from mwzeval.multiwoz.goals.goals import ORDERING, UNANSWERED, Goal, begun
-from mwzeval.multiwoz.grounding.statements import GENERIC
 from mwzeval.multiwoz.grounding.tool_results import folded
 from mwzeval.multiwoz.live.agenda_user.hearing import NO_VALUE, fits
+from mwzeval.multiwoz.live.losses import listed
 from mwzeval.multiwoz.live.reading.reader import AgentReader
+from mwzeval.multiwoz.live.user_ends import left_open
+from mwzeval.multiwoz.live.user_inventions import GoalValues
 from mwzeval.multiwoz.normalization.normalize import normalize_slot, normalize_value
-from mwzeval.multiwoz.words.text import Mention, fold
+from mwzeval.multiwoz.words.text import fold
 
 MISUNDERSTOOD, INVENTED, EARLY, REPEATED = "misunderstood", "invented", "early", "repeated"
 FAULTS = (MISUNDERSTOOD, INVENTED, EARLY, REPEATED)
@@ -37,8 +40,6 @@ _COMPARED = {"entrance fee": "entrancefee", "leaveAt": "leaveat", "arriveBy": "a
 _NAMING = frozenset({"name", "trainID"})
 _BOOKING = frozenset({"day", "people", "time", "stay"})
 _PARTS = ("info", "fail_info", "book", "fail_book")
-_UNTOLD = frozenset({"choice", "internet", "parking", "landmark", "openhours"})
-"""Slots of mentions that say no value of their own."""
 
 Effect = tuple[str, ...]
 
@@ -159,28 +160,6 @@ def _lists_in(value: Any) -> list[Any]:
     return [each for each in given if isinstance(each, list | tuple)]
 
 
-def invented_values(said: Iterable[Mention], goal: Goal, told: str) -> Iterator[str]:
-    """Yield the values that a user's message says of its own making.
-
-    `said` are its mentions, `told` are the folded words of all that the agent has said before,
-    with a blank around each.
-    """
-    known = {
-        " ".join(fold(str(value)))
-        for domain in goal[ORDERING]
-        for part in _PARTS
-        for value in goal[domain].get(part, {}).values()
-    }
-    for mention in said:
-        if mention.slot in _UNTOLD or not mention.written or mention.text.lower() == GENERIC:
-            continue
-        forms = {" ".join(fold(text)) for text in (mention.text, mention.value or mention.text)}
-        if any(f" {form} " in told for form in forms):
-            continue
-        if not any(form in value or value in form for form in forms for value in known):
-            yield f"{mention.slot} {mention.text}"
-
-
 def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
     """Return the faults of the user in a dialogue, in the order of its turns.
 
@@ -191,6 +170,7 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
     goal = begun(dialogue["goal"])
     report = dialogue.get("user") or {}
     understood = _understood(report)
+    wanted = GoalValues(goal)
     faults = []
     told, last = " ", ""
     named: set[Effect] = set()
@@ -213,15 +193,26 @@ def faults_of(dialogue: Mapping[str, Any], reader: AgentReader) -> list[Fault]:
         if not isinstance(text, str):
             continue
         turn += 1
-        if " ".join(text.lower().split()) == last:
+        words = " ".join(fold(text))
+        if words and words == last:
             faults.append(Fault(REPEATED, turn, text))
-        last = " ".join(text.lower().split())
-        values = invented_values(reader.mentions_of(text), goal, told)
+        last = words
+        values = wanted.invented(text, reader.mentions_of(text), told)
         faults += (Fault(INVENTED, turn, value) for value in values)
-    held = report.get("goal")
-    if report.get("token") == DONE and isinstance(held, Mapping) and _is_open(held):
-        faults.append(Fault(EARLY, turn, "something is not answered or not booked"))
+    if report.get("token") == DONE:
+        open_ = _open_for(report.get("goal"), goal, dialogue["messages"], reader)
+        if open_:
+            faults.append(Fault(EARLY, turn, listed(tuple(open_))))
     return faults
+
+
+def _open_for(
+    held: Any, goal: Goal, messages: Sequence[Mapping[str, Any]], reader: AgentReader
+) -> list[str]:
+    """Return what a user leaves open: by what it holds, or, where it does not say, by its words."""
+    if isinstance(held, Mapping):
+        return list(_held_open(held))
+    return list(left_open(goal, messages, reader))
 
 
 def _is_heard(message: Mapping[str, Any]) -> bool:
@@ -241,13 +232,13 @@ def turns_checked(dialogue: Mapping[str, Any]) -> int:
     return len(checked)
 
 
-def _is_open(goal: Mapping[str, Any]) -> bool:
-    """Tell whether anything that a user has written its answers into lacks one, or a booking."""
-    for part in goal.values():
+def _held_open(goal: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a goal lacks that a user has written its answers into."""
+    for domain, part in goal.items():
         if isinstance(part, Mapping):
             reqt = part.get("reqt")
-            asked = reqt.values() if isinstance(reqt, Mapping) else ()
+            asked = reqt.items() if isinstance(reqt, Mapping) else ()
+            yield from (f"{domain} {slot} is not told" for slot, v in asked if v == UNANSWERED)
             booked = part.get("booked")
-            if (isinstance(booked, str) and booked in NOT_SURE) or UNANSWERED in asked:
-                return True
-    return False
+            if isinstance(booked, str) and booked in NOT_SURE:
+                yield f"{domain} is not booked"
