@@ -55,9 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help="where the dialogue goes; one of the same command that exists is gone on with",
     )
     benchmark.add_arguments(parser, LIVE)
-    from mwzeval.conversation.pools.processes import DIALOGUE_SECONDS
-
-    parser.set_defaults(jobs=1, concurrency=1, dialogue_seconds=DIALOGUE_SECONDS)
+    # People take any time, whoever they talk to.
+    parser.set_defaults(jobs=1, concurrency=1, dialogue_seconds=None)
 
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:

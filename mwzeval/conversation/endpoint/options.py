@@ -36,7 +36,7 @@ class ModelOptions:
     cache: str | None = None
     sends_seed: bool = False
     request_seconds: float = REQUEST_SECONDS
-    dialogue_seconds: float = DIALOGUE_SECONDS
+    dialogue_seconds: float | None = DIALOGUE_SECONDS
 
     def endpoint(self, name: str) -> Endpoint:
         """Return the endpoint that a name means. Raises `UsageError`."""
@@ -114,9 +114,10 @@ def add_request_options(parser: _ActionsContainer) -> None:
 def model_options(arguments: Namespace, side: str = "agent") -> ModelOptions:
     """Return what the options say of a side. Raises `UsageError`."""
     for name in ("request_seconds", "dialogue_seconds"):
-        if not getattr(arguments, name) > 0:
+        seconds = getattr(arguments, name)
+        if seconds is not None and not seconds > 0:
             option = name.replace("_", "-")
-            raise UsageError(f"--{option} is above 0, not {getattr(arguments, name):g}")
+            raise UsageError(f"--{option} is above 0, not {seconds:g}")
     return ModelOptions(
         side,
         getattr(arguments, f"{side}_base_url"),

@@ -11,14 +11,14 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mwzeval.conversation.loop import Ending, failed
 from mwzeval.conversation.pools.children import become_child, how_it_ended, kill, started
-from mwzeval.conversation.protocols import LIMIT, USER_STOP
+from mwzeval.conversation.protocols import LIMIT, USER_STOP, End
 from mwzeval.conversation.record import Event, Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import MwzevalError, UsageError
@@ -35,6 +35,8 @@ class Setting(Protocol):
     """Who talks to whom, about what, and what is kept of it.
 
     In another process it is a copy: what it loads in `begin` belongs to that process alone.
+    A setting may have `unhurried`: the ends that are noted before calls which no limit of turns is
+    for, because they wait for a server, and end by themselves.
     """
 
     @property
@@ -184,6 +186,7 @@ class _Worker:
         self._process, self.connection = started(_serve, setting, is_one_of_many=is_one_of_many)
         self._limits = limits
         self._trusts = setting.trusts
+        self._unhurried: Collection[End] = getattr(setting, "unhurried", ())
         self.is_alive = True
         self.planned: Planned | None = None
         self._is_ready = False
@@ -265,7 +268,8 @@ class _Worker:
             case "event":
                 self._record.add(value)
                 if value[0] == "note":
-                    self._turn_ends = time.monotonic() + (self._limits.turn or _NEVER)
+                    limit = None if value[1].end in self._unhurried else self._limits.turn
+                    self._turn_ends = time.monotonic() + (limit or _NEVER)
             case "ended":
                 ending: Ending = value[0]
                 self._record = value[1] or self._record

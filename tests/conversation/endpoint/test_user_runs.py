@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from mwzeval.conversation.record import Planned
 from tests.conversation.endpoint.server import Server, completion, serving
 from tests.conversation.endpoint.test_endpoint_runs import Faults, RuleServer, live, scores, talk
 
+SIDES = ("agent", "user")
 KEY = "the-key-of-the-user-0123456789"
 
 
@@ -263,6 +265,53 @@ def test_a_prompt_of_ones_own_has_a_place_for_the_goal(
     model = ("--user", "openai:m", "--user-prompt", "bad.txt")
     assert main(["live", "--agent", "rule", *ONE, *model]) == 2
     assert "bad.txt has no {goal}" in capsys.readouterr().err
+
+
+def test_the_time_of_a_dialogue_is_that_of_both_sides() -> None:
+    """Of ten requests that each take a fifth of a second, half are in time."""
+
+    def reply(body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"role": "assistant", "content": f"I say {len(body['messages'])}."}
+
+    with serving(Server(reply, delay=0.2)) as server:
+        sides = [(f"--{side}", "openai:m", f"--{side}-base-url", server.url) for side in SIDES]
+        limits = ("--dialogue-seconds", "1", "--user-turns", "5")
+        assert main(["live", *ONE, *sides[0], *sides[1], *limits]) == 0
+    line = json.loads(Path("one.jsonl").read_text("utf-8").splitlines()[1])
+    assert line["end"] == "limit"
+    assert "no time is left" in line["problem"]
+    assert len(server.bodies) <= 5
+
+
+OWN_AGENT = """
+def respond(messages):
+    return "Hm."
+"""
+
+
+def test_the_time_of_a_turn_is_for_code_of_ones_own() -> None:
+    """A model has limits of its own, and its server is not taken for a user that hangs."""
+    Path("own.py").write_text(OWN_AGENT, "utf-8")
+    with serving(Server(faults=says("Hello.", "Bye.\n[GIVE UP]"), delay=0.5)) as server:
+        model = ("--user", "openai:m", "--user-base-url", server.url, "--turn-seconds", "0.25")
+        assert main(["live", "--agent", "own.py:respond", *ONE, *model]) == 0
+    line = json.loads(Path("one.jsonl").read_text("utf-8").splitlines()[1])
+    assert (line["end"], line["turns"]) == ("user_stop", 2)
+
+
+def test_people_play_with_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = ["play", "multiwoz", "--corpus", "sample", "--goals", "corpus:smp0036"]
+    with serving(Server(faults=says("Hello.", "Bye.\n[GIVE UP]"))) as server:
+        for side, other, last in (("user", "agent", "/bye"), ("agent", "user", "Goodbye.")):
+            monkeypatch.setattr("sys.stdin", io.StringIO(f"Good morning.\n{last}\n"))
+            model = (f"--{other}", "openai:m", f"--{other}-base-url", server.url)
+            assert main([*played, "--as", side, *model, "-o", f"{side}.jsonl"]) == 0
+    for side in SIDES:
+        header, line = map(json.loads, Path(f"{side}.jsonl").read_text("utf-8").splitlines())
+        assert line["end"] == "user_stop"
+        assert header[side] == {"spec": "human"}
+        other = header["agent" if side == "user" else "user"]
+        assert (other["spec"], other["dialogue_seconds"]) == ("openai:m", None)
 
 
 USELESS = [

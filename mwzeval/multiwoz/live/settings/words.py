@@ -9,7 +9,14 @@ from mwzeval.conversation.endpoint.options import is_endpoint
 from mwzeval.conversation.episode import Episode
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.messages import AgentTurn, Utterance
-from mwzeval.conversation.protocols import Partner, Tools
+from mwzeval.conversation.protocols import (
+    AGENT_ERROR,
+    USER_ERROR,
+    USER_STOP,
+    End,
+    Partner,
+    Tools,
+)
 from mwzeval.conversation.record import Planned, Record, hold
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz import NAME
@@ -45,6 +52,7 @@ class WordSetting:
         has_person = HUMAN in (options.agent, options.user)
         trusts_agent = self._agents is None or self._agents.trusts
         self.trusts = has_person or (trusts_agent and self._users.trusts)
+        self.unhurried = _unhurried(options)
         has_model = is_endpoint(options.agent) or is_endpoint(options.user)
         self.waits = has_model and not has_person
         self.items: Sequence[tuple[str, Any]] = tuple(goals.goals.items())
@@ -104,3 +112,10 @@ class WordSetting:
     def _tools_of(self, planned: Planned) -> Tools:
         key = f"{planned.item}#{planned.trial}"
         return self._tools.of_dialogue(planned.seed, key, planned.goal)
+
+
+def _unhurried(options: LiveOptions) -> frozenset[End]:
+    """Return what is noted before models are asked: their requests have limits of their own."""
+    of_user = (USER_ERROR,) if is_endpoint(options.user) else ()
+    of_agent = (AGENT_ERROR, USER_STOP) if is_endpoint(options.agent) else ()
+    return frozenset((*of_user, *of_agent))
