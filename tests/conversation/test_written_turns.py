@@ -25,6 +25,10 @@ TURNS = [
     ("User: I need a hotel.", ("I need a hotel.", None)),
     ("I told the assistant: a hotel.", ("I told the assistant: a hotel.", None)),
     ("One thing: a hotel.", ("One thing: a hotel.", None)),
+    ("<think>\nI want a hotel.\n[DONE]\n</think>\n\nA hotel, please.", ("A hotel, please.", None)),
+    ("I should be brief.</think>Bye.\n[DONE]", ("Bye.", DONE)),
+    ("<think>What do I", ("", None)),
+    ("I think so.", ("I think so.", None)),
     ("First line.\nSecond line.", ("First line.\nSecond line.", None)),
 ]
 

@@ -170,5 +170,5 @@ def _why_nothing(completion: Completion) -> str:
     if completion.finish_reason == CUT_OFF:
         return "the user's message was cut off for its length before anything was said"
     if completion.message.get("content"):
-        return "the user says nothing of its own: it speaks as the agent"
+        return "the user says nothing of its own: it only thinks, or speaks as the agent"
     return "the user says nothing: its message is empty"

@@ -156,7 +156,7 @@ NOTHING = [
     (says(None), "the user says nothing: its message is empty"),
     (says("  \n", reason="length"), "was cut off for its length before anything was said"),
     (says(None, tool_calls=CALL), "the user calls a function (find_hotel), and has none"),
-    (says("Assistant: How can I help?"), "it speaks as the agent"),
+    (says("Assistant: How can I help?"), "or speaks as the agent"),
     (says("[DONE]"), "the user says nothing but [DONE]"),
     (says(7), "the content of a message is text"),
 ]
