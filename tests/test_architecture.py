@@ -38,7 +38,7 @@ LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 REPORTED = ("errors", "libraries", "scores", "statistics", "comparison", "metrics")
 HEAVY = frozenset(
     {"torch", "transformers", "gymnasium", "dask", "distributed", "fsspec", "matplotlib", "pandas"}
-    | {"wandb", "mlflow", "tensorboard", "trackio"}
+    | {"wandb", "mlflow", "tensorboard", "trackio", "mcp", "uvicorn", "starlette", "anyio"}
 )
 LONGEST = 400
 """Lines of a file."""

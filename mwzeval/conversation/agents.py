@@ -5,7 +5,8 @@ message or a list of messages; or a class, of which an object is made for each d
 called with the messages, or has a method `respond(utterance)` that returns text; each of these may
 be asynchronous. A user is a class with `begin()`, `answer(turn)` and `is_done`. Both get what they
 name among `tools` (the schema), `goal` (users only), `seed` (a number of 31 bits) and `dialogue`
-(its name).
+(its name). Where tools are served, an agent that has a client of its own also gets their address,
+`tools_url`, and what it calls there is recorded as if it had asked for it in a message.
 
 They get copies: what they change of a message does not change the record.
 """
@@ -14,12 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from inspect import isawaitable, isclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mwzeval.conversation.messages import MOST_CHARACTERS, AgentTurn, Message, plain_text
 from mwzeval.conversation.own_code import check_call, given, imported
@@ -28,11 +29,14 @@ from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import TOOL_ROUNDS, ToolSession
 from mwzeval.errors import UsageError, shorten
 
-TOOLS, GOAL, SEED, DIALOGUE = "tools", "goal", "seed", "dialogue"
+if TYPE_CHECKING:
+    from mwzeval.conversation.tool_server.agent_server import AgentServer
+
+TOOLS, GOAL, SEED, DIALOGUE, TOOLS_URL = "tools", "goal", "seed", "dialogue", "tools_url"
 RESPOND, BOOKINGS, REPORT = "respond", "bookings", "report"
 AN_AGENT = (
     "an agent is respond(messages), respond(messages, tools), or a class whose objects are called "
-    "like that or have respond(utterance)"
+    "like that or have respond(utterance); tools_url is given with --serve-tools"
 )
 A_USER = "a user is a class whose objects have begin(), answer(turn) and is_done"
 
@@ -45,25 +49,30 @@ class NotAUserError(ConversationError):
 class OwnAgent:
     """Somebody's own agent: a function, or a class of which one is made for each dialogue.
 
-    `name` is what messages call it. Raises `UsageError` for what cannot be called like that.
+    `name` is what messages call it; `server` has the tools for agents with a client of their own.
+    Raises `UsageError` for what cannot be called like that.
     """
 
     name: str
     made: Callable[..., Any]
     tool_rounds: int = TOOL_ROUNDS
+    server: AgentServer | None = None
 
     def __post_init__(self) -> None:
+        served = (TOOLS_URL,) if self.server is not None else ()
         if not isclass(self.made):
-            check_call(self.name, self.made, 1, (TOOLS,), AN_AGENT)
+            check_call(self.name, self.made, 1, (TOOLS, *served), AN_AGENT)
             return
-        check_call(self.name, self.made, 0, (TOOLS, SEED, DIALOGUE), AN_AGENT)
+        check_call(self.name, self.made, 0, (TOOLS, SEED, DIALOGUE, *served), AN_AGENT)
         if not (hasattr(self.made, RESPOND) or _has_call(self.made)):
             raise UsageError(f'"{self.name}" cannot be called with messages: {AN_AGENT}')
 
     @classmethod
-    def named(cls, name: str, tool_rounds: int = TOOL_ROUNDS) -> OwnAgent:
+    def named(
+        cls, name: str, tool_rounds: int = TOOL_ROUNDS, server: AgentServer | None = None
+    ) -> OwnAgent:
         """Return the agent `package.module:Name` or `file.py:Name`. Raises `UsageError`."""
-        return cls(name, imported(name), tool_rounds)
+        return cls(name, imported(name), tool_rounds, server)
 
     def partner(self, planned: Planned, tools: Tools | None, record: Record) -> ToolSession:
         """Return the agent's side of a dialogue, whose messages go to the `record`.
@@ -75,15 +84,23 @@ class OwnAgent:
             SEED: planned.number,
             DIALOGUE: planned.name,
         }
-        more = given(self.made, offered)
+        if self.server is not None:
+            offered[TOOLS_URL] = self.server.url_of(planned.name)
+        session = self._session(given(self.made, offered), tools, record)
+        if self.server is not None:
+            self.server.hold(planned.name, session.execute)
+        return session
+
+    def _session(self, more: Mapping[str, Any], tools: Tools | None, record: Record) -> ToolSession:
         if not isclass(self.made):
-            return self._session(lambda messages: self.made(messages, **more), tools, record)
+            return self._calling(lambda messages: self.made(messages, **more), tools, record)
         agent: Any = self.made(**more)
         if hasattr(agent, RESPOND):
-            return ToolSession(_TextAgent(agent, record), None, record.message, tool_rounds=0)
-        return self._session(agent, tools, record)
+            # It calls no tools in messages, as it only says text.
+            return ToolSession(_TextAgent(agent, record), tools, record.message, tool_rounds=0)
+        return self._calling(agent, tools, record)
 
-    def _session(
+    def _calling(
         self, respond: Callable[[list[Message]], Any], tools: Tools | None, record: Record
     ) -> ToolSession:
         return ToolSession(

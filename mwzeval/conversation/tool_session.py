@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Any
 
 from mwzeval.conversation.messages import (
@@ -31,6 +32,22 @@ ERROR = "error"
 """The key of a result that says what is wrong with a call."""
 
 
+def is_error(result: Any) -> bool:
+    """Tell whether the result of a call says that the call was wrong."""
+    return isinstance(result, Mapping) and ERROR in result
+
+
+def result_of(tools: Tools, name: str, arguments: str) -> Any:
+    """Return what a call gives, of which the arguments are JSON text; an error is a result too."""
+    try:
+        parsed = json.loads(arguments) if arguments.strip() else {}
+    except (ValueError, RecursionError) as error:
+        return {ERROR: f"the arguments are not JSON: {error}"}
+    if not isinstance(parsed, dict):
+        return {ERROR: f"the arguments are an object, not {shorten(repr(parsed))}"}
+    return tools.call(name, parsed)
+
+
 class ToolTurns:
     """The agent's side of a dialogue, message by message, whoever drives it.
 
@@ -52,6 +69,7 @@ class ToolTurns:
         self._tool_errors = tool_errors
         self._begin = self._rounds = 0
         self._calls = 0
+        self._executed: set[str] = set()
         self.messages: list[Message] = []
         """All messages so far, as the agent sees them."""
         self.errors = 0
@@ -64,6 +82,7 @@ class ToolTurns:
         self.messages.append(user_message(message["content"]))
         self._begin, self._rounds = len(self.messages), 0
         self._record(message)
+        self._executed.clear()
 
     def take(self, answer: Any) -> AgentTurn | None:
         """Return the turn of the agent, None when it has called tools and gets their results.
@@ -80,7 +99,12 @@ class ToolTurns:
             self._calls += len(calls)
             waiting |= {call.id: call for call in calls}
             if message["role"] == TOOL_ROLE:
-                waiting.pop(message["tool_call_id"], None)
+                own = waiting.pop(message["tool_call_id"], None)
+                if own is not None and own.name in self._executed:
+                    raise AnswerError(
+                        f"the answer has a call of {shorten(own.name)} and its result, which are "
+                        "recorded already: leave out what the server was called for"
+                    )
         last = messages[-1]
         if not waiting and last["role"] == ASSISTANT_ROLE and not last.get("tool_calls"):
             text: str = last["content"]
@@ -108,7 +132,7 @@ class ToolTurns:
 
     def count(self, result: Any) -> None:
         """Count the result of a call. Raises `AnswerError` after too many errors."""
-        if isinstance(result, Mapping) and ERROR in result:
+        if is_error(result):
             self.errors += 1
             if self.errors > self._tool_errors:
                 raise AnswerError(
@@ -116,21 +140,13 @@ class ToolTurns:
                     f"{shorten(str(result[ERROR]))}"
                 )
 
-    def _execute(self, call: ToolCall) -> None:
-        result = self._result(call)
+    def _execute(self, call: ToolCall) -> Any:
+        result: Any = {ERROR: "there are no tools in this conversation"}
+        if self._tools is not None:
+            result = result_of(self._tools, call.name, call.arguments)
         self._add(tool_message(call, result))
         self.count(result)
-
-    def _result(self, call: ToolCall) -> Any:
-        if self._tools is None:
-            return {ERROR: "there are no tools in this conversation"}
-        try:
-            arguments = json.loads(call.arguments) if call.arguments.strip() else {}
-        except (ValueError, RecursionError) as error:
-            return {ERROR: f"the arguments are not JSON: {error}"}
-        if not isinstance(arguments, dict):
-            return {ERROR: f"the arguments are an object, not {shorten(repr(arguments))}"}
-        return self._tools.call(call.name, arguments)
+        return result
 
     def _add(self, message: Message) -> None:
         self.messages.append(message)
@@ -140,7 +156,8 @@ class ToolTurns:
 class ToolSession(ToolTurns):
     """Asks an agent until it has an answer for the user, and calls tools for it meanwhile.
 
-    `answer` raises whatever the agent raises, and `AnswerError` as `take` does.
+    `answer` raises whatever the agent raises, and `AnswerError` as `take` does. While it is asked,
+    an agent may also call tools by itself, by `execute`, from any thread.
     """
 
     def __init__(
@@ -154,11 +171,50 @@ class ToolSession(ToolTurns):
     ) -> None:
         super().__init__(tools, record, tool_rounds=tool_rounds, tool_errors=tool_errors)
         self._respond = respond
+        self._lock = Lock()
+        self._is_asked = False
+        self._failure: AnswerError | None = None
 
     def answer(self, said: Utterance, /) -> AgentTurn:
         """Return what the agent does after a message of the user. Raises `AnswerError`."""
         self.hear(said)
         turn = None
         while turn is None:
-            turn = self.take(self._respond(list(self.messages)))
+            turn = self.take(self._asked())
         return turn
+
+    def execute(self, name: str, arguments: str) -> Any:
+        """Return the result of a call that the agent makes while it is asked for its turn.
+
+        `arguments` are JSON text. Call and result are recorded, as messages of the turn. Where the
+        dialogue cannot go on, or nothing is asked of the agent, the result is an error.
+        """
+        with self._lock:
+            if not self._is_asked:
+                return {ERROR: "functions are called while the agent is asked for its turn"}
+            try:
+                if self._failure is not None:
+                    raise self._failure
+                function = {"name": name, "arguments": arguments}
+                (message,) = answer_messages({"tool_calls": [{"function": function}]}, self._calls)
+                (call,) = calls_in(message)
+                self._calls += 1
+                self._executed.add(call.name)
+                self._add(message)
+                return self._execute(call)
+            except AnswerError as error:
+                self._failure = error
+                return {ERROR: str(error)}
+
+    def _asked(self) -> Any:
+        """Return what the agent answers. Raises `AnswerError` if its own calls were too much."""
+        with self._lock:
+            self._is_asked = True
+        try:
+            answer = self._respond(list(self.messages))
+        finally:
+            with self._lock:
+                self._is_asked = False
+        if self._failure is not None:
+            raise self._failure
+        return answer

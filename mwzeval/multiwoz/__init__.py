@@ -25,6 +25,10 @@ VERBS = {
         "let an agent answer the corpus' own users, and write predictions",
         "mwzeval.multiwoz.commands.predict",
     ),
+    "tools-serve": (
+        "serve the functions of the database over MCP, for agents with a client of their own",
+        "mwzeval.multiwoz.commands.tools_serve",
+    ),
     "baseline": (
         "run a baseline system over a fold and write its predictions",
         "mwzeval.multiwoz.commands.baseline",

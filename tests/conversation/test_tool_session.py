@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -157,6 +158,70 @@ def test_an_agent_that_calls_wrongly_too_often_ends() -> None:
     with pytest.raises(AnswerError, match="there is no function"):
         session.answer("hi")
     assert sum(message["role"] == "tool" for message in recorded) == 3
+
+
+def test_calls_of_a_client_of_its_own_are_recorded_as_if_they_were_asked_for() -> None:
+    """From whichever thread they come, and before the agent has answered or failed."""
+    results: list[Any] = []
+    texts = ('{"terms": [1, 2]}', "{")
+
+    def respond(messages: list[Message]) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            results.extend(pool.map(lambda text: session.execute("add", text), texts))
+        if len(results) > 2:
+            raise ValueError("no")
+        return "3"
+
+    session, recorded = _session(respond)
+    turn = session.answer("hi")
+    first, second = (_call("add", text, f"call_{n}") for n, text in enumerate(texts, start=1))
+    assert recorded == [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "", "tool_calls": [first]},
+        {"role": "tool", "tool_call_id": "call_1", "content": '{"sum": 3}'},
+        {"role": "assistant", "content": "", "tool_calls": [second]},
+        {"role": "tool", "tool_call_id": "call_2", "content": json.dumps(results[1])},
+        {"role": "assistant", "content": "3"},
+    ]
+    assert turn.messages == tuple(recorded[1:])
+    assert session.errors == 1
+    with pytest.raises(ValueError, match="no"):
+        session.answer("and?")
+    assert [message["role"] for message in recorded[6:]] == ["user", *["assistant", "tool"] * 2]
+
+
+def test_functions_are_not_called_while_it_is_the_turn_of_the_user() -> None:
+    session, recorded = _session(_scripted("hello"))
+    refused = {"error": "functions are called while the agent is asked for its turn"}
+    assert session.execute("add", "{}") == refused
+    session.answer("hi")
+    assert session.execute("add", "{}") == refused
+    assert len(recorded) == 2
+
+
+def test_an_agent_whose_client_calls_wrongly_too_often_ends() -> None:
+    results: list[Any] = []
+
+    def respond(messages: list[Message]) -> str:
+        results.extend(session.execute("subtract", "{}") for _ in range(5))
+        return "hello"
+
+    session, recorded = _session(respond, tool_errors=2)
+    with pytest.raises(AnswerError, match="more than 2 calls were wrong"):
+        session.answer("hi")
+    assert sum(message["role"] == "tool" for message in recorded) == 3
+    assert all("more than 2 calls" in result["error"] for result in results[2:])
+
+
+def test_calls_of_a_client_are_not_told_again() -> None:
+    def respond(messages: list[Message]) -> Any:
+        session.execute("add", '{"terms": []}')
+        own = {"tool_calls": [_call("add", '{"terms": []}')]}
+        return [own, {"role": "tool", "tool_call_id": "x", "content": "0"}, {"content": "0"}]
+
+    session, _ = _session(respond)
+    with pytest.raises(AnswerError, match="a call of add and its result, which are recorded"):
+        session.answer("hi")
 
 
 _VALUES = st.recursive(

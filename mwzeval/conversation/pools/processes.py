@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mwzeval.conversation.loop import Ending, failed
@@ -320,11 +321,13 @@ def _held(
         record = Record()
         return setting.hold(planned, record), record
     process = os.getpid()
+    lock = Lock()  # an agent that calls a server of tools is recorded by the thread of that
 
     def tell(event: Event) -> None:
         if os.getpid() != process:
             os._exit(1)  # a copy that the agent has made of this process, and not ended
-        connection.send((_EVENT, event))
+        with lock:
+            connection.send((_EVENT, event))
 
     record = Record(tell)
     try:

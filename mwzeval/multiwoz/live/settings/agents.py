@@ -9,7 +9,10 @@ from mwzeval.conversation.endpoint.options import is_endpoint
 from mwzeval.conversation.own_code import is_own_code
 from mwzeval.conversation.protocols import Tools
 from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.tool_server.agent_server import AgentServer
+from mwzeval.conversation.tool_server.server import check_installed
 from mwzeval.conversation.tool_session import ToolSession
+from mwzeval.multiwoz import NAME
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.live.settings import people
 from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent, Tables
@@ -21,6 +24,7 @@ from mwzeval.multiwoz.live.settings.options import (
     LiveOptions,
     unknown_agent,
 )
+from mwzeval.multiwoz.live.tools import DatabaseTools
 
 
 def check_agent(name: str) -> None:
@@ -33,13 +37,16 @@ class AgentSide:
     """The agent of all dialogues: one that comes along, a model behind an endpoint, own code.
 
     Its name is one that `check_agent` lets pass. `trusts` tells whether it is nobody's own code.
-    Raises `DataError` for missing files.
+    Raises `DataError` for missing files, `DependencyError` where tools cannot be served.
     """
 
     def __init__(self, options: LiveOptions, tables: Tables) -> None:
         name = options.agent
         self._options = options
         self._client: Client | None = None
+        self._server: AgentServer | None = None
+        if options.serve_tools is not None:
+            check_installed()
         self._agents: OwnAgent | EndpointAgent | BuiltInAgent | people.Agents | None = None
         self.trusts = is_endpoint(name) or not is_own_code(name)
         if name == HUMAN:
@@ -63,12 +70,16 @@ class AgentSide:
                 sends_seed=options.model.sends_seed,
             )
         elif not self.trusts:
-            self._agents = OwnAgent.named(options.agent, options.tool_rounds)
+            if options.serve_tools is not None:
+                self._server = AgentServer(NAME, DatabaseTools.schema, options.serve_tools)
+            self._agents = OwnAgent.named(options.agent, options.tool_rounds, self._server)
 
     def stop(self) -> None:
-        """End all requests."""
+        """End all requests, and the server of tools."""
         if self._client is not None:
             self._client.close()
+        if self._server is not None:
+            self._server.close()
 
     def partner(self, planned: Planned, tools: Tools, record: Record) -> ToolSession:
         """Return the agent's side of a dialogue, whose messages go to the `record`.

@@ -12,8 +12,10 @@ from mwzeval.conversation.endpoint.options import (
     refuse_without_model,
 )
 from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.own_code import is_own_code
 from mwzeval.conversation.runs import RunSetting
-from mwzeval.errors import UsageError
+from mwzeval.conversation.tool_server.http import Address
+from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES
 from mwzeval.multiwoz.live.settings.options import (
     ACTS,
@@ -86,6 +88,14 @@ def add_live(parser: _ActionsContainer) -> None:
         help="how often an agent may call tools in one turn (default: %(default)s)",
     )
     parser.add_argument(
+        "--serve-tools",
+        nargs="?",
+        const="",
+        metavar="HOST:PORT",
+        help="serve the functions over MCP to an agent of your own, which gets tools_url, and "
+        "record its calls (default: a free port of 127.0.0.1; a port that is given needs one job)",
+    )
+    parser.add_argument(
         "--corpus",
         default=AUTO,
         metavar="NAME",
@@ -112,6 +122,7 @@ def setting_of(arguments: Namespace) -> RunSetting:
         as_published=arguments.compat is not None,
         user_turns=arguments.user_turns,
         tool_rounds=arguments.tool_rounds,
+        serve_tools=None if arguments.serve_tools is None else Address.of(arguments.serve_tools),
         model=model_options(arguments),
         user_model=model_options(arguments, "user"),
     )
@@ -126,6 +137,8 @@ def setting_of(arguments: Namespace) -> RunSetting:
             raise UsageError("people are one side of a dialogue: choose another agent or user")
         if arguments.jobs > 1 or (arguments.concurrency or 1) > 1:
             raise UsageError("people hold one dialogue at a time: leave the number out")
+    if options.serve_tools is not None:
+        _check_served(options, in_acts, arguments.jobs)
     if options.as_published and not in_acts:
         raise UsageError(f"--compat judges acts, and the two talk in {WORDS}: say --level {ACTS}")
     if in_acts and (is_endpoint(options.agent) or is_endpoint(options.user)):
@@ -137,3 +150,16 @@ def setting_of(arguments: Namespace) -> RunSetting:
     from mwzeval.multiwoz.live.settings.words import WordSetting
 
     return WordSetting(options)
+
+
+def _check_served(options: LiveOptions, in_acts: bool, jobs: int) -> None:
+    """Raise `UsageError` where no agent calls what is served, or two servers want one port."""
+    if in_acts or is_endpoint(options.agent) or not is_own_code(options.agent):
+        raise UsageError(
+            f"--serve-tools is for agents of your own that talk in {WORDS}: "
+            f"{shorten(options.agent)} needs none"
+        )
+    if options.serve_tools and options.serve_tools.port and jobs > 1:
+        raise UsageError(
+            "each of --jobs serves at a port of its own: leave the port of --serve-tools out"
+        )

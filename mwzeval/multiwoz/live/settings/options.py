@@ -12,6 +12,7 @@ from mwzeval.conversation.endpoint.prompts import Prompt
 from mwzeval.conversation.endpoint.user import GOAL
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.own_code import SUFFIX
+from mwzeval.conversation.tool_server.http import Address
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded
@@ -53,7 +54,8 @@ class LiveOptions:
     `strict_user` is the public simulator with its faults, `fail_book` lets bookings fail that the
     goal says fail first. `model` and `user_model` are how an agent and a user behind an endpoint
     are asked. `goal_model` is the file that sampled goals are drawn from; `as_published` judges
-    acts as the public evaluator does.
+    acts as the public evaluator does. `serve_tools` is where tools are served to an agent that has
+    a client of its own.
     """
 
     agent: str
@@ -70,6 +72,7 @@ class LiveOptions:
     as_published: bool = False
     user_turns: int = USER_TURNS
     tool_rounds: int = 8
+    serve_tools: Address | None = None
     model: ModelOptions = field(default_factory=ModelOptions)
     user_model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))
 
@@ -130,7 +133,7 @@ class LiveOptions:
         """Return what the header of a run says of the agent."""
         if is_endpoint(self.agent):
             return self.model.about(self.agent, self.agent_prompt)
-        return {"spec": self.agent}
+        return {"spec": self.agent, **({"tools": "mcp"} if self.serve_tools else {})}
 
     def _about_user(self) -> dict[str, Any]:
         if is_endpoint(self.user):

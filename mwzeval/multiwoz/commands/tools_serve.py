@@ -1,0 +1,140 @@
+"""Serve the functions of MultiWOZ over the Model Context Protocol (MCP).
+
+On standard input and output, for a client that starts it; with --http for any number of clients and
+sessions at once. A session is a conversation: its name decides the references of its bookings. See
+docs/tools_server.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.arguments import add_data
+from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.conversation.tool_server.server import ToolServer
+    from mwzeval.conversation.tool_server.sessions import Sessions
+    from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
+
+CANNOT_GO_ON = 2
+"""The exit code when the log cannot be written."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    from mwzeval.multiwoz.choices import CORPUS_NAMES, DEFAULT_CORPUS
+
+    parser.add_argument(
+        "--http",
+        nargs="?",
+        const="",
+        metavar="HOST:PORT",
+        help="serve over HTTP at this address (default: a free port of 127.0.0.1)",
+    )
+    parser.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name by which clients may call this machine over HTTP; may come again",
+    )
+    parser.add_argument(
+        "--session",
+        metavar="NAME",
+        help="the session of clients that name none, such as sng0073#2 (default: one is made up)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with the session it decides the references of bookings (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--log",
+        metavar="FILE",
+        help="add a line of JSON for each call: session, function, arguments, result",
+    )
+    parser.add_argument(
+        "--corpus",
+        default=DEFAULT_CORPUS,
+        metavar="NAME",
+        help=f"{', '.join(CORPUS_NAMES)} (default: %(default)s; sample needs no data)",
+    )
+    add_data(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until the client is gone, or until Ctrl-C; return 0.
+
+    Raises `DependencyError` without the package, `UsageError` for an address or a log that cannot
+    be used, `DataError` without the database.
+    """
+    from mwzeval.conversation.tool_server.call_log import CallLog
+    from mwzeval.conversation.tool_server.http import Address, HttpServer
+    from mwzeval.conversation.tool_server.server import ToolServer, check_installed, made_up_name
+    from mwzeval.conversation.tool_server.sessions import Sessions
+    from mwzeval.conversation.tool_server.stdio import serve_stdio
+    from mwzeval.multiwoz import NAME
+
+    check_installed()
+    address = None if arguments.http is None else Address.of(arguments.http)
+    corpus, database = _database(arguments)
+    with ExitStack() as stack:
+        log = None if arguments.log is None else stack.enter_context(CallLog(arguments.log))
+
+        def tools(session: str) -> Tools:
+            tell(f"session {session} begins")
+            return _of_session(database, arguments.seed, session)
+
+        sessions = Sessions(tools, log)
+
+        def server(session_of: Callable[[Any], str]) -> ToolServer:
+            return ToolServer(NAME, database.schema, sessions.call, session_of)
+
+        what = f"{len(database.schema)} functions of {corpus} over MCP"
+        if address is None:
+            session = arguments.session or made_up_name()
+            served = server(lambda request: session)
+            tell(f"{what}, on standard input and output")
+            serve_stdio(served, lambda: _left(sessions, served.failure))
+        else:
+            http = HttpServer(
+                server, address, allowed_hosts=arguments.allowed_host, default=arguments.session
+            )
+            served = http.tools
+            tell(f"{what}, at {http.url}; Ctrl-C ends it")
+            with suppress(KeyboardInterrupt):
+                http.serve()
+        return _left(sessions, served.failure)
+
+
+def _left(sessions: Sessions, failure: Exception | None) -> int:
+    """Tell what was called, and what has stopped the server; return the exit code."""
+    tell(str(sessions))
+    if failure is None:
+        return 0
+    tell(f"error: {failure}")
+    return CANNOT_GO_ON
+
+
+def _database(arguments: argparse.Namespace) -> tuple[str, DatabaseTools]:
+    from mwzeval.multiwoz.choices import CORPUS_NAMES, known_name
+    from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+    from mwzeval.multiwoz.live.tools import DatabaseTools
+
+    corpus = known_name("corpus", arguments.corpus, CORPUS_NAMES)
+    root = corpus_root(corpus, arguments.data, offline=arguments.offline)
+    return corpus, DatabaseTools(read_tables(root))
+
+
+def _of_session(database: DatabaseTools, seed: int, name: str) -> Tools:
+    """Return the tools of a session, which are those of the live dialogue of this name."""
+    from mwzeval.conversation.trajectory import dialogue_name, item_and_trial
+
+    item, trial = item_and_trial(name)
+    return database.of_dialogue(seed, dialogue_name(item, trial or 1))
