@@ -81,8 +81,8 @@ class ToolTurns:
         # What a message has cost the user is nothing for the agent.
         self.messages.append(user_message(message["content"]))
         self._begin, self._rounds = len(self.messages), 0
-        self._record(message)
         self._executed.clear()
+        self._record(message)
 
     def take(self, answer: Any) -> AgentTurn | None:
         """Return the turn of the agent, None when it has called tools and gets their results.
