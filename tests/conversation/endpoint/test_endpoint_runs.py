@@ -143,7 +143,8 @@ def test_behind_a_server_with_faults_an_agent_is_what_it_is() -> None:
         live("openai:rule", "again.jsonl", *url, "--concurrency", "3")
         assert len(server.bodies) == requests
     assert list(map(talk, there)) == list(map(talk, here))
-    assert scores("there.jsonl") == scores("here.jsonl")
+    assert scores("here.jsonl") == scores("there.jsonl")
+    used = read_json(Path("report.json"))["live"]["usage"]["agent"]
     assert server.most_at_once <= 16
     usage = [
         message["usage"]
@@ -153,6 +154,10 @@ def test_behind_a_server_with_faults_an_agent_is_what_it_is() -> None:
     ]
     assert sum(each.get("retries", 0) for each in usage) == faults.count > 50
     assert len(usage) + faults.count == requests
+    # What the server itself has counted: 7 tokens in and 3 out for whatever it is asked.
+    assert used["requests"] + used["retries"] == requests
+    assert (used["not_counted"], used["retries"]) == (0, faults.count)
+    assert (used["tokens_in"], used["tokens_out"]) == (7 * len(usage), 3 * len(usage))
     assert Path("again.jsonl").read_bytes() == Path("there.jsonl").read_bytes()
     assert header["agent"]["prompt"]["name"] == "agent-1"
     files = [path for path in Path().rglob("*") if path.is_file()]

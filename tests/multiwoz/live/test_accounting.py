@@ -236,6 +236,22 @@ def test_files_without_usage_show_none_of_it() -> None:
     assert not {"accounted", "agent_tokens_in"} & set(report.table.columns)
 
 
+def test_files_of_others_say_it_as_servers_do() -> None:
+    plain = {key: value for key, value in line("smp0021").items() if key in ("dialogue", "goal")}
+    said = {"prompt_tokens": 900, "completion_tokens": 30, "total_tokens": 930}
+    greeting = {"role": "assistant", "content": "Hi! How can I help you today?", "usage": None}
+    system = {"role": "system", "content": "Use the tools."}
+    talk = with_usage(line("smp0021"), said)["messages"]
+    report = scored({**plain, "messages": [system, greeting, *talk]}).report()
+    told = report.metrics["live"]["usage"]["agent"]
+    count = sum(message["role"] == "assistant" for message in talk)
+    assert (told["requests"], told["tokens_in"]) == (count, 900 * count)
+    assert (told["model"], told["not_counted"]) == (None, 0)
+    assert "seconds_a_turn" not in told
+    of_line = scored({**plain, "messages": line("smp0021")["messages"], "usage": said}).report()
+    assert of_line.metrics["live"]["usage"]["agent"]["tokens_out"] == 30
+
+
 def faulty(name: str, *skipped: str, **keys: Any) -> dict[str, Any]:
     fault = {"kind": "repeated", "turn": 1, "detail": "x"}
     return line(name, *skipped, user={"complete": True, "faults": [fault]}, **keys)
