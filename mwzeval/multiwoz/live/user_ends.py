@@ -20,6 +20,8 @@ from mwzeval.multiwoz.live.agenda_user.user import BOOKED, TELLING
 from mwzeval.multiwoz.live.reading.calls import calls_of
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.reading.values import ACT_SLOTS
+from mwzeval.multiwoz.live.verdicts.answers import slot_of
+from mwzeval.multiwoz.live.verdicts.telling import requested_slots
 from mwzeval.multiwoz.normalization.normalize import normalize_slot
 from mwzeval.multiwoz.words.text import Mention, fold
 
@@ -51,7 +53,7 @@ class _Dialogue:
         self._values: list[Mention] = []
         self._words = " "
         self.told: set[tuple[str, str]] = set()
-        """Domain and slot of answers."""
+        """Domain and slot of answers, as verdicts call it."""
         self.booked: set[str] = set()
 
     def say(self, text: str) -> None:
@@ -67,7 +69,7 @@ class _Dialogue:
         acts = self._reader.acts_of(turn, self._context)
         for act in heard_acts(acts, self._goal[ORDERING], self._context.domain):
             if act.intent in TELLING and act.value:
-                self.told.add((act.domain, act.slot))
+                self.told.add((act.domain, slot_of(act.slot)))
             if act.intent in BOOKED:
                 self.booked.add(act.domain)
         self.booked.update(call.domain for call in calls_of(messages) if call.booked and text)
@@ -108,8 +110,9 @@ class _Dialogue:
             yield Act("Inform", domain.capitalize(), NONE, NONE)
         for domain in domains or [self._context.domain or ""]:
             for slot in self._goal.get(domain, {}).get("reqt", ()):
-                if not words.isdisjoint((slot, *_ASKED_WITH.get(slot, ()))):
-                    yield Act("Request", domain.capitalize(), USER_SLOTS[domain][slot], "?")
+                spoken = USER_SLOTS[domain].get(slot)
+                if spoken and not words.isdisjoint((slot, *_ASKED_WITH.get(slot, ()))):
+                    yield Act("Request", domain.capitalize(), spoken, "?")
 
     def _slots_of(self, mention: Mention) -> Iterator[tuple[str, str]]:
         for domain in self._goal[ORDERING]:
@@ -117,7 +120,7 @@ class _Dialogue:
                 spoken = ACT_SLOTS.get(domain, {}).get(mention.slot)
                 slot = SYSTEM_SLOTS[domain].get(spoken.lower()) if spoken else None
                 if slot is not None:
-                    yield domain, slot
+                    yield domain, slot_of(slot)
 
 
 def left_open(
@@ -155,8 +158,9 @@ def _open_in(domain: str, part: Mapping[str, Any], dialogue: _Dialogue) -> Itera
             other = part.get(first, {}).get(slot, value)
             if not any(dialogue.has_said(domain, slot, each) for each in (value, other)):
                 yield f"{domain} {slot} {value} is never said"
-    for slot in part.get("reqt", ()):
-        if (domain, slot) not in dialogue.told:
+    can_be_told = set(map(slot_of, SYSTEM_SLOTS[domain].values()))
+    for slot in requested_slots(part):
+        if slot in can_be_told and (domain, slot) not in dialogue.told:
             yield f"{domain} {slot} is not told"
     if "book" in part and domain not in dialogue.booked:
         yield f"{domain} is not booked"

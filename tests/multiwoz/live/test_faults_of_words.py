@@ -170,6 +170,28 @@ def test_what_is_open_is_told(left_out: int | None, open_: str | None) -> None:
         assert open_ in faults[0][2] or "…" in faults[0][2]
 
 
+def test_goals_of_others_may_ask_for_anything_and_spell_it_so() -> None:
+    goal = {
+        "domain_ordering": ["attraction", "train"],
+        "attraction": {"info": {"colour": "red"}, "reqt": ["entrancefee", "mood", "reference"]},
+        "train": {"reqt": ["trainid", "Price"], "info": {}},
+    }
+    hello = [
+        {"role": "user", "content": "A red attraction?"},
+        {"role": "assistant", "content": "Hm."},
+    ]
+    ((kind, _, detail),) = told(goal, [*hello, BYE], "[DONE]")
+    assert kind == EARLY
+    assert detail.startswith("attraction entrancefee is not told, train trainid is not told")
+    answer = "It is free. The train TR3226 costs 10.20 pounds."
+    messages = [
+        *hello,
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": answer},
+    ]
+    assert told(goal, [*messages, BYE], "[DONE]") == []
+
+
 def test_a_run_of_own_users_is_checked_too(lines: list[Line], tmp_path: Path) -> None:
     """Whoever does not report its faults is looked at when a file is scored."""
     line = {**lines[0], "user": {"token": "[DONE]"}, "turns": 2}
