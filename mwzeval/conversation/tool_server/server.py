@@ -7,9 +7,11 @@ again. `mcp` is imported when a server is made.
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
 from mwzeval.conversation.tool_session import is_error
@@ -114,6 +116,31 @@ class ToolServer:
             is_error=is_error(result),
             _meta={SESSION_KEY: session},
         )
+
+
+def serve_stdio(server: ToolServer, leave: Callable[[], int]) -> None:
+    """Serve on standard input and output until the input ends: for a client that starts a server.
+
+    Where the server is interrupted or stopped before, `leave` is called, and the process ends with
+    the exit code that it returns: the thread that waits for input can be woken by input only.
+    """
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    def end(*signalled: object) -> NoReturn:
+        os._exit(leave())
+
+    async def serve() -> None:
+        async with stdio_server() as (reading, writing):
+            options = server.server.create_initialization_options()
+            await server.server.run(reading, writing, options)
+
+    server.stop = end
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        anyio.run(serve)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _json(value: Any) -> str:

@@ -74,11 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `DependencyError` without the package, `UsageError` for an address or a log that cannot
     be used, `DataError` without the database.
     """
-    from mwzeval.conversation.tool_server.call_log import CallLog
     from mwzeval.conversation.tool_server.http import Address, HttpServer
-    from mwzeval.conversation.tool_server.server import ToolServer, check_installed, made_up_name
-    from mwzeval.conversation.tool_server.sessions import Sessions
-    from mwzeval.conversation.tool_server.stdio import serve_stdio
+    from mwzeval.conversation.tool_server.server import (
+        ToolServer,
+        check_installed,
+        made_up_name,
+        serve_stdio,
+    )
+    from mwzeval.conversation.tool_server.sessions import CallLog, Sessions
     from mwzeval.multiwoz import NAME
 
     check_installed()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import tracemalloc
 from pathlib import Path
 
-from mwzeval.conversation.tool_server.call_log import CallLog
-from mwzeval.conversation.tool_server.sessions import MOST_SESSIONS, Sessions
+from mwzeval.conversation.tool_server.sessions import MOST_SESSIONS, CallLog, Sessions
 from tests.conversation.tool_server.adder import Adder
-from tests.conversation.tool_server.test_call_log import lines
+from tests.conversation.tool_server.test_log import lines
 
 
 def test_each_session_has_its_own_tools_and_its_calls_are_logged(tmp_path: Path) -> None:

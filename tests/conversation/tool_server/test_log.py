@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.conversation.tool_server.call_log import CallLog
+from mwzeval.conversation.tool_server.sessions import CallLog
 from mwzeval.errors import MwzevalError, UsageError
 
 
@@ -56,6 +56,15 @@ def test_a_line_that_was_cut_off_ends_where_it_does(left: int, tmp_path: Path) -
     first, second, third = path.read_bytes().splitlines(keepends=True)
     assert (first, second) == (whole, cut + b"\n")
     assert json.loads(third)["call"] == 2
+
+
+@pytest.mark.parametrize("left", [1, 5, 20])
+def test_a_first_line_that_was_cut_off_is_one_of_a_log(left: int, tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text('{"session":"a","call":1'[:left])
+    with CallLog(path) as log:
+        log.add("a", 1, "add", "{}", None)
+    assert json.loads(path.read_text().splitlines()[1])["call"] == 1
 
 
 @pytest.mark.parametrize("content", ["[]\n", "hello", '{"dialogue": "a"}\n', "\n"])
