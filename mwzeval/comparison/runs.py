@@ -262,13 +262,13 @@ def compare_runs(system: Resampled, baseline: Resampled, confidence: float) -> T
     return Tested(HIERARCHICAL, found.difference, found.p_value, found.interval, counts)
 
 
-def check_alike(runs: Mapping[str, ScoredTable]) -> None:
+def check_alike(runs: Mapping[str, ScoredTable], unit: str = "dialogue") -> None:
     """Raise `UsageError` for runs not scored alike, `InputError` for runs of different units."""
-    _check_units(runs)
+    _check_units(runs, unit)
     _check_settings(runs)
 
 
-def _check_units(runs: Mapping[str, ScoredTable]) -> None:
+def _check_units(runs: Mapping[str, ScoredTable], unit: str) -> None:
     everything = dict.fromkeys(unit for scored in runs.values() for unit in scored.table.units)
     problems = []
     for name, scored in runs.items():
@@ -277,8 +277,8 @@ def _check_units(runs: Mapping[str, ScoredTable]) -> None:
             some = ", ".join(f'"{shorten(unit)}"' for unit in lacking[:3])
             more = ", …" if len(lacking) > 3 else ""
             message = (
-                f"lacks {len(lacking)} of the {len(everything)} dialogues that other runs have "
-                f"({some}{more}); all runs need the same dialogues"
+                f"lacks {len(lacking)} of the {len(everything)} {unit}s that other runs have "
+                f"({some}{more}); all runs need the same {unit}s"
             )
             problems.append(Problem("different-dialogues", message, file=name))
     if problems:

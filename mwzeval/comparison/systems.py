@@ -101,7 +101,7 @@ def compare(
         raise UsageError("a comparison needs at least two systems, the baseline first")
     if not 0 < level < 1:
         raise UsageError(f"a level of significance is between 0 and 1, such as 0.05, not {level}")
-    runs = {name: _runs(name, system) for name, system in systems.items()}
+    runs = {name: _runs(name, system, unit) for name, system in systems.items()}
     # The runs of a system are alike in all but their numbers.
     firsts = {name: next(iter(of.values())) for name, of in runs.items()}
     check_signatures(firsts)
@@ -132,7 +132,7 @@ def compare(
     }
     averaged |= _of_other_cases(first.measures, [of for each in rows.values() for of in each])
     measures = tuple(
-        replace(m, outcome=None) if key_of(m) in averaged else m
+        _as_mean(m, clusters is not None) if key_of(m) in averaged else m
         for m in first.measures
         if key_of(m) in defined
     )
@@ -183,6 +183,13 @@ def compare(
     )
 
 
+def _as_mean(measure: Measure, in_clusters: bool) -> Measure:
+    """Return a score that is resampled as means are; it has as many cases as there are clusters."""
+    is_rate = measure.is_mean_rate or measure.outcome is not None
+    cases = None if in_clusters else measure.cases
+    return replace(measure, outcome=None, is_mean_rate=is_rate, cases=cases)
+
+
 def _cases(measure: AnyMeasure, rows: Mapping[str, Sequence[Rows]]) -> int:
     """Return how many common units of the baseline a score is about."""
     table = next(iter(rows.values()))[0].table
@@ -204,14 +211,14 @@ def _of_other_cases(measures: Iterable[Measure], rows: Sequence[Rows]) -> set[Ke
     }
 
 
-def _runs(name: str, system: System) -> dict[str, ScoredTable]:
+def _runs(name: str, system: System, unit: str) -> dict[str, ScoredTable]:
     """Return the runs of a system by their names, sorted, as results are the same in any order."""
     if isinstance(system, ScoredTable):
         return {name: system}
     if not system:
         raise UsageError("a system has at least one run")
     if len(system) > 1:
-        check_alike(system)
+        check_alike(system, unit)
     return dict(sorted(system.items()))
 
 

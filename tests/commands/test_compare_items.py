@@ -242,6 +242,15 @@ def test_files_without_common_items_or_scores(
     assert "have no score in common: score and reward" in err
 
 
+def test_runs_of_a_system_have_the_same_items(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one = write(tmp_path / "a.csv", "item,score\nt1,1\nt2,0\n")
+    other = write(tmp_path / "b.csv", "item,score\nt1,1\nt2,0\nt3,1\n")
+    _, _, err = run(capsys, "compare", "--items", one, f"ours={one},{other}")
+    assert 'a.csv: lacks 1 of the 3 items that other runs have ("t3"); all runs need' in err
+
+
 def test_a_score_is_compared_where_both_have_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

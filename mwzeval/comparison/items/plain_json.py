@@ -12,7 +12,7 @@ from typing import Any
 from mwzeval.comparison.items.sheet import Columns, Row, Sheet, not_of_shape, objects
 
 FORMAT = "JSON"
-ITEM, SCORE = "item", "score"
+ITEM, SCORE, TRIAL = "item", "score", "trial"
 LISTS = ("items", "results", "samples", "rows", "data", "scores", "tasks", "simulations")
 """Where an object holds the list of its rows."""
 
@@ -27,7 +27,7 @@ def read_plain(value: Any, file: str) -> Sheet:
     if isinstance(value, Mapping):
         found = next((value[name] for name in LISTS if _is_list_of_objects(value.get(name))), None)
         if found is None:
-            return Sheet(file, FORMAT, list(_by_item(value, file)), Columns(item=ITEM))
+            return Sheet(file, FORMAT, list(_by_item(value, file)), Columns(item=ITEM, trial=TRIAL))
         value = found
     if not isinstance(value, list):
         raise not_of_shape(file, "there are no rows: a list of objects, or an object by item")
@@ -40,11 +40,12 @@ def _is_list_of_objects(value: Any) -> bool:
 
 def _by_item(value: Mapping[str, Any], file: str) -> Iterator[Row]:
     for item, of_item in value.items():
-        for scores in of_item if isinstance(of_item, list) else [of_item]:
+        of_trials = of_item if isinstance(of_item, list) else [of_item]
+        for trial, scores in enumerate(of_trials, start=1):
             if isinstance(scores, Mapping):
-                yield Row(f'item "{item}"', {**scores, ITEM: item})
+                yield Row(f'item "{item}"', {TRIAL: trial, **scores, ITEM: item})
             elif scores is None or isinstance(scores, bool | int | float):
-                yield Row(f'item "{item}"', {ITEM: item, SCORE: scores})
+                yield Row(f'item "{item}"', {TRIAL: trial, ITEM: item, SCORE: scores})
             else:
                 raise not_of_shape(
                     file,

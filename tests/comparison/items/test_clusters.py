@@ -19,6 +19,8 @@ from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling
 
 STATSMODELS = {"difference": 0.06588533, "error": 0.08047454, "p": 0.41295177, "items": 270}
+ERRORS = (0.07173114, 0.11012024)
+"""The same of the score of each system itself."""
 FINE = Resampling(samples=10_000)
 
 
@@ -43,7 +45,11 @@ def compared(folder: Path, rows: NDArray[np.float64], *, clusters: bool = True) 
         files.append(str(path))
     items = read_items(files)
     return compare(
-        items.scored, resampling=FINE, unit="item", clusters=items.clusters if clusters else None
+        items.scored,
+        resampling=FINE,
+        intervals=True,
+        unit="item",
+        clusters=items.clusters if clusters else None,
     )
 
 
@@ -59,6 +65,10 @@ def test_intervals_and_p_values_are_those_of_clustered_standard_errors(tmp_path:
     # The bootstrap's normal limit; 60 clusters and 10,000 samples are within 6 %.
     assert width == pytest.approx(1.96 * STATSMODELS["error"], rel=0.06)
     assert found.p_value == pytest.approx(STATSMODELS["p"], abs=0.04)
+    for of_system, error in zip(comparison.measures[0].systems, ERRORS, strict=True):
+        own = of_system.interval
+        assert own is not None
+        assert (own.high - own.low) / 2 == pytest.approx(1.96 * error, rel=0.06)
     alone = compared(tmp_path, rows, clusters=False).measures[0].systems[1].difference
     assert alone is not None
     assert alone.interval is not None
@@ -95,6 +105,15 @@ def test_clusters_of_one_item_change_nothing_but_the_test_of_outcomes(tmp_path: 
     assert theirs is not None
     assert (mine.interval, mine.counts) == (theirs.interval, theirs.counts)
     assert mine.p_value == pytest.approx(theirs.p_value, abs=0.02)
+
+
+def test_where_all_items_are_won_clusters_are_the_cases(tmp_path: Path) -> None:
+    """Resampling sees no spread; 20 clusters of three are 20 cases, by Wilson's interval."""
+    rows = np.array([(n // 3, 1, n % 10 > 0) for n in range(60)], dtype=np.float64)
+    own = compared(tmp_path, rows).measures[0].systems[0].interval
+    assert own is not None
+    wilson = stats.binomtest(20, 20).proportion_ci(method="wilson")
+    assert (own.low, own.high) == pytest.approx((100 * wilson.low, 100 * wilson.high))
 
 
 def write(path: Path, text: str) -> str:
