@@ -78,7 +78,8 @@ def _is(program: str, version: str) -> bool:
 IMPORT_ALL = """
 import importlib, pkgutil, sys, mwzeval
 for module in pkgutil.walk_packages(mwzeval.__path__, "mwzeval."):
-    if not module.name.endswith("__main__"):
+    # Frameworks import the modules for them, and are not there.
+    if not module.name.endswith("__main__") and ".frameworks." not in module.name:
         importlib.import_module(module.name)
 assert "pkg_resources" not in sys.modules
 """

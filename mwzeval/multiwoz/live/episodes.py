@@ -7,11 +7,13 @@ The frameworks of `mwzeval.multiwoz.frameworks` do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.episode import Episode
 from mwzeval.conversation.loop import USER_TURNS
+from mwzeval.conversation.protocols import End
 from mwzeval.conversation.record import Planned
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.conversation.trajectory import Trajectory, header, json_line
@@ -23,6 +25,7 @@ from mwzeval.multiwoz.formats.functions import tools_schema
 from mwzeval.multiwoz.goals.goals import Goal
 from mwzeval.multiwoz.live.judgement import Judgement
 from mwzeval.multiwoz.live.losses import of_end
+from mwzeval.multiwoz.live.scored.scores import faults_in, reported
 from mwzeval.multiwoz.live.settings.options import (
     AGENDA,
     AGENT_PROMPT,
@@ -31,6 +34,26 @@ from mwzeval.multiwoz.live.settings.options import (
 )
 from mwzeval.multiwoz.live.settings.words import WordSetting
 from mwzeval.version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a dialogue was worth: whether the task succeeded, all venues and bookings were right.
+
+    `booking` is None where the user wants nothing booked, `complete` (whether the user believes
+    that it has everything) where the user does not say. `domains` has the success of each;
+    `user_faults` counts the faults of the user. `losses` say why the task failed, a sentence each.
+    """
+
+    success: bool
+    inform: bool
+    booking: bool | None
+    end: End
+    turns: int
+    complete: bool | None
+    user_faults: int
+    domains: Mapping[str, bool]
+    losses: tuple[str, ...]
 
 
 class Episodes:
@@ -47,7 +70,7 @@ class Episodes:
     >>> while not episode.is_over:  # ask a model for `answer`, with `messages` and `episode.tools`
     ...     answer = {"role": "assistant", "content": "I am sorry, I cannot help you."}
     ...     messages += [answer, *episode.answer(answer)]
-    >>> episodes.judgement(episode.trajectory()).success
+    >>> episodes.outcome(episode.trajectory()).success
     False
     """
 
@@ -106,12 +129,25 @@ class Episodes:
         """Return what became of a dialogue: `success`, and each domain of the goal."""
         return self._setting.judgement(dialogue)
 
-    def losses(self, dialogue: Trajectory, judgement: Judgement) -> list[str]:
-        """Return why a dialogue has failed, a sentence each; none for a success."""
-        if judgement.success:
-            return []
+    def outcome(self, dialogue: Trajectory) -> Outcome:
+        """Return what a dialogue was worth, in a few numbers, and why it has failed."""
+        judgement = self.judgement(dialogue)
+        domains = judgement.domains.values()
+        bookings = [domain.booking for domain in domains if domain.booking is not None]
+        complete = reported(dialogue).get("complete")
         reasons = (*of_end(dialogue, dialogue.turns), *judgement.reasons)
-        return list(dict.fromkeys(reason.text for reason in reasons))
+        losses = () if judgement.success else tuple(reason.text for reason in reasons)
+        return Outcome(
+            success=judgement.success,
+            inform=all(domain.inform for domain in domains),
+            booking=all(bookings) if bookings else None,
+            end=dialogue.end,
+            turns=dialogue.turns,
+            complete=complete if isinstance(complete, bool) else None,
+            user_faults=len(faults_in(dialogue)),
+            domains={name: domain.done for name, domain in judgement.domains.items()},
+            losses=tuple(dict.fromkeys(losses)),
+        )
 
     def write(
         self, path: str | Path, dialogues: Iterable[Trajectory], *, agent: str, trials: int = 1

@@ -43,7 +43,10 @@ def test_the_rule_agent_in_a_harness_is_the_one_of_a_run() -> None:
                 answer = agent(messages)
                 messages += [answer, *episode.answer(answer)]
             dialogues.append(episode.trajectory())
-    assert all(episodes.judgement(dialogue).success for dialogue in dialogues)
+    found = [episodes.outcome(dialogue) for dialogue in dialogues]
+    assert all(each.success and each.inform and each.complete for each in found)
+    assert all(each.booking is not False for each in found)
+    assert {each.booking for each in found} == {True, None}
     episodes.write("there.jsonl", dialogues, agent="rule", trials=2)
     here, there = Path("here.jsonl").read_bytes(), Path("there.jsonl").read_bytes()
     assert there == here
@@ -58,9 +61,10 @@ def test_losses_say_why_and_goals_are_known() -> None:
     while not episode.is_over:
         episode.answer("Hm.")
     dialogue = episode.trajectory()
-    judgement = episodes.judgement(dialogue)
-    assert not judgement.success
-    first, *others = episodes.losses(dialogue, judgement)
+    outcome = episodes.outcome(dialogue)
+    assert (outcome.success, outcome.inform, outcome.complete) == (False, False, False)
+    assert set(outcome.domains.values()) == {False}
+    first, *others = outcome.losses
     assert first == "The dialogue met its limit: 2 turns of the user"
     assert others
     with pytest.raises(UsageError, match=f'"{item}x" — did you mean "{item}"'):

@@ -1,0 +1,239 @@
+"""inspect_ai with its mock models: the dialogues and verdicts of `mwzeval live`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import Task, eval, score
+from inspect_ai.agent import Agent, AgentState, agent
+from inspect_ai.log import EvalLog, read_eval_log
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageTool,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    execute_tools,
+    get_model,
+)
+from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
+
+from mwzeval.cli import main
+from mwzeval.errors import UsageError
+from mwzeval.multiwoz.formats.functions import tools_schema
+from mwzeval.multiwoz.frameworks.inspect import (
+    multiwoz,
+    multiwoz_dataset,
+    multiwoz_tools,
+    multiwoz_user,
+    task_success,
+    write_run,
+)
+from mwzeval.multiwoz.frameworks.inspect.dialogues import plain_messages
+from tests.multiwoz.frameworks.rule import RuleModel, judged_here, rows
+
+GOALS = "corpus:test:4"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+    monkeypatch.setenv("INSPECT_DISPLAY", "none")
+
+
+class RuleOutputs:
+    """Outputs of the mock model, by what the rule agent says to the messages."""
+
+    def __init__(self) -> None:
+        self._model = RuleModel()
+        self.systems: set[str] = set()
+        self.tools: list[ToolInfo] = []
+
+    def __call__(
+        self,
+        messages: list[ChatMessage],
+        tools: list[ToolInfo],
+        choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        self.systems.update(each.text for each in messages if each.role == "system")
+        self.tools = tools
+        return output(self._model(plain(messages)))
+
+
+def plain(messages: list[ChatMessage]) -> list[dict[str, Any]]:
+    """Return messages of inspect_ai as those of chat completions."""
+    told: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, ChatMessageAssistant | ChatMessageTool):
+            told += plain_messages([message])
+        else:
+            told.append({"role": message.role, "content": message.text})
+    return told
+
+
+def output(message: dict[str, Any]) -> ModelOutput:
+    calls = [
+        ToolCall(
+            id=call["id"],
+            function=call["function"]["name"],
+            arguments=json.loads(call["function"]["arguments"]),
+        )
+        for call in message.get("tool_calls", ())
+    ]
+    said = ChatMessageAssistant(content=message["content"] or "", tool_calls=calls or None)
+    made = ModelOutput.from_message(said)
+    # The mock model would count tokens otherwise, by a table that it downloads.
+    made.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
+    return made
+
+
+def saying(text: str) -> Callable[..., ModelOutput]:
+    return lambda *_: output({"content": text})
+
+
+def mock(outputs: Any) -> Model:
+    return get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+
+
+def log_of(task: Task, outputs: Any = None, **options: Any) -> EvalLog:
+    (log,) = eval(task, model=mock(outputs), log_dir="logs", log_samples=True, **options)
+    return log
+
+
+def verdicts(log: EvalLog) -> dict[tuple[str, int], Any]:
+    assert log.status == "success", log.error
+    return {
+        (str(sample.id), sample.epoch): (sample.scores or {})["task_success"]
+        for sample in log.samples or ()
+    }
+
+
+def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run() -> None:
+    outputs = RuleOutputs()
+    log = log_of(multiwoz(GOALS, corpus="sample", trials=2), outputs)
+    here = judged_here(GOALS, "--trials", "2")
+    assert write_run(log.location, "there.jsonl") == 8
+    assert rows("there.jsonl") == here
+    found = verdicts(log)
+    assert len(found) == 8
+    for (item, trial), each in found.items():
+        line = here[f"{item}#{trial}"]
+        assert each.answer == line["end"]
+        assert each.metadata["turns"] == line["turns"]
+        assert each.metadata["complete"] == line["user"]["complete"]
+        assert each.metadata["user_faults"] == len(line["user"]["faults"])
+    assert scores("here.jsonl") == scores("there.jsonl")
+    assert log.results is not None
+    told = {each.name: each.metrics["mean"].value for each in log.results.scores}
+    both = scores("here.jsonl")["success"]
+    assert told["success"] == pytest.approx(both["success"]["total"] / 100)
+    assert told["inform"] == pytest.approx(both["inform"]["total"] / 100)
+    (system,) = outputs.systems
+    assert system.startswith("You are an assistant for visitors of Cambridge.")
+    described = {each["function"]["name"]: each["function"] for each in tools_schema()}
+    assert [each.name for each in outputs.tools] == list(described)
+    for each in outputs.tools:
+        schema = described[each.name]["parameters"]
+        assert each.parameters.properties.keys() == schema["properties"].keys()
+        assert each.parameters.required == schema.get("required", [])
+
+
+def scores(run: str) -> dict[str, Any]:
+    assert main(["evaluate", run, "--corpus", "sample", "-q", "-o", "report.json"]) == 0
+    plain: dict[str, Any] = json.loads(Path("report.json").read_text("utf-8"))
+    return {key: plain[key] for key in ("success", "grounded", "live")}
+
+
+def test_a_log_is_compared_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    good = log_of(multiwoz(GOALS, corpus="sample"), RuleOutputs())
+    bad = log_of(multiwoz(GOALS, corpus="sample"), saying("Hm."))
+    command = ["compare", "--items", f"rule={good.location}", f"mock={bad.location}", "-f", "json"]
+    assert main(command) == 0
+    assert "success" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("said", ["Hm.", ""])
+def test_a_model_that_does_nothing_has_failed(said: str) -> None:
+    log = log_of(multiwoz("corpus:test:2", corpus="sample", user_turns=3), saying(said))
+    for each in verdicts(log).values():
+        assert each.value["success"] == each.value["inform"] == 0
+        assert each.answer == ("limit" if said else "agent_error")
+        words = "met its limit" if said else "neither says anything nor calls a tool"
+        assert words in each.explanation.splitlines()[0]
+
+
+@agent
+def outside() -> Agent:
+    """An agent with its own loop, and none of our system messages."""
+    model = RuleModel()
+
+    async def execute(state: AgentState) -> AgentState:
+        while True:
+            assert not any(message.role == "system" for message in state.messages)
+            answer = output(model(plain(state.messages))).message
+            state.messages.append(answer)
+            if not answer.tool_calls:
+                return state
+            executed = await execute_tools(state.messages, multiwoz_tools())
+            state.messages.extend(executed.messages)
+
+    return execute
+
+
+def test_an_agent_of_ones_own_with_the_functions_is_the_same() -> None:
+    task = Task(
+        dataset=multiwoz_dataset(GOALS, corpus="sample"),
+        solver=multiwoz_user(outside()),
+        scorer=task_success(),
+    )
+    log = log_of(task)
+    here = judged_here(GOALS)
+    write_run(log, "there.jsonl")
+    assert rows("there.jsonl") == here
+
+
+def test_a_limit_of_inspect_ends_the_dialogue_and_is_scored() -> None:
+    log = log_of(multiwoz("corpus:test:1", corpus="sample"), RuleOutputs(), message_limit=6)
+    (verdict,) = verdicts(log).values()
+    assert verdict.answer == "limit"
+    assert verdict.value["success"] == 0
+
+
+def test_a_model_that_fails_is_an_error_of_the_sample() -> None:
+    def outputs(*_: object) -> ModelOutput:
+        raise RuntimeError("503")
+
+    log = log_of(multiwoz("corpus:test:1", corpus="sample"), outputs, fail_on_error=False)
+    (sample,) = log.samples or []
+    assert sample.error is not None
+    assert not sample.scores
+    with pytest.raises(UsageError, match="no sample has a dialogue"):
+        write_run(log, "there.jsonl")
+
+
+def test_functions_outside_of_a_dialogue_say_so() -> None:
+    async def call() -> None:
+        await multiwoz_tools()[0]()
+
+    with pytest.raises(UsageError, match="outside of a dialogue"):
+        asyncio.run(call())
+
+
+def test_a_log_is_scored_again_without_a_model() -> None:
+    log = log_of(multiwoz("corpus:test:2", corpus="sample"), RuleOutputs())
+    again = score(read_eval_log(log.location), task_success(), action="overwrite", display="none")
+    before, after = verdicts(log), verdicts(again)
+    assert before.keys() == after.keys()
+    for sample, each in before.items():
+        assert after[sample].value == pytest.approx(each.value, nan_ok=True)
+        assert after[sample].metadata == each.metadata
