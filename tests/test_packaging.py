@@ -40,7 +40,7 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     tables = {f"mwzeval/data/{name}.tsv" for name in ("public_files", "live/wordings")}
     assert {"mwzeval/py.typed", *tables, *boards, *modules} <= content
     packages = {name.split("/")[0] for name in content}
-    assert packages == {"mwzeval", f"mwzeval-{__version__}.dist-info"}
+    assert packages == {"mwzeval", "mwzeval_multiwoz.py", f"mwzeval-{__version__}.dist-info"}
 
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")

@@ -55,7 +55,8 @@ def history(talk: Messages) -> str:
                 [call["function"] for call in message.get("tool_calls") or ()],
             ]
             for message in talk
-        ]
+        ],
+        sort_keys=True,
     )
 
 

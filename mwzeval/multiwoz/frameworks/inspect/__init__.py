@@ -10,7 +10,7 @@ from mwzeval.libraries import required
 
 required("inspect_ai", "inspect", "the task needs inspect_ai")
 
-from mwzeval.multiwoz.frameworks.inspect.log import write_run  # noqa: E402
+from mwzeval.multiwoz.frameworks.inspect.dialogues import write_run  # noqa: E402
 from mwzeval.multiwoz.frameworks.inspect.scorer import task_success  # noqa: E402
 from mwzeval.multiwoz.frameworks.inspect.task import multiwoz, multiwoz_dataset  # noqa: E402
 from mwzeval.multiwoz.frameworks.inspect.tools import multiwoz_tools  # noqa: E402

@@ -1,12 +1,13 @@
-"""What samples of inspect_ai and our dialogues have in common: options, messages, the store."""
+"""Samples of inspect_ai and our dialogues: options, messages, what is kept in stores and logs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
+from pathlib import Path
 from typing import Any
 
+from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser
 from inspect_ai.solver import TaskState
 from inspect_ai.util import Store
@@ -14,25 +15,14 @@ from inspect_ai.util import Store
 from mwzeval.conversation.messages import ASSISTANT_ROLE, TOOL_ROLE, Message
 from mwzeval.conversation.tool_session import ERROR
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
+from mwzeval.errors import UsageError, shorten
+from mwzeval.multiwoz.frameworks.options import load, write_dialogues
 from mwzeval.multiwoz.live.episodes import Episodes
 
 KEY = "mwzeval"
 """Of the metadata of a sample, with options, and of its store, with the dialogue."""
 GOAL = "goal"
 """Of the metadata of a sample: what the user wants."""
-
-
-@cache
-def _loaded(options: str) -> Episodes:
-    return Episodes(**json.loads(options))
-
-
-def load(options: Mapping[str, Any]) -> Episodes:
-    """Return the episodes of these options; a process loads them once.
-
-    Raises `UsageError` for unknown names, `DataError` for missing files.
-    """
-    return _loaded(json.dumps(options, sort_keys=True))
 
 
 def episodes_of(metadata: Mapping[str, Any]) -> Episodes:
@@ -86,3 +76,19 @@ def _returned(message: ChatMessageTool) -> Message:
     if message.error is not None:
         content = json.dumps({ERROR: message.error.message})
     return {"role": TOOL_ROLE, "tool_call_id": message.tool_call_id, "content": content}
+
+
+def write_run(log: EvalLog | str | Path, output: str | Path) -> int:
+    """Write the dialogues of a log to a file that `mwzeval` reads; return how many there are.
+
+    Samples that failed for an error have none and are left out. Raises `UsageError` for a log
+    without dialogues, `MwzevalError` when the file cannot be written.
+    """
+    read = log if isinstance(log, EvalLog) else read_eval_log(str(log))
+    found = [(sample, kept(sample.store)) for sample in read.samples or ()]
+    dialogues = [dialogue for _, dialogue in found if dialogue is not None]
+    options = [sample.metadata[KEY] for sample, dialogue in found if dialogue is not None]
+    if not dialogues:
+        name = shorten(str(read.location or "the log"), 300)
+        raise UsageError(f"{name}: no sample has a dialogue of multiwoz_user() in it")
+    return write_dialogues(options[0], dialogues, output, f"inspect:{read.eval.model}")

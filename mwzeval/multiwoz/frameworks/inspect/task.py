@@ -8,9 +8,10 @@ from inspect_ai.dataset import Dataset, MemoryDataset, Sample
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.multiwoz.choices import AUTO
-from mwzeval.multiwoz.frameworks.inspect.dialogues import GOAL, KEY, load
+from mwzeval.multiwoz.frameworks.inspect.dialogues import GOAL, KEY
 from mwzeval.multiwoz.frameworks.inspect.scorer import task_success
 from mwzeval.multiwoz.frameworks.inspect.user import multiwoz_user
+from mwzeval.multiwoz.frameworks.options import load
 from mwzeval.multiwoz.goals.goal_words import goal_sentences
 from mwzeval.multiwoz.live.settings.options import AGENDA, GOALS
 

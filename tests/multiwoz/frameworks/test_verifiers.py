@@ -1,0 +1,182 @@
+"""verifiers with a model behind a server on this machine: the dialogues of `mwzeval live`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.errors import UsageError
+from tests.conversation.endpoint.server import Server, completion, serving
+from tests.multiwoz.frameworks.rule import RuleModel, judged_here, rows
+
+if sys.version_info < (3, 11):
+    pytest.skip("verifiers needs Python 3.11", allow_module_level=True)
+
+import verifiers.v1 as vf
+from verifiers.v1.utils.trace_store import write_episode
+
+from mwzeval.multiwoz.frameworks.verifiers import NAME, load_environment, write_run
+
+GOALS = "corpus:test:4"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    for name in ("MWZEVAL_OFFLINE", "HF_HUB_OFFLINE", "UV_OFFLINE"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr("verifiers.v1.runtimes.subprocess.CACHE_DIR", tmp_path)
+
+
+def answered(reply: Callable[[Mapping[str, Any]], Any]) -> Server:
+    """Return a server with whole answers: verifiers wants all their fields."""
+
+    def whole(body: Mapping[str, Any]) -> Any:
+        message = reply(body)
+        if not isinstance(message, dict):
+            return message
+        return completion(message, id="1", created=0, model="rule")
+
+    return Server(faults=whole)
+
+
+class RuleReply:
+    def __init__(self) -> None:
+        self._model = RuleModel()
+
+    def __call__(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        answer = self._model(body["messages"])
+        return {key: value for key, value in answer.items() if key != "acts"}
+
+
+def held(env: vf.Env, url: str, rollouts: int = 1) -> list[vf.Episode]:
+    """Hold all dialogues of an environment at a time, as `vf-eval` does."""
+    context = vf.ModelContext(
+        model="rule", client=vf.EvalClientConfig(base_url=url, api_key_var="NO_KEY")
+    )
+
+    async def run() -> list[vf.Episode]:
+        async with env.serving():
+            slots = [slot for task in env.taskset for slot in env.slots(task, rollouts)]
+            return list(await asyncio.gather(*(env.run_slot(slot, context) for slot in slots)))
+
+    return asyncio.run(run())
+
+
+def the_traces(episodes: list[vf.Episode]) -> list[vf.Trace]:
+    assert [error.message for episode in episodes for error in episode.errors] == []
+    return [trace for episode in episodes for trace in episode.traces]
+
+
+def test_it_is_found_by_its_name() -> None:
+    env = load_environment(goals=GOALS, corpus="sample")
+    config = vf.resolve_env_config({"taskset": {"id": NAME, "goals": GOALS, "corpus": "sample"}})
+    assert type(vf.load_environment(config)) is type(env)
+    assert vf.default_harness_id(NAME) == NAME
+    tasks = list(env.taskset)
+    assert len(tasks) == 4
+    assert all(task.data.prompt is None for task in tasks)
+    assert tasks[0].data.system_prompt.startswith("You are an assistant for visitors of Cambridge.")
+
+
+def test_the_rule_agent_as_the_model_is_the_agent_of_a_live_run() -> None:
+    here = judged_here(GOALS)
+    env = load_environment(goals=GOALS, corpus="sample")
+    server = answered(RuleReply())
+    with serving(server):
+        episodes = held(env, server.url)
+    for episode in episodes:
+        write_episode(Path(), episode)
+    assert write_run("traces.jsonl", "there.jsonl") == len(here)
+    assert rows("there.jsonl") == here
+    for trace in the_traces(episodes):
+        line = here[trace.task.data.id]
+        assert trace.rewards["task_success"].score == 1
+        assert trace.reward == 1
+        assert trace.metrics["user_turns"] == line["turns"]
+        assert trace.metrics["user_faults"] == len(line["user"]["faults"])
+        assert trace.metrics["user_complete"] == line["user"]["complete"]
+        wants_booking = any(line["goal"][part].get("book") for part in parts(line["goal"]))
+        assert ("booking" in trace.metrics) == wants_booking
+    body = server.bodies[0]
+    assert body["messages"][0]["role"] == "system"
+    assert {each["function"]["name"] for each in body["tools"]} >= {"find_hotel", "book_hotel"}
+
+
+def parts(goal: Mapping[str, Any]) -> list[str]:
+    return [name for name in goal["domain_ordering"] if name != "taxi"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "end"),
+    [
+        (lambda body: {"role": "assistant", "content": "Hm."}, "limit"),
+        (lambda body: {"role": "assistant", "content": ""}, "agent_error"),
+        (
+            lambda body: {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "id": "same",
+                        "type": "function",
+                        "function": {"name": "find_police", "arguments": "{}"},
+                    }
+                ],
+            },
+            "agent_error",
+        ),
+    ],
+    ids=["silent", "empty", "calls"],
+)
+def test_a_model_that_does_nothing_has_no_reward(reply: Any, end: str) -> None:
+    env = load_environment(goals="corpus:test:2", corpus="sample", user_turns=3)
+    server = answered(reply)
+    with serving(server):
+        episodes = held(env, server.url, rollouts=2)
+    for trace in the_traces(episodes):
+        assert trace.ok
+        assert trace.reward == 0
+        assert trace.metrics["inform"] == 0
+        assert trace.info["mwzeval"]["end"] == end
+        assert trace.metrics["agent_error"] == (end == "agent_error")
+    for episode in episodes:
+        write_episode(Path(), episode)
+    assert write_run("traces.jsonl", "run.jsonl") == 4
+    assert [name.partition("#")[2] for name in rows("run.jsonl")] == ["1", "2"] * 2
+
+
+def test_a_limit_of_verifiers_ends_the_dialogue_and_is_scored() -> None:
+    config = vf.resolve_env_config(
+        {
+            "taskset": {"id": NAME, "goals": "corpus:test:1", "corpus": "sample"},
+            "agent": {"max_turns": 3},
+        }
+    )
+    server = answered(RuleReply())
+    with serving(server):
+        (trace,) = the_traces(held(vf.load_environment(config), server.url))
+    assert trace.info["mwzeval"]["end"] == "limit"
+    assert trace.info["mwzeval"]["problem"] == "max_turns"
+    assert trace.reward == 0
+
+
+def test_a_server_that_fails_is_no_verdict_on_the_model() -> None:
+    env = load_environment(goals="corpus:test:1", corpus="sample")
+    server = answered(lambda body: 400)
+    with serving(server):
+        (episode,) = held(env, server.url)
+    assert not episode.ok
+    (trace,) = episode.traces
+    assert not trace.rewards
+    assert "mwzeval" not in trace.info
+    Path("traces.jsonl").write_text(json.dumps({"traces": []}) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="no trace has a dialogue"):
+        write_run("traces.jsonl", "run.jsonl")
