@@ -407,3 +407,16 @@ def test_the_page_of_one_system_goes_to_standard_output(elsewhere: Path) -> None
     done = run(EVALUATE, "-s", "-f", "html", "-i", GOOD, "-i", "other.json", "--runs")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"mwzeval report" in done.stderr
+
+
+def test_of_predictions_nothing_that_scores_live_dialogues_is_imported() -> None:
+    """It would take a tenth of a second of every evaluation."""
+    good = str(ROOT / "predictions" / "sample-good.json")
+    program = (
+        "import sys; from mwzeval.cli import main; "
+        f"code = main(['evaluate', '-s', '-q', {good!r}]); "
+        "live = [name for name in sys.modules if name.startswith('mwzeval.multiwoz.live')]; "
+        "sys.exit(code or ' '.join(live) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -258,22 +258,19 @@ class MultiWoz(Benchmark):
         """Return what scores predictions and live dialogues. Raises `UsageError`."""
         from mwzeval.conversation.accounting.prices import read_prices
         from mwzeval.multiwoz.input_scorer import InputScorer
-        from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
-        from mwzeval.multiwoz.live.scored.reading import Settings
 
         predictions = self._of_predictions(arguments)
         given = predictions.arguments
         names = (*_OF_CORPUS, "tools")
-        settings = Settings.of(**{name: given[name] for name in names if name in given})
+        settings = {name: given[name] for name in names if name in given}
         prices = getattr(arguments, "prices", None)
-        live = LiveScorer(
-            settings,
-            getattr(arguments, "compat", None),
-            _refusal_of_live(arguments),
-            None if prices is None else read_prices(prices),
-            getattr(arguments, "exclude_user_faults", False),
-        )
-        return InputScorer(predictions, live, given.get("input_format", AUTO))
+        of_live = {
+            "compat": getattr(arguments, "compat", None),
+            "refusal": _refusal_of_live(arguments),
+            "prices": None if prices is None else read_prices(prices),
+            "exclude_user_faults": getattr(arguments, "exclude_user_faults", False),
+        }
+        return InputScorer(predictions, settings, of_live, given.get("input_format", AUTO))
 
     def _of_predictions(self, arguments: Namespace) -> PredictionsScorer:
         from mwzeval.multiwoz.file_scorer import PredictionsScorer

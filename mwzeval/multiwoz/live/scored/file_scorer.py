@@ -42,13 +42,6 @@ class LiveScorer:
     _towns: dict[str, Town] = field(default_factory=dict)
     _in_words: dict[str, InWords] = field(default_factory=dict)
 
-    @property
-    def own_option(self) -> str | None:
-        """An option that was given and is about live dialogues alone; None without one."""
-        if self.prices is not None:
-            return "--prices"
-        return "--exclude-user-faults" if self.exclude_user_faults else None
-
     def score(self, text: str, file: str | None, *, progress: bool = False) -> ScoredRun:
         """Return a file scored. Raises `InputError`, `DataError`, `UsageError`."""
         if self.refusal:
