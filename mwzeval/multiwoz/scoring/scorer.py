@@ -177,16 +177,31 @@ class Scorer:
         Its few turns may lack what tells words from placeholders by its form, so names of the
         database tell it as well: a placeholder among words makes no other dialogue of it.
         """
-        is_told = self.responses != AUTO
-        sources = Sources.of([turns], is_told=is_told)
-        if is_told or sources.lexicalized:
+        sources = Sources.of([turns], is_told=True)
+        if self.responses != AUTO:
             return sources
-        in_words = sum(
-            any(mention.slot in TELLING for mention in found.mentions)
-            for found in self.delexicalized(name, turns, sources)
-        )
         wording = Wording.of(turn.response or "" for turn in turns)
-        return replace(sources, lexicalized=in_words >= wording.with_placeholder)
+        lexicalized = wording.lexicalized or self._tell_words(
+            name, turns, sources, wording.with_placeholder
+        )
+        return replace(sources, lexicalized=lexicalized)
+
+    def _tell_words(
+        self, name: str, turns: Sequence[Turn], sources: Sources, at_least: int
+    ) -> bool:
+        """Tell whether so many turns of a dialogue say in words what tells words from placeholders.
+
+        No more turns are read than decide it.
+        """
+        states, domains = self._situation(name, turns, sources)
+        found = self.delexicalizer.each_turn(
+            [turn.response or "" for turn in turns], states, domains
+        )
+        missing, left = at_least, len(turns)
+        while 0 < missing <= left:
+            missing -= any(mention.slot in TELLING for mention in next(found))
+            left -= 1
+        return missing <= 0
 
     def kind(self, sources: Sources) -> Responses:
         """Return what the responses of such an input are taken to be."""

@@ -10,7 +10,7 @@ share their values (times, places, prices, days) are told apart by the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -312,12 +312,19 @@ class Delexicalizer:
         `states` are the (normalised) states after the user turns before, `active_domains` what
         the turns are about; all three have one item a turn.
         """
+        return list(self.each_turn(responses, states, active_domains))
+
+    def each_turn(
+        self,
+        responses: Sequence[str],
+        states: Sequence[State],
+        active_domains: Sequence[tuple[str, ...]],
+    ) -> Iterator[list[Mention]]:
+        """Yield the same turn by turn, for those who need not know all of them."""
         context = Context(self.gazetteer)
-        found = []
         for response, state, active in zip(responses, states, active_domains, strict=True):
             context.turn(state, active)
-            found.append(self.read(response, context))
-        return found
+            yield self.read(response, context)
 
     def read(self, response: str, context: Context) -> list[Mention]:
         """Return what a response mentions, in its order; the context goes on to what it names."""

@@ -16,6 +16,7 @@ from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.words.value_spellings import has_identifier
 from tests.parts import Predictions, cut
 from tests.places import SAMPLE_SYSTEMS, read_json, sample_predictions, shared
+from tests.work import calls
 
 LINK = " See [our website](https://www.example.org)"
 PUBLISHED = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
@@ -114,6 +115,27 @@ def test_a_bracket_flips_no_reward(bracket: str, turn: int) -> None:
         found = evaluator.reward(name, turns)
         assert found.value == expected.value
         assert evaluator.evaluate_dialogue(name, turns).inform == expected.outcome.inform
+
+
+def test_of_a_dialogue_alone_no_more_is_read_than_decides() -> None:
+    """Where all turns have placeholders, one without a name in words is enough."""
+    auto, told = (Evaluator(corpus="sample", responses=r) for r in ("auto", "delexicalized"))
+    longest = max(sample_predictions("good").values(), key=len)
+    assert len(longest) > 7
+
+    def reading(turns: int) -> int:
+        """Return the work of deciding what the responses of so many turns are."""
+        said = [
+            {**turn, "response": f"the phone of [hotel_name] is [hotel_phone], {turns} {number}"}
+            for number, turn in enumerate(longest[:turns])
+        ]
+        return calls(lambda: auto.evaluate_dialogue(name, said)) - calls(
+            lambda: told.evaluate_dialogue(name, said)
+        )
+
+    (name,) = (name for name, turns in sample_predictions("good").items() if turns == longest)
+    reading(1)  # prepares gold data
+    assert reading(8) < 3 * reading(1)
 
 
 @pytest.mark.parametrize("system", [s for s in SAMPLE_SYSTEMS if s != "lexicalized"])
