@@ -193,7 +193,13 @@ class Evaluator:
             return ScoredPredictions.of(
                 self,
                 checked,
-                ScoredDialogues.of(checked.scorer, checked.dialogues, self.metrics, names=names),
+                ScoredDialogues.of(
+                    checked.scorer,
+                    checked.dialogues,
+                    self.metrics,
+                    names=names,
+                    sources=Sources.of_census(checked.census),
+                ),
             )
 
     def check_metrics(self) -> None:
@@ -296,9 +302,7 @@ class Evaluator:
         findings.sort_warnings()
         covered = self.conclude(part.scorer, part.census, findings)
         warnings = tuple(findings.warnings)
-        return CheckedPredictions(
-            part.dialogues, part.scorer, covered, warnings, part.census.wording
-        )
+        return CheckedPredictions(part.dialogues, part.scorer, covered, warnings, part.census)
 
     def part(self, predictions: Any, findings: Findings) -> CheckedPart | None:
         """Check what can be said of a part of an input as of the whole; None when it is empty."""

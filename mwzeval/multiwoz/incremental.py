@@ -147,7 +147,9 @@ def evaluate_under(
     for sources in choices:
         alike = replace(sources, lexicalized=scorer.delexicalizes(sources))
         if alike not in made:
-            made[alike] = ScoredDialogues.of(scorer, dialogues, metrics, sources=sources)
+            made[alike] = ScoredDialogues.of(
+                scorer, dialogues, metrics, sources=sources, is_part=True
+            )
         evaluations.append(replace(made[alike], sources=sources))
     return evaluations
 
@@ -274,7 +276,7 @@ class IncrementalEvaluator:
         findings.merge(self._found.findings)
         findings.sort_warnings()
         covered = evaluator.conclude(scorer, census, findings)
-        checked = CheckedPredictions({}, scorer, covered, tuple(findings.warnings), census.wording)
+        checked = CheckedPredictions({}, scorer, covered, tuple(findings.warnings), census)
         evaluation = self._found.sums[sources].scored_dialogues(scorer, evaluator.metrics, sources)
         return ScoredPredictions.of(evaluator, checked, evaluation).report()
 

@@ -24,7 +24,7 @@ from mwzeval.multiwoz.normalization.aliases import (
     TYPE_ALIASES,
     normalize_time,
 )
-from mwzeval.multiwoz.normalization.placeholders import canonical_placeholders
+from mwzeval.multiwoz.normalization.placeholders import placeholders_of
 
 
 class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
@@ -165,10 +165,7 @@ def _normalize_after(state: State, before: State, normal_before: State, rules: R
 
 def canonical_response(response: str) -> str:
     """Return a delexicalised response with canonical placeholders, spaced as it came."""
-    text, _ = canonical_placeholders(response)
-    # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
-    # wherever else these letters stand too.
-    return text.replace("-s", "").replace("-ly", "")
+    return placeholders_of(response).text
 
 
 def normalize_response(response: str) -> str:
@@ -178,5 +175,4 @@ def normalize_response(response: str) -> str:
 
 def unknown_placeholders(response: str) -> tuple[str, ...]:
     """Return the placeholders of a response that no rule knows; they vanish from the text."""
-    _, unknown = canonical_placeholders(response)
-    return unknown
+    return placeholders_of(response).unknown

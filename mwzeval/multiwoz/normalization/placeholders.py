@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 VENUE_DOMAINS = ("attraction", "restaurant", "hotel")
 PLACE_DOMAINS = ("attraction", "hospital", "hotel", "police", "restaurant")
@@ -67,32 +68,55 @@ KNOWN_PLACEHOLDER = rf"\[(?:{'|'.join(sorted(PLACEHOLDERS, key=len, reverse=True
 _PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:es|s|-s|-es)?")
 
 
-@lru_cache(maxsize=2**14)
-def canonical_placeholders(response: str) -> tuple[str, tuple[str, ...]]:
-    """Return a response in lower case with canonical placeholders, and the names nobody knows.
+class Placeholders(NamedTuple):
+    """A response by its placeholders.
 
-    An unknown placeholder becomes nothing at all. So does the text of a Markdown link, which is no
-    placeholder and not among the names.
+    `text` is the response in lower case with canonical placeholders, without the endings of old
+    delexicalisers, and `names` are those that are in it. `known` are the same without texts of
+    Markdown links, `unknown` the names that nobody knows, without these too.
     """
+
+    text: str
+    names: frozenset[str]
+    known: frozenset[str]
+    unknown: tuple[str, ...]
+
+
+@lru_cache(maxsize=2**14)
+def placeholders_of(response: str) -> Placeholders:
+    """Return the one reading of a response that all scores and warnings share.
+
+    An unknown placeholder becomes nothing at all. So does the text of a Markdown link.
+    """
+    names: list[str] = []
+    links: list[str] = []
     unknown: list[str] = []
 
     def canonical(match: re.Match[str]) -> str:
-        name = match.group(1)
+        name = match[1]
         if name in PLACEHOLDERS:
-            return PLACEHOLDERS[name]
+            found = PLACEHOLDERS[name]
+            is_link = match.string.startswith("(", match.end(1) + 1)
+            (links if is_link else names).append(found)
+            return found
         if not match.string.startswith("(", match.end()):
             unknown.append(name)
         return ""
 
-    return _PLACEHOLDER.sub(canonical, response.lower()), tuple(unknown)
-
-
-# Text in brackets before a parenthesis is a link of Markdown.
-_NO_LINK = re.compile(rf"{KNOWN_PLACEHOLDER}(?!\()")
+    text = response.lower()
+    if "[" in text:
+        text = _PLACEHOLDER.sub(canonical, text)
+    # (odd) Plural and adverb endings of old delexicalisers (`hotel -s`, `[pricerange] -ly`) go,
+    # wherever else these letters stand too.
+    if "-" in text:
+        text = text.replace("-s", "").replace("-ly", "")
+    known = frozenset(names)
+    return Placeholders(text, known.union(links) if links else known, known, tuple(unknown))
 
 
 def known_placeholders(response: str) -> frozenset[str]:
     """Return the canonical names of the placeholders of a response that the scorer knows."""
-    if "[" not in response:
-        return frozenset()
-    return frozenset(PLACEHOLDERS[found[1:-1]] for found in _NO_LINK.findall(response.lower()))
+    return placeholders_of(response).known if "[" in response else NO_NAMES
+
+
+NO_NAMES: frozenset[str] = frozenset()

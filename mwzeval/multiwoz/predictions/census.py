@@ -54,26 +54,27 @@ class Census:
     ) -> Census:
         """Count checked dialogues of a fold."""
         census = cls(references=Counter(dict.fromkeys(reference_sets, 0)))
+        responses: list[str] = []
         for name, turns in dialogues.items():
             census.seen.add(name)
             dialogue = gold.name_of(name)
             said = [turn.response or "" for turn in turns]
+            responses += said
             census.answers.add(said, gold.dialogues.get(dialogue))
             for reference_set, references in reference_sets.items():
                 there = len(references.responses.get(dialogue, ()))
                 census.references[reference_set] += min(len(turns), there)
-        responses: Counter[str] = Counter()
         for turns in dialogues.values():
             census.turns += len(turns)
             if any(turn.bookings is not None for turn in turns):
                 census.with_bookings += len(turns)
-            for turn in turns:
-                census.with_state += turn.state is not None
-                census.with_values += any((turn.state or {}).values())
-                census.with_domains += turn.active_domains is not None
-                census.with_any_domain += bool(turn.active_domains)
-                responses[turn.response or ""] += 1
-        for response, times in responses.items():
+            states = [turn.state for turn in turns if turn.state is not None]
+            domains = [turn.active_domains for turn in turns if turn.active_domains is not None]
+            census.with_state += len(states)
+            census.with_values += sum([any(state.values()) for state in states])
+            census.with_domains += len(domains)
+            census.with_any_domain += sum(map(bool, domains))
+        for response, times in Counter(responses).items():
             census.wording.add(response, times)
             if "[" in response:
                 for name in unknown_placeholders(response):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mwzeval.errors import SHOWN_PROBLEMS, did_you_mean, shorten
 from mwzeval.multiwoz.choices import AUTO, LEXICALIZED, Responses, Rules
@@ -75,9 +75,31 @@ def check_tracking(census: Census, findings: Findings) -> None:
 
 def check_turns(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
     """Warn about what turns say that MultiWOZ does not have, or that is hardly meant so."""
-    check_states(dialogues, findings)
-    check_values(dialogues, rules, findings)
+    odd_values = _OddValues(rules)
+    unusual = list(_unusual(dialogues, odd_values))
+    _check_slots(unusual, findings)
+    _check_values(unusual, odd_values, findings)
     check_active_domains(dialogues, findings)
+
+
+Said = tuple[str, int, str, Mapping[str, str]]
+"""Dialogue, turn, domain, and the slots that the state has of it."""
+
+
+def _unusual(dialogues: Dialogues, odd_values: _OddValues) -> Iterator[Said]:
+    """Yield what may be worth a warning: mostly nothing, so that this is all that is looked at."""
+    for name, turns in dialogues.items():
+        usual: dict[str, Mapping[str, str]] = {}
+        for index, turn in enumerate(turns):
+            for domain, slots in (turn.state or {}).items():
+                if slots == usual.get(domain):
+                    continue  # Most slots are those of the turn before.
+                if _has_known_slots(domain, slots) and not any(
+                    map(odd_values.__getitem__, slots.items())
+                ):
+                    usual[domain] = slots
+                else:
+                    yield name, index, domain, slots
 
 
 ODD_VALUES = {
@@ -88,19 +110,32 @@ ODD_VALUES = {
 }
 
 
-def check_values(dialogues: Dialogues, rules: Rules, findings: Findings) -> None:
+def _has_known_slots(domain: str, slots: Mapping[str, str]) -> bool:
+    known = ONTOLOGY.get(domain)
+    if known is None:
+        return False
+    return slots.keys() <= known or all(normalize_slot(slot) in known for slot in slots)
+
+
+class _OddValues(dict[tuple[str, str], tuple[str, str] | None]):
+    """Kind and message by (slot, value), None for a value that is fine; worked out once each."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def __missing__(self, pair: tuple[str, str]) -> tuple[str, str] | None:
+        found = self[pair] = _odd_value(*pair, self._rules)
+        return found
+
+
+def _check_values(said: Iterable[Said], odd_values: _OddValues, findings: Findings) -> None:
     """Warn about values of states that count as they are written and are hardly meant so."""
-    odd: dict[tuple[str, str], tuple[str, str] | None] = {}
-    for name, turns in dialogues.items():
-        for index, turn in enumerate(turns):
-            for domain, slots in (turn.state or {}).items():
-                for pair in slots.items():
-                    if pair not in odd:
-                        odd[pair] = _odd_value(*pair, rules)
-                    found = odd[pair]
-                    if found:
-                        key = f"state.{domain}.{pair[0]}"
-                        findings.warning(*found, dialogue=name, turn=index, key=key)
+    for name, index, domain, slots in said:
+        for pair in slots.items():
+            found = odd_values[pair]
+            if found:
+                key = f"state.{domain}.{pair[0]}"
+                findings.warning(*found, dialogue=name, turn=index, key=key)
 
 
 def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
@@ -115,24 +150,20 @@ def _odd_value(slot: str, value: str, rules: Rules) -> tuple[str, str] | None:
     return None if kind is None else (kind, ODD_VALUES[kind])
 
 
-def check_states(dialogues: Dialogues, findings: Findings) -> None:
+def _check_slots(said: Iterable[Said], findings: Findings) -> None:
     """Warn about domains and slots that MultiWOZ does not have (they are scored as they are)."""
     messages: dict[tuple[str, str | None], str | None] = {}
-    for name, turns in dialogues.items():
-        for index, turn in enumerate(turns):
-            for domain, slots in (turn.state or {}).items():
-                if domain in ONTOLOGY and slots.keys() <= ONTOLOGY[domain]:
-                    continue
-                for slot in slots if domain in ONTOLOGY else (None,):
-                    if (domain, slot) not in messages:
-                        # Looking for the closest name is slow, and garbage has many names.
-                        hint = findings.warned < SHOWN_PROBLEMS
-                        messages[domain, slot] = _unknown(domain, slot, hint=hint)
-                    message = messages[domain, slot]
-                    if message:
-                        kind = "unknown-domain" if slot is None else "unknown-slot"
-                        key = f"state.{domain}" if slot is None else f"state.{domain}.{slot}"
-                        findings.warning(kind, message, dialogue=name, turn=index, key=key)
+    for name, index, domain, slots in said:
+        for slot in slots if domain in ONTOLOGY else (None,):
+            if (domain, slot) not in messages:
+                # Looking for the closest name is slow, and garbage has many names.
+                hint = findings.warned < SHOWN_PROBLEMS
+                messages[domain, slot] = _unknown(domain, slot, hint=hint)
+            message = messages[domain, slot]
+            if message:
+                kind = "unknown-domain" if slot is None else "unknown-slot"
+                key = f"state.{domain}" if slot is None else f"state.{domain}.{slot}"
+                findings.warning(kind, message, dialogue=name, turn=index, key=key)
 
 
 def _unknown(domain: str, slot: str | None, *, hint: bool) -> str | None:

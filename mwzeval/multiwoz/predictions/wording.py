@@ -15,11 +15,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 
 from mwzeval.errors import Problem, shorten
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.normalization.normalize import canonical_response
-from mwzeval.multiwoz.normalization.placeholders import known_placeholders
+from mwzeval.multiwoz.normalization.placeholders import known_placeholders, placeholders_of
 from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.offers import OFFERED_BY, PROVIDABLE
 from mwzeval.multiwoz.words.value_spellings import has_identifier
@@ -61,8 +61,7 @@ class Answers:
         """Count the responses of a dialogue; without gold data no requests are known."""
         first: dict[str, int] = {}
         for turn, response in enumerate(responses):
-            text = canonical_response(response) if "[" in response else ""
-            there = tuple(name for name in COUNTED if name in text)
+            there = _counted(placeholders_of(response).names) if "[" in response else ()
             self.placeholders[there] += 1
             for name in there:
                 first.setdefault(name, turn)
@@ -82,7 +81,13 @@ class Answers:
         self.early += later.early
 
 
-def _first_asked(slot: str, user_utterances: Sequence[str]) -> int | None:
+@lru_cache(maxsize=2**12)
+def _counted(names: frozenset[str]) -> tuple[str, ...]:
+    return tuple(name for name in COUNTED if name in names)
+
+
+@lru_cache(maxsize=2**12)
+def _first_asked(slot: str, user_utterances: tuple[str, ...]) -> int | None:
     """Return the turn in which the user first asks for a slot, None if there is none."""
     said = enumerate(user_utterances)
     return next((turn for turn, text in said if _ASKED[slot].search(text.lower())), None)

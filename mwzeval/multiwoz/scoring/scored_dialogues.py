@@ -68,15 +68,15 @@ class ScoredDialogues:
         *,
         names: Iterable[str] | None = None,
         sources: Sources | None = None,
+        is_part: bool = False,
     ) -> ScoredDialogues:
         """Score checked dialogues, in the order of `names` (default: as they come).
 
-        State tracking needs predicted states; without them it is not computed. With `sources`
-        these dialogues are a part of an input, which is where that is decided. The rows of a part
+        State tracking needs predicted states; without them it is not computed. Without `sources`
+        the dialogues themselves decide on these, as those of a whole input do. The rows of a part
         say nothing about windows of MSTTR, which begin where the parts before it end; its words
         are for the accumulator of the input to take.
         """
-        whole = sources is None
         sources = sources or Sources.of(dialogues.values())
         columns: tuple[str, ...] = ()
         if metrics.success:
@@ -94,11 +94,12 @@ class ScoredDialogues:
         if metrics.richness:
             columns += Richness.columns
         rows: list[tuple[str, dict[str, float]]] = []
+        need_normalizing = metrics.need_normalizing
         for name in dialogues if names is None else names:
             row: dict[str, float] = {}
             for rule in rules:
                 row.update(scorer.rule_row(rule, name, dialogues[name], confusions[rule.name]))
-            if not metrics.need_normalizing:
+            if not need_normalizing:
                 rows.append((name, row))
                 continue
             dialogue = scorer.normalize(name, dialogues[name], sources)
@@ -117,7 +118,7 @@ class ScoredDialogues:
             rows.append((name, row))
         turns = sum(len(dialogues[name]) for name, _ in rows)
         richness = Richness()
-        if whole:
+        if not is_part:
             richness.update_all(words.dialogues)
             for (_, row), of_words in zip(rows, words.rows(), strict=False):
                 row.update(of_words)

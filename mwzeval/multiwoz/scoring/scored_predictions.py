@@ -28,7 +28,6 @@ from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.normalize import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
-from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring.losses import losses, spelled
 from mwzeval.multiwoz.scoring.measures import plain_metrics, scored_table
 from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED
@@ -277,7 +276,7 @@ class CheckedPredictions:
     scorer: Scorer
     coverage: Coverage
     warnings: tuple[Problem, ...]
-    wording: Wording
+    census: Census
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -320,7 +319,7 @@ class ScoredPredictions:
                 "responses": {
                     "taken_as": scorer.kind(self.dialogues.sources),
                     "said": scorer.responses != AUTO,
-                    **checked.wording.plain(),
+                    **checked.census.wording.plain(),
                 },
                 "coverage": checked.coverage.to_json(),
                 "versions": {name: library_version(name) for name in DEPENDENCIES}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -13,7 +15,8 @@ from mwzeval.multiwoz.normalization.normalize import (
     normalize_slot,
     normalize_value,
 )
-from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
+from mwzeval.multiwoz.normalization.placeholders import CANONICAL, PLACEHOLDERS, placeholders_of
+from mwzeval.multiwoz.predictions.wording import COUNTED
 from tests.examples import examples
 from tests.multiwoz import specification, worlds
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
@@ -148,3 +151,18 @@ def test_responses_of_a_system_come_out_by_the_rules(system: str) -> None:
 )
 def test_responses_worth_a_line_of_their_own(response: str, expected: str) -> None:
     assert normalize_response(response) == expected
+
+
+def test_names_of_placeholders_are_those_in_the_text() -> None:
+    """However many stand side by side, they make no further name."""
+    for three in product(CANONICAL, repeat=3):
+        response = "".join(f"[{CANONICAL[name][0]}]" for name in three)
+        found = placeholders_of(response)
+        assert found.text == "".join(three)
+        assert {name for name in COUNTED if name in found.text} == found.names & set(COUNTED)
+        assert found.known == found.names == set(three)
+    linked = placeholders_of("[Phone](tel:1) [phone]s(x) [name] [odd] [more](y)")
+    assert linked.known == {"PHONE", "NAME"}
+    alone = placeholders_of("[phone](tel:1)")
+    assert (alone.names, alone.known, alone.unknown) == (frozenset({"PHONE"}), frozenset(), ())
+    assert linked.unknown == ("odd",)
