@@ -98,18 +98,18 @@ class RunSummary:
     def problem(self) -> str | None:
         """What makes scores of the run worthless; None where nothing does."""
         lost = self.dialogues - self.scored
+        words = shorten(self.problems.get(INFRASTRUCTURE, [("", 0, "")])[0][0], 400)
         if self.is_stopped:
-            words = self.problems[INFRASTRUCTURE][0][0]
             return (
-                "the run was stopped, since dialogue after dialogue ended so: "
-                f"{shorten(words, 400)}; call it again when that is mended, and it goes on"
+                f"the run was stopped, since dialogue after dialogue ended so: {words}; call it "
+                "again when that is mended, and it goes on"
             )
         if lost <= MOST_INFRASTRUCTURE * self.dialogues:
             return None
         return (
             f"{lost:,} of {self.dialogues:,} dialogues ended for what is nobody's fault "
             f"({INFRASTRUCTURE}), more than {MOST_INFRASTRUCTURE:.0%}: call it again, and they are "
-            "held again"
+            f"held again{'; most often: ' * bool(words)}{words}"
         )
 
     def __str__(self) -> str:
