@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mwzeval.conversation.endpoint.prompts import read_prompt
 from mwzeval.conversation.episode import Episode
 from mwzeval.conversation.loop import USER_TURNS
 from mwzeval.conversation.protocols import End
@@ -111,7 +112,7 @@ class Episodes:
         self._seed = seed
         self.goals: Mapping[str, Goal] = dict(self._setting.items)
         """What users want, by id, in the order of the corpus."""
-        self.prompt: str = AGENT_PROMPT.read_text(encoding="utf-8").strip()
+        self.prompt: str = read_prompt(AGENT_PROMPT).text
         """The system message for models that `mwzeval live` has; a harness may have another."""
 
     def episode(self, goal: str, trial: int = 1, *, trials: int = 1) -> Episode:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser
@@ -19,10 +19,19 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.frameworks.options import load, write_dialogues
 from mwzeval.multiwoz.live.episodes import Episodes
 
+Result = TypeVar("Result")
+
 KEY = "mwzeval"
 """Of the metadata of a sample, with options, and of its store, with the dialogue."""
 GOAL = "goal"
 """Of the metadata of a sample: what the user wants."""
+
+
+async def in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Return what a function returns, while the event loop goes on; whichever loop that is."""
+    from anyio.to_thread import run_sync
+
+    return await run_sync(function, *arguments)
 
 
 def episodes_of(metadata: Mapping[str, Any]) -> Episodes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import nan
 
-from anyio.to_thread import run_sync
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
@@ -12,6 +11,7 @@ from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.frameworks.inspect.dialogues import (
     GOAL,
     episodes_of,
+    in_thread,
     kept,
     plain_messages,
 )
@@ -31,7 +31,7 @@ def task_success() -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        return await run_sync(_score, state)
+        return await in_thread(_score, state)
 
     return score
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anyio.to_thread import run_sync
 from inspect_ai.agent import Agent, AgentState, run
 from inspect_ai.model import ChatMessage, ChatMessageSystem, ModelOutput, execute_tools
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -17,6 +16,7 @@ from mwzeval.conversation.protocols import INFRASTRUCTURE, InfrastructureError
 from mwzeval.multiwoz.frameworks.inspect.dialogues import (
     chat_messages,
     episodes_of,
+    in_thread,
     keep,
     plain_messages,
 )
@@ -34,7 +34,7 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        episodes = await run_sync(episodes_of, state.metadata)
+        episodes = await in_thread(episodes_of, state.metadata)
         episode = episodes.episode(str(state.sample_id), state.epoch)
         token = EPISODE.set(episode)
         state.messages = []
@@ -43,11 +43,11 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
             state.messages.append(ChatMessageSystem(content=text))
             state.tools = multiwoz_tools()
         try:
-            state.messages.extend(chat_messages(await run_sync(episode.begin)))
+            state.messages.extend(chat_messages(await in_thread(episode.begin)))
             while not episode.is_over:
                 new = await (_asked(state, generate) if agent is None else _run(agent, state))
                 answer = _with_usage(plain_messages(new), new, state.output)
-                state.messages.extend(chat_messages(await run_sync(episode.answer, answer)))
+                state.messages.extend(chat_messages(await in_thread(episode.answer, answer)))
         except LimitExceededError as error:
             episode.stop(str(error))
             raise
