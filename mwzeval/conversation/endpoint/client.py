@@ -18,6 +18,7 @@ from mwzeval.conversation.endpoint.address import (
     Endpoint,
 )
 from mwzeval.conversation.endpoint.connections import (
+    Answer,
     Connections,
     NoAnswerError,
     UnreachableError,
@@ -31,7 +32,6 @@ from mwzeval.conversation.endpoint.faults import (
     fault_of,
     seconds_to_wait,
 )
-from mwzeval.conversation.endpoint.responses import Answer
 from mwzeval.conversation.messages import Message
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
 from mwzeval.errors import shorten

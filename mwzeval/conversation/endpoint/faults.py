@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from random import Random
 from typing import Any, Literal
 
-from mwzeval.conversation.endpoint.responses import Answer
+from mwzeval.conversation.endpoint.connections import Answer
 
 Fault = Literal["context", "agent", "access", "passing"]
 CONTEXT: Fault = "context"
