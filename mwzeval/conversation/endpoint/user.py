@@ -15,6 +15,7 @@ from mwzeval.conversation.agents import NotAUserError
 from mwzeval.conversation.endpoint.agent import CUT_OFF
 from mwzeval.conversation.endpoint.client import Client, Completion
 from mwzeval.conversation.endpoint.prompts import Prompt
+from mwzeval.conversation.endpoint.written_turns import DONE, written_turn
 from mwzeval.conversation.messages import (
     ASSISTANT_ROLE,
     USER_ROLE,
@@ -25,7 +26,6 @@ from mwzeval.conversation.messages import (
 )
 from mwzeval.conversation.protocols import ConversationError
 from mwzeval.conversation.record import Planned, Record
-from mwzeval.conversation.written_turns import DONE, written_turn
 
 GOAL = "goal"
 """What is filled into the prompt: a goal in words."""
@@ -111,7 +111,7 @@ class ModelUser:
         return self._token is not None
 
     def begin(self) -> Message:
-        """Return what the user says first."""
+        """Return what the user says first. Raises `NotAUserError` when that is nothing."""
         message = self._turn()
         if message is None:
             raise NotAUserError(f"the user says nothing but {self._token}")

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mwzeval.conversation.written_turns import DONE
+from mwzeval.conversation.endpoint.written_turns import DONE
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.convlab.acts import NONE, SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.convlab.wishes import NOT_SURE

@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from mwzeval.conversation.endpoint.written_turns import DONE, GIVES_UP
 from mwzeval.conversation.messages import AgentTurn, Message, user_message
-from mwzeval.conversation.written_turns import DONE, GIVES_UP
 from mwzeval.multiwoz.convlab.acts import Act
 from mwzeval.multiwoz.goals.goals import begun
 from mwzeval.multiwoz.live.reading.reader import AgentReader

@@ -29,7 +29,7 @@ def log(
     run: Any = None,
     directory: str | Path | None = None,
 ) -> None:
-    """Log a report as `Report.log_to` says."""
+    """Log a report as `Report.log_to` says. Raises `UsageError` as it says there."""
     if tracker not in TRACKERS:
         hint = did_you_mean(tracker, TRACKERS)
         raise UsageError(

@@ -35,7 +35,10 @@ class Entries:
 
     @classmethod
     def of(cls, report: Report, prefix: str | None, step: int | None) -> Entries:
-        """Return the entries of a report, under its benchmark's name where no `prefix` is given."""
+        """Return the entries of a report, under its benchmark's name where no `prefix` is given.
+
+        Raises `UsageError` for an empty prefix.
+        """
         parts = (report.benchmark if prefix is None else prefix).strip("/").split("/")
         prefix = "/".join(map(_allowed, parts))
         if not prefix:
