@@ -237,9 +237,9 @@ def request_of(
     texts: Texts | None = None,
 ) -> str:
     """Return the body of a request: the same text for the same request."""
-    body: dict[str, Any] = {key: value for key, value in arguments.items() if value is not None}
     if tools:
-        body.setdefault("tool_choice", "auto")
+        arguments = {"tool_choice": "auto", **arguments}
+    body = {key: value for key, value in arguments.items() if value is not None}
     begin = _json({**body, "model": model})[:-1]
     text_of = (texts or Texts()).of
     parts = [begin, ',"messages":[', ",".join(map(text_of, messages)), "]"]

@@ -83,6 +83,10 @@ def test_a_request_says_what_the_protocol_wants() -> None:
         assert ask.server.headers[0]["authorization"] == f"Bearer {KEY}"
         ask()
         assert ask.server.bodies[1] == {"model": "toy", "messages": SAID, "max_tokens": 9}
+        ask(tools=tools_text(tools), more={"tool_choice": None})
+        assert "tool_choice" not in ask.server.bodies[2]
+        ask(tools=tools_text(tools), more={"tool_choice": "required"})
+        assert ask.server.bodies[3]["tool_choice"] == "required"
 
 
 PASSING = [
