@@ -77,7 +77,7 @@ def _is(program: str, version: str) -> bool:
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys, mwzeval
-for module in pkgutil.walk_packages(mwzeval.__path__, "mwzeval."):
+for module in pkgutil.walk_packages(mwzeval.__path__, "mwzeval.", lambda name: None):
     # Frameworks import the modules for them, and are not there.
     if not module.name.endswith("__main__") and ".frameworks." not in module.name:
         importlib.import_module(module.name)

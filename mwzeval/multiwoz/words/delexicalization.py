@@ -52,8 +52,9 @@ WRITTEN_AS = {"roomprice": "price"}
 """Slot that words tell → the slot whose name it has in mentions."""
 BY_NAME = frozenset({"area", "pricerange", "type", "phone", "postcode", "address", "reference"})
 """Slots that, after a name in the same response, are of that venue's domain."""
-
-
+LANDMARK_SLOTS = frozenset({"name", "address"})
+LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
+SHORTEST_NAME = 3
 NOBODY: frozenset[str] = frozenset()
 
 
@@ -192,9 +193,6 @@ def read(
     return mentions
 
 
-LANDMARK_SLOTS = frozenset({"name", "address"})
-
-
 def _is_landmark(tokens: Tokens, candidate: Candidate, before: int) -> bool:
     """Tell whether a place is a landmark; `before` is the token after the last one."""
     street, first = candidate.slot == "address", candidate.first
@@ -203,9 +201,6 @@ def _is_landmark(tokens: Tokens, candidate: Candidate, before: int) -> bool:
     # Close to King's College and the Corn Exchange.
     following = tokens.words[candidate.after : candidate.after + 1]
     return tokens.words[before:first] in LINKS and SAYING.isdisjoint(following)
-
-
-LINKS = [["and"], ["and", "the"], ["or"], [","], [",", "and"]]
 
 
 def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -> Candidate | None:
@@ -227,9 +222,6 @@ def _called(tokens: Tokens, said: str, candidate: Candidate, context: Context) -
     if not (by_itself or called):
         return None
     return candidate._replace(meanings=tuple(("name", value) for value in named or options))
-
-
-SHORTEST_NAME = 3
 
 
 def _mention(
