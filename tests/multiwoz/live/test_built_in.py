@@ -9,6 +9,13 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
+from mwzeval.conversation.record import Planned, Record
+from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.multiwoz.choices import RULES
+from mwzeval.multiwoz.convlab.resources import load_resources
+from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent
+from mwzeval.multiwoz.live.tools import DatabaseTools
 from tests.places import read_json
 
 
@@ -47,6 +54,21 @@ def test_a_silent_agent_gets_nothing() -> None:
 def test_the_policy_of_convlab_in_words_is_in_between() -> None:
     """It recommends one venue and answers of another, as it does in acts."""
     assert 40 < scores(held("rule-convlab"))["success"]["success"]["total"] < 97
+
+
+def test_the_policy_of_convlab_books_what_was_said_first() -> None:
+    """So it does in acts: the reference of its act is a row of that domain's table."""
+    root = corpus_root("sample", None, offline=True)
+    tables = read_tables(root)
+    agents = BuiltInAgent("rule-convlab", tables, load_resources("sample", root), TOOL_ROUNDS)
+    tools = DatabaseTools(tables, RULES[0]).of_dialogue(0, "x", {})
+    agent = agents.partner(Planned("x", {}), tools, Record())
+    table, room = "a table for 4 people on monday at 18:00", "a hotel for 2 nights from tuesday"
+    turn = agent.answer(f"I want to book a restaurant, {table}, and also {room} for 3 people.")
+    (call,) = [call["function"] for each in turn.messages for call in each.get("tool_calls", ())]
+    assert call["name"] == "book_restaurant"
+    wanted = {"people": "4", "day": "monday", "time": "18:00"}
+    assert wanted.items() <= json.loads(call["arguments"]).items()
 
 
 def test_a_run_is_the_same_for_any_number_of_processes() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from mwzeval.multiwoz.convlab.acts import GENERAL, NONE, USER_SLOTS, Act
 from mwzeval.multiwoz.convlab.dialogue import rule_system
 from mwzeval.multiwoz.convlab.resources import ActResources
+from mwzeval.multiwoz.convlab.rule_policy import BOOKING_SLOTS
 from mwzeval.multiwoz.live.rule_agent.heard import BOOKS, Heard, Situation, plain
 from mwzeval.multiwoz.live.rule_agent.language import Speech
 from mwzeval.multiwoz.live.rule_agent.policy import Call, Calling
@@ -71,13 +72,13 @@ class ConvlabPolicy:
             situation.wanted.setdefault(domain, {})[slot] = value
 
     def _book(self, acts: Sequence[Act], said: Iterable[Act]) -> Booking:
-        domain = [act.domain.lower() for act in said if act.domain.lower() in BOOKS][-1]
+        reference = int(next(act.value for act in acts if act.intent == "Book"))
+        domain = self._booked(said, reference)
         booking = self._system.tracker.book[domain]
         missing = [slot for slot in map(plain, BOOKS[domain]) if not booking[slot]]
         if missing:
             return [Act("Request", "Booking", slot.capitalize(), "?") for slot in missing]
-        reference = next(act.value for act in acts if act.intent == "Book")
-        record = self._database.records(domain)[int(reference)]
+        record = self._database.records(domain)[reference]
         key = "trainID" if domain == "train" else "name"
         wanted = {slot: value for slot, value in booking.items() if value}
         result = yield f"book_{domain}", {key.lower(): str(record[key]), **wanted}
@@ -87,6 +88,12 @@ class ConvlabPolicy:
             act._replace(value=str(result["reference"])) if act.intent == "Book" else act
             for act in acts
         ]
+
+    def _booked(self, said: Iterable[Act], reference: int) -> str:
+        """Return what the policy books: the first that the user has said a slot of a booking of."""
+        told = [act.domain for act in said if act.slot in BOOKING_SLOTS.get(act.domain, ())]
+        names = [domain.lower() for domain in told]
+        return next(name for name in names if reference < len(self._database.records(name)))
 
     def _order_taxi(self, acts: Sequence[Act]) -> Booking:
         ride = self._system.tracker.semi["taxi"]
