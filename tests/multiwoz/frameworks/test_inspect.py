@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from inspect_ai import Task, eval, score
-from inspect_ai.agent import Agent, AgentState, agent
+from inspect_ai.agent import Agent, AgentPrompt, AgentState, agent, react
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import (
     ChatMessage,
@@ -200,6 +200,32 @@ def test_an_agent_of_ones_own_with_the_functions_is_the_same() -> None:
     here = judged_here(GOALS)
     write_run(log, "there.jsonl")
     assert rows("there.jsonl") == here
+
+
+def test_all_that_the_model_of_an_agent_has_used_is_counted() -> None:
+    """Each request of a turn, and tokens from a provider's cache, which are apart in inspect_ai."""
+    outputs = RuleOutputs()
+
+    def cached(*asked: Any) -> ModelOutput:
+        made = outputs(*asked)
+        made.usage = ModelUsage(
+            input_tokens=7, output_tokens=3, input_tokens_cache_read=20, input_tokens_cache_write=5
+        )
+        return made
+
+    react_agent = react(prompt=AgentPrompt("Help."), tools=multiwoz_tools(), submit=False)
+    for solver in (multiwoz_user(), multiwoz_user(react_agent)):
+        dataset = multiwoz_dataset("corpus:test:2", corpus="sample")
+        log = log_of(Task(dataset=dataset, solver=solver, scorer=task_success()), cached)
+        (of_model,) = log.stats.model_usage.values()
+        write_run(log, "used.jsonl")
+        assert main(["evaluate", "used.jsonl", "--corpus", "sample", "-o", "used.json"]) == 0
+        used = json.loads(Path("used.json").read_text("utf-8"))["live"]["usage"]["agent"]
+        assert used["requests"] == of_model.output_tokens // 3 > 2
+        assert used["tokens_out"] == of_model.output_tokens
+        assert used["tokens_in"] == 32 * used["requests"]
+        assert used["cached"] == of_model.input_tokens_cache_read
+        assert used["not_counted"] == 0
 
 
 def test_a_limit_of_inspect_ends_the_dialogue_and_is_scored() -> None:

@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from inspect_ai.log import EvalLog, read_eval_log
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser
+from inspect_ai.event import ModelEvent
+from inspect_ai.log import EvalLog, read_eval_log, transcript
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageTool,
+    ChatMessageUser,
+    ModelOutput,
+)
 from inspect_ai.solver import TaskState
 from inspect_ai.util import Store
 
@@ -55,15 +62,48 @@ def chat_messages(messages: Iterable[Message]) -> list[ChatMessage]:
     return [ChatMessageUser(content=message["content"]) for message in messages]
 
 
-def plain_messages(messages: Iterable[ChatMessage]) -> list[Message]:
-    """Return what an agent does as messages of chat completions; others are left out."""
+def plain_messages(
+    messages: Iterable[ChatMessage], usages: Mapping[str, Mapping[str, int]] | None = None
+) -> list[Message]:
+    """Return what an agent does as messages of chat completions; others are left out.
+
+    `usages` say what a message has cost, by its id in inspect_ai.
+    """
     plain: list[Message] = []
     for message in messages:
         if isinstance(message, ChatMessageAssistant):
-            plain.append(_said(message))
+            said = _said(message)
+            if usages and message.id is not None and message.id in usages:
+                said["usage"] = dict(usages[message.id])
+            plain.append(said)
         elif isinstance(message, ChatMessageTool):
             plain.append(_returned(message))
     return plain
+
+
+def usages() -> dict[str, dict[str, int]]:
+    """Return what each message of a model in this sample has cost, whoever has asked the model."""
+    return {
+        event.output.message.id: used
+        for event in transcript().events
+        if isinstance(event, ModelEvent) and event.output.choices and event.output.message.id
+        if (used := _usage(event.output))
+    }
+
+
+def _usage(output: ModelOutput) -> dict[str, int]:
+    used: dict[str, int] = {}
+    if output.usage is not None:
+        cached = output.usage.input_tokens_cache_read or 0
+        written = output.usage.input_tokens_cache_write or 0
+        # Input tokens of inspect_ai are without those of the provider's cache, ours are with them.
+        used["in"] = output.usage.input_tokens + cached + written
+        used["out"] = output.usage.output_tokens
+        if cached:
+            used["cached"] = cached
+        if output.time is not None:
+            used["ms"] = round(1000 * output.time)
+    return used
 
 
 def _said(message: ChatMessageAssistant) -> Message:

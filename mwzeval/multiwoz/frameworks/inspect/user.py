@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from inspect_ai.agent import Agent, AgentState, run
-from inspect_ai.model import ChatMessage, ChatMessageSystem, ModelOutput, execute_tools
+from inspect_ai.model import ChatMessage, ChatMessageSystem, execute_tools
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
 from mwzeval.conversation.endpoint.prompts import read_prompt
 from mwzeval.conversation.episode import Episode
-from mwzeval.conversation.messages import Message
 from mwzeval.conversation.protocols import INFRASTRUCTURE, InfrastructureError
 from mwzeval.multiwoz.frameworks.inspect.dialogues import (
     chat_messages,
@@ -19,6 +18,7 @@ from mwzeval.multiwoz.frameworks.inspect.dialogues import (
     in_thread,
     keep,
     plain_messages,
+    usages,
 )
 from mwzeval.multiwoz.frameworks.inspect.tools import EPISODE, definitions, multiwoz_tools
 
@@ -46,7 +46,7 @@ def multiwoz_user(agent: Agent | None = None, prompt: str | None = None) -> Solv
             state.messages.extend(chat_messages(await in_thread(episode.begin)))
             while not episode.is_over:
                 new = await (_asked(state, generate) if agent is None else _run(agent, state))
-                answer = _with_usage(plain_messages(new), new, state.output)
+                answer = plain_messages(new, usages())
                 state.messages.extend(chat_messages(await in_thread(episode.answer, answer)))
         except LimitExceededError as error:
             episode.stop(str(error))
@@ -80,19 +80,6 @@ async def _run(agent: Agent, state: TaskState) -> Sequence[ChatMessage]:
     state.messages.extend(new)
     state.output = done.output
     return new
-
-
-def _with_usage(
-    answer: list[Message], new: Sequence[ChatMessage], output: ModelOutput
-) -> list[Message]:
-    """Return an answer with what its last message of the model has cost."""
-    usage = output.usage
-    if usage is not None and len(new) == len(answer):
-        for place, message in enumerate(new):
-            if message.id is not None and output.choices and message.id == output.message.id:
-                tokens = {"in": usage.input_tokens, "out": usage.output_tokens}
-                answer[place]["usage"] = {**tokens, "ms": round(1000 * (output.time or 0))}
-    return answer
 
 
 def _check(episode: Episode) -> None:
