@@ -11,8 +11,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ from mwzeval.conversation.endpoint.routes import Route, route_to
 
 MOST_BYTES = 16_000_000
 """Of an answer; nothing that a model says is as long."""
+_PART = 65_536
+"""Bytes that are read at a time: a chunk of -1 bytes would be read until memory ends otherwise."""
 LATE_SECONDS = 0.2
 """How much later than it is due a request may be ended."""
 _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
@@ -53,9 +55,6 @@ class Connections:
         self._route = route_to(url)
         self._context = ssl.create_default_context() if self._route.is_encrypted else None
         self._of_thread = threading.local()
-        self._open: set[HTTPConnection] = set()
-        self._lock = threading.Lock()
-        self._is_closed = False
         self._due = _Due()
 
     @property
@@ -72,9 +71,11 @@ class Connections:
         deadline = time.monotonic() + seconds
         answer = None
         try:
-            connection = self._connection(seconds)
-            with self._due.at(deadline, connection):
-                answer = self._answered(connection, body, headers)
+            connection = self._connection(deadline, seconds)
+            sock = connection.sock  # which it forgets where it ends with the answer
+            with self._due.at(deadline, lambda: sock):
+                found = self._answered(connection, body, headers)
+            answer = found
             return answer
         except (OSError, HTTPException, ValueError, AttributeError) as error:
             # The last two where it is closed meanwhile.
@@ -87,10 +88,6 @@ class Connections:
 
     def close(self) -> None:
         """End all requests, and allow no other."""
-        with self._lock:
-            self._is_closed = True
-            for connection in self._open:
-                _shut_down(connection)
         self._due.close()
 
     def _answered(
@@ -102,15 +99,17 @@ class Connections:
         if _QUICK is not None:
             connection.sock.setsockopt(socket.IPPROTO_TCP, _QUICK, 1)
         with connection.getresponse() as response:
-            content = response.read(MOST_BYTES + 1)
-            if len(content) > MOST_BYTES:
-                raise NoAnswerError(f"an answer of more than {MOST_BYTES:,} bytes")
+            content = bytearray()
+            while part := response.read1(_PART):
+                content += part
+                if len(content) > MOST_BYTES:
+                    raise NoAnswerError(f"an answer of more than {MOST_BYTES:,} bytes")
             if response.length:
                 raise NoAnswerError("the answer was cut off")
             names = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, names, content)
+            return Answer(response.status, names, bytes(content))
 
-    def _connection(self, seconds: float) -> HTTPConnection:
+    def _connection(self, deadline: float, seconds: float) -> HTTPConnection:
         """Return the connection of this thread, a new one where the server has ended it."""
         known: HTTPConnection | None = getattr(self._of_thread, "connection", None)
         if known is not None and known.sock is not None and _is_idle(known.sock, seconds):
@@ -118,7 +117,8 @@ class Connections:
         self._drop()
         new = _connection_to(self._route, self._context, seconds)
         try:
-            new.connect()
+            with self._due.at(deadline, lambda: new.sock):
+                _connect(new, self._route, self._context)
         except (OSError, HTTPException) as error:  # TimeoutError is one of them
             new.close()
             told = f"{_told(error)} ({self._route.place})"
@@ -126,11 +126,6 @@ class Connections:
                 told += "; SSL_CERT_FILE may name a file of other certificates to trust"
             raise UnreachableError(told) from None
         new.auto_open = 0  # what the server has ended is not opened again unseen
-        with self._lock:
-            if self._is_closed:
-                new.close()
-                raise NoAnswerError("the run has ended")
-            self._open.add(new)
         self._of_thread.connection = new
         return new
 
@@ -138,45 +133,58 @@ class Connections:
         connection: HTTPConnection | None = getattr(self._of_thread, "connection", None)
         if connection is not None:
             self._of_thread.connection = None
-            with self._lock:
-                self._open.discard(connection)
             connection.close()
 
 
 class _Due:
-    """Ends requests that take too long as a whole: a server may send a byte now and then."""
+    """Ends what takes too long as a whole: a server may send a byte now and then."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._deadlines: dict[HTTPConnection, float] = {}
+        self._watched: dict[Callable[[], socket.socket | None], float] = {}
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
 
     @contextmanager
-    def at(self, deadline: float, connection: HTTPConnection) -> Iterator[None]:
-        """End the connection at the deadline, unless this is left before."""
+    def at(self, deadline: float, socket_of: Callable[[], socket.socket | None]) -> Iterator[None]:
+        """End the socket at the deadline, unless this is left before.
+
+        Raises `TimeoutError` where it was ended and nothing else has come of that, such as an
+        answer that seems to be whole, and `NoAnswerError` after `close`.
+        """
         with self._lock:
-            self._deadlines[connection] = deadline
+            if self._closed.is_set():
+                raise NoAnswerError("the run has ended")
+            self._watched[socket_of] = deadline
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, daemon=True)
                 self._thread.start()
+        in_time = False
         try:
             yield
         finally:
             with self._lock:
-                del self._deadlines[connection]
+                in_time = self._watched.pop(socket_of, None) is not None
+        if not in_time:
+            raise TimeoutError
 
     def close(self) -> None:
-        """Watch no longer."""
-        self._closed.set()
+        """End all that is watched, and what is connected meanwhile; allow no other."""
+        with self._lock:
+            self._closed.set()
 
     def _watch(self) -> None:
-        while not self._closed.wait(LATE_SECONDS):
+        while True:
+            is_closed = self._closed.wait(LATE_SECONDS)
             now = time.monotonic()
             with self._lock:
-                for connection, deadline in self._deadlines.items():
-                    if deadline <= now:
-                        _shut_down(connection)
+                for socket_of, deadline in list(self._watched.items()):
+                    if (is_closed or deadline <= now) and _shut_down(socket_of()):
+                        del self._watched[socket_of]
+                if is_closed and not self._watched:
+                    return
+            if is_closed:  # there are some without a socket yet
+                time.sleep(LATE_SECONDS)
 
 
 def _connection_to(route: Route, context: ssl.SSLContext | None, seconds: float) -> HTTPConnection:
@@ -188,6 +196,17 @@ def _connection_to(route: Route, context: ssl.SSLContext | None, seconds: float)
     if route.proxy is not None:
         connection.set_tunnel(route.host, route.port, dict(route.proxy.headers))
     return connection
+
+
+def _connect(connection: HTTPConnection, route: Route, context: ssl.SSLContext | None) -> None:
+    """Open a connection; it has its socket before anything is waited for that the server sends."""
+    HTTPConnection.connect(connection)  # also where TLS follows, the socket of which it hides
+    if context is not None:
+        encrypted = context.wrap_socket(
+            connection.sock, server_hostname=route.host, do_handshake_on_connect=False
+        )
+        connection.sock = encrypted
+        encrypted.do_handshake()
 
 
 def _is_idle(sock: socket.socket, seconds: float) -> bool:
@@ -204,12 +223,15 @@ def _is_idle(sock: socket.socket, seconds: float) -> bool:
     return False
 
 
-def _shut_down(connection: HTTPConnection) -> None:
-    """End a connection; this wakes the thread that waits for it."""
-    sock = connection.sock
-    if sock is not None:
-        with suppress(OSError):
-            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # TLS would say goodbye first
+def _shut_down(sock: socket.socket | None) -> bool:
+    """End a socket, which wakes the thread that waits for it; return whether there was one."""
+    if sock is None:
+        return False
+    try:
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # TLS would say goodbye first
+    except OSError:
+        return False
+    return True
 
 
 def _told(error: Exception) -> str:

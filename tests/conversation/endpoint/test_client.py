@@ -250,7 +250,8 @@ def test_where_nobody_listens_it_is_nobody_s_fault() -> None:
 
 
 def test_a_server_that_has_answered_before_may_come_back() -> None:
-    with asked() as ask:
+    with serving(Server()) as server:
+        ask = Asked(server)
         ask()
     with pytest.raises(InfrastructureError, match=r"cannot be reached: .* \(asked 6 times\)"):
         ask()
