@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -52,8 +53,9 @@ class Threads:
         stop = getattr(self._setting, "stop", None)
         if stop is not None:
             stop()
+        end = time.monotonic() + SECONDS_TO_END  # of all of them, which may be many
         for thread in self._threads:
-            thread.join(SECONDS_TO_END)
+            thread.join(max(0.0, end - time.monotonic()))
         self._threads.clear()
 
     def held(self, waiting: Iterator[Planned]) -> Iterator[tuple[Planned, Trajectory]]:

@@ -160,3 +160,28 @@ def test_what_has_ended_and_was_not_taken_yet_is_kept(tmp_path: Path) -> None:
     assert len(file.read_text().splitlines()) == 1 + 8
     plain = toy(goals=MANY, trusts=True)
     assert held(plain, file) == held(plain, tmp_path / "whole.jsonl")
+
+
+def test_threads_that_hang_are_waited_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    class Hanging(ToySetting):
+        def hold(self, planned: Planned, record: Record) -> Ending:
+            if planned.item != "0":
+                go_on.wait(60)
+            return super().hold(planned, record)
+
+    waited: list[float] = []
+
+    class Thread(threading.Thread):
+        def join(self, timeout: float | None = None) -> None:
+            waited.append(60 if timeout is None else timeout)
+            super().join(timeout)
+
+    monkeypatch.setattr(threading, "Thread", Thread)
+    monkeypatch.setattr("mwzeval.conversation.pools.threads.SECONDS_TO_END", 0.1)
+    with Threads(Hanging(toy(echo).make_agent, MANY, trusts=True), 8) as threads:
+        next(threads.held(planned(9)))
+    go_on.set()
+    assert len(waited) == 8
+    assert sum(waited) < 0.2
