@@ -32,7 +32,7 @@ from mwzeval.conversation.endpoint.faults import (
     fault_of,
     seconds_to_wait,
 )
-from mwzeval.conversation.messages import Message
+from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
 from mwzeval.errors import shorten
 from mwzeval.version import __version__
@@ -149,7 +149,8 @@ class Client:
             known = self._cache.get(request, trial)
             if known is not None:
                 return known
-        completion = self._asked(request.encode(), rng, deadline)
+        has_spoken = any(message["role"] == ASSISTANT_ROLE for message in messages)
+        completion = self._asked(request.encode(), rng, deadline, has_spoken)
         if self._cache is not None:
             self._cache.put(request, trial, completion)
         return completion
@@ -159,7 +160,9 @@ class Client:
         self.clock.stop()
         self._connections.close()
 
-    def _asked(self, body: bytes, rng: Random, deadline: float | None) -> Completion:
+    def _asked(
+        self, body: bytes, rng: Random, deadline: float | None, has_spoken: bool
+    ) -> Completion:
         for retry in range(RETRIES + 1):
             begin = self.clock.now()
             seconds = self._seconds if deadline is None else min(self._seconds, deadline - begin)
@@ -169,7 +172,7 @@ class Client:
             try:
                 answer = self._connections.post(body, self._headers, seconds)
                 self._has_answered = True
-                completion = self._checked(answer, begin, retry)
+                completion = self._checked(answer, begin, retry, has_spoken)
                 if completion is not None:
                     return completion
                 problem = f"answers {answer.status}: {self._shown(error_text(answer))}"
@@ -188,8 +191,14 @@ class Client:
                 raise InfrastructureError("the run has ended")
         raise InfrastructureError(f"{self._place} {problem} (asked {retry + 1} times)")
 
-    def _checked(self, answer: Answer, begin: float, retries: int) -> Completion | None:
-        """Return the completion in an answer, None where another time there may be one."""
+    def _checked(
+        self, answer: Answer, begin: float, retries: int, has_spoken: bool
+    ) -> Completion | None:
+        """Return the completion in an answer, None where another time there may be one.
+
+        What is refused before the model `has_spoken` is no fault of what it has said: the server
+        was started without tools, say, or knows another model or no such argument.
+        """
         fault = fault_of(answer)
         if fault is None:
             ms = round(1000 * (self.clock.now() - begin))
@@ -200,8 +209,11 @@ class Client:
         told = f"{answer.status}: {self._shown(error_text(answer))}"
         if fault == CONTEXT:
             raise ContextError(f"the conversation is longer than the model reads ({told})")
-        if fault == ACCESS:
-            raise InfrastructureError(f"{self._place} answers {told}; check URL, model and key")
+        if fault == ACCESS or not has_spoken:
+            raise InfrastructureError(
+                f"{self._place} answers {told}; check URL, model, key and arguments, and how the "
+                "server was started"
+            )
         raise AnswerError(f"{self._place} answers {told}")
 
     @property

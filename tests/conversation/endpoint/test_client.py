@@ -159,26 +159,45 @@ def test_too_long_a_conversation_is_the_agent_s_fault(fault: Any) -> None:
 
 
 def test_what_the_server_refuses_is_the_agent_s_fault() -> None:
+    spoken = [*SAID, {"role": "assistant", "content": "Hm."}, *SAID]
     with asked(400, 422) as ask:
         for status in (400, 422):
             with pytest.raises(AnswerError, match=f"answers {status}: fault {status}"):
-                ask()
+                ask(spoken)
         assert len(ask.server.bodies) == 2
+
+
+REFUSED: list[Any] = [
+    (400, {}, {"error": {"message": "gemma:latest does not support tools"}}),
+    (400, {}, {"object": "error", "message": '"auto" tool choice requires --enable-auto-tool-…'}),
+    (400, {}, {"error": {"message": "Unsupported value: 'temperature' does not support 0"}}),
+    422,
+]
+
+
+@pytest.mark.parametrize("fault", REFUSED, ids=["Ollama", "vLLM", "argument", "422"])
+def test_a_model_that_has_not_spoken_has_no_fault(fault: Any) -> None:
+    """Servers that parse no calls, or do not know an argument, refuse every first request."""
+    with asked(fault) as ask:
+        with pytest.raises(InfrastructureError, match="and how the server was started"):
+            ask()
+        assert len(ask.server.bodies) == 1
 
 
 @pytest.mark.parametrize("status", [301, 401, 402, 403, 404])
 def test_a_wrong_key_is_nobody_s_fault_and_not_tried_again(status: int) -> None:
     with asked(status) as ask:
-        with pytest.raises(InfrastructureError, match="check URL, model and key"):
+        with pytest.raises(InfrastructureError, match="check URL, model, key and arguments"):
             ask()
         assert len(ask.server.bodies) == 1
 
 
 def test_no_text_has_the_key() -> None:
     echo = {"error": {"message": f"bad key {KEY}, or sk-proj-abcdefghijkl"}}
+    spoken = [*SAID, {"role": "assistant", "content": "Hm."}]
     with asked((400, {}, echo), reply=lambda _: {"content": f"my key is {KEY}"}) as ask:
         with pytest.raises(AnswerError) as raised:
-            ask()
+            ask(spoken)
         assert str(raised.value).endswith("bad key [key], or [key]")
         assert ask().message["content"] == "my key is [key]"
         assert KEY not in repr(ask.client.endpoint)
@@ -224,7 +243,7 @@ def test_tokens_from_the_cache_of_the_server_are_kept(details: Any, kept: Any) -
 
 def test_a_connection_that_the_server_has_ended_is_not_a_fault() -> None:
     with asked((400, {"connection": "close"})) as ask:
-        with pytest.raises(AnswerError):
+        with pytest.raises(InfrastructureError):
             ask()
         assert "retries" not in ask().usage
 
