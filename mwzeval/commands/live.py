@@ -1,7 +1,8 @@
 """Let an agent talk to a user about goals, and score what came of it.
 
-The agent is one that comes along, or code of your own: `package.module:Name` or `file.py:Name`, see
-docs/live.md. A run that was interrupted goes on when the same command is called again.
+The agent is one that comes along, a model behind an endpoint (`openai:MODEL`), or code of your own:
+`package.module:Name` or `file.py:Name`, see docs/live.md and docs/models.md. A run that was
+interrupted goes on when the same command is called again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--agent",
         required=True,
         metavar="NAME",
-        help="who is tested: one that comes along, or package.module:Name, file.py:Name",
+        help="who is tested: one that comes along, openai:MODEL (behind an endpoint), or "
+        "package.module:Name, file.py:Name",
     )
     parser.add_argument(
         "--trials", type=int, default=1, metavar="K", help="dialogues about each goal (default: 1)"

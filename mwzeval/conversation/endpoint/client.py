@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from mwzeval.conversation.endpoint.address import (
     DEFAULTS,
@@ -212,9 +213,18 @@ class Client:
         if fault == ACCESS or not has_spoken:
             raise InfrastructureError(
                 f"{self._place} answers {told}; check URL, model, key and arguments, and how the "
-                "server was started"
+                f"server was started{self._noticed(answer.status)}"
             )
         raise AnswerError(f"{self._place} answers {told}")
+
+    def _noticed(self, status: int) -> str:
+        """Return what is unusual about the URL or the key that a server has refused."""
+        if status in (401, 403) and self.endpoint.key is None:
+            return " (no key was sent)"
+        # The path itself is not told: there are gateways whose paths have keys.
+        if status in (404, 405) and not urlsplit(self.endpoint.base_url).path.endswith("/v1"):
+            return " (the URL does not end in /v1, as most do)"
+        return ""
 
     @property
     def _place(self) -> str:

@@ -72,8 +72,8 @@ def add_model_options(parser: _ActionsContainer, side: str = "agent") -> None:
     group = parser.add_argument_group(
         f"{side} behind an endpoint",
         f"--{side} {PREFIX}MODEL asks a server that speaks OpenAI's chat completions; its key is "
-        f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where no URL is "
-        "given here or in the environment as ours",
+        f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where the URL is "
+        "that of OPENAI_BASE_URL or the public one",
     )
     group.add_argument(
         f"--{side}-base-url",

@@ -192,6 +192,26 @@ def test_a_wrong_key_is_nobody_s_fault_and_not_tried_again(status: int) -> None:
         assert len(ask.server.bodies) == 1
 
 
+@pytest.mark.parametrize(
+    ("status", "path", "key", "noticed"),
+    [
+        (401, "/v1", None, " (no key was sent)"),
+        (401, "/v1", KEY, ""),
+        (404, "", KEY, " (the URL does not end in /v1, as most do)"),
+        (404, "/v1", None, ""),
+    ],
+)
+def test_what_is_unusual_about_url_and_key_is_told(
+    status: int, path: str, key: str | None, noticed: str
+) -> None:
+    with serving(Server(hello, (status,))) as server:
+        client = Client(Endpoint("toy", server.url.removesuffix("/v1") + path, key))
+        with pytest.raises(InfrastructureError) as raised:
+            client.complete(SAID, rng=Random(1))
+        client.close()
+    assert str(raised.value).endswith(f"how the server was started{noticed}")
+
+
 def test_no_text_has_the_key() -> None:
     echo = {"error": {"message": f"bad key {KEY}, or sk-proj-abcdefghijkl"}}
     spoken = [*SAID, {"role": "assistant", "content": "Hm."}]
