@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, add_items, add_resampling
 from mwzeval.commands.systems import (
+    advising_items,
     asked_columns,
     check_without_columns,
     compared_all,
@@ -136,7 +137,8 @@ def _of_benchmark(arguments: argparse.Namespace, benchmark: Benchmark) -> Compar
     files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
     scorer, words = scorer_of(benchmark, arguments), benchmark.words
     with workers(scorer, arguments.jobs) as executor:
-        scored = compared_all(scorer, files, executor)
+        with advising_items(files):
+            scored = compared_all(scorer, files, executor)
         comparison = compare(
             {
                 name: {run: scored[run].scored_table for run in runs}

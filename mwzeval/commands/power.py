@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, files_of
 from mwzeval.commands.systems import (
+    advising_items,
     all_of,
     are_items,
     asked_columns,
@@ -166,7 +167,8 @@ def _scored(files: list[str], arguments: argparse.Namespace, benchmark: Benchmar
         return _of_items(files, names, arguments, benchmark)
     check_without_columns(arguments)
     scorer = scorer_of(benchmark, arguments)
-    scored = all_of(partial(scorer.score, file) for file in files)
+    with advising_items(files):
+        scored = all_of(partial(scorer.score, file) for file in files)
     print_warnings([file.warnings for file in scored])
     return dict(zip(names, (file.scored_table for file in scored), strict=True)), None
 

@@ -153,6 +153,30 @@ def are_items(file: str) -> bool:
     return name.endswith(ITEM_ENDINGS)
 
 
+@contextmanager
+def advising_items(files: Iterable[str]) -> Iterator[None]:
+    """Say of files that no benchmark reads that they have scores of items, if they do.
+
+    Raises `UsageError` then, and otherwise what is raised.
+    """
+    try:
+        yield
+    except InputError:
+        for file in files:
+            if _has_items(file):
+                raise UsageError(
+                    f"{file}: scores of items of whatever benchmark are read with --items"
+                ) from None
+        raise
+
+
+def _has_items(file: str) -> bool:
+    """Tell whether a file has the name of one with scores of items, or the shape of a log."""
+    from mwzeval.comparison.items import is_log
+
+    return are_items(file) or (file != STANDARD_INPUT and is_log(file))
+
+
 def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Asked:
     """Return what is asked for of files of items; `--score` may name several, with commas between.
 

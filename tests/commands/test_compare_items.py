@@ -274,3 +274,51 @@ def test_a_score_has_one_unit_in_all_files(
     other = write(tmp_path / "b.csv", "item,score\na,0.5\nb,1\n")
     _, out, _ = run(capsys, "compare", "--items", one, other, *FEW, "-f", "json")
     assert [record["value"] for record in json.loads(out)["comparisons"]] == [0.5, 0.75]
+
+
+def harness_samples(path: Path, rights: str) -> str:
+    lines = [
+        {"doc_id": n, "doc": {}, "target": "1", "arguments": {}, "resps": [["1"]]}
+        | {"filtered_resps": ["1"], "filter": name, "metrics": ["exact_match"], "doc_hash": "0"}
+        | {"exact_match": float(right)}
+        for name in ("strict-match", "flexible-extract")
+        for n, right in enumerate(rights)
+    ]
+    return write(path, "".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_a_score_whose_name_has_a_comma_can_be_chosen(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one = harness_samples(tmp_path / "one.jsonl", "0110")
+    other = harness_samples(tmp_path / "other.jsonl", "1110")
+    files = ("--items", one, other, "-f", "json", *FEW)
+    for asked in (
+        ("exact_match,strict-match",),
+        ("exact_match,flexible-extract", "Exact_Match,strict-match"),
+    ):
+        names = ",".join(asked)
+        arguments = ("compare", *files, "--score", names, "--lower-is-better", names)
+        code, out, _ = run(capsys, *arguments)
+        assert code == 0
+        compared = {record["score"] for record in json.loads(out)["comparisons"]}
+        assert compared == {name.lower() for name in asked}
+    _, _, err = run(capsys, "compare", *files, "--score", "exact_match,strict")
+    assert '--score: no column "exact_match"' in err
+
+
+def test_files_of_items_are_told_to_who_forgets_the_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = write(tmp_path / "a.csv", "item,score\nt1,1\nt2,0\n")
+    samples = harness_samples(tmp_path / "one.jsonl", "0110")
+    for file in (table, samples, STRONG, WEAK):
+        code, out, err = run(capsys, "compare", file, file)
+        assert (code, out) == (2, "")
+        expected = f"error: {file}: scores of items of whatever benchmark are read with --items\n"
+        assert err == expected
+    code, _, err = run(capsys, "power", samples)
+    assert (code, "read with --items" in err) == (2, True)
+    broken = write(tmp_path / "broken.json", "[")
+    _, _, err = run(capsys, "compare", broken, broken)
+    assert "--items" not in err

@@ -77,6 +77,22 @@ def may_be_lower(score: str) -> bool:
     return not LOWER.isdisjoint(re.split(r"[\W_]+", score.lower()))
 
 
+def whole_names(parts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the names in a list that was split at commas, which names may have themselves.
+
+    lm-evaluation-harness calls scores `exact_match,strict-match`; the longest name that is
+    `known` is taken.
+    """
+    names = []
+    rest = list(parts)
+    while rest:
+        lengths = range(len(rest), 1, -1)
+        length = next((n for n in lengths if _named(",".join(rest[:n]), known)), 1)
+        names.append(",".join(rest[:length]))
+        del rest[:length]
+    return names
+
+
 def columns_of(sheet: Sheet, asked: Asked, findings: Findings) -> Columns:
     """Return the columns that are read. Raises `InputError` where item or score is missing."""
     names, known = sheet.names, sheet.columns
@@ -138,7 +154,7 @@ def _scores(
     scored = sheet.columns.scores
     if asked:
         found = []
-        for name in asked:
+        for name in whole_names(asked, (*scored, *names)):
             # Of the scores of a format first: `match` is its scorer, whatever else is called so.
             column = _named(name, scored) or _named(name, names)
             if column is None:

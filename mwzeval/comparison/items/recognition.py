@@ -19,7 +19,7 @@ from mwzeval.comparison.items.tau_results import (
     read_tau2_results,
     read_tau_results,
 )
-from mwzeval.errors import InputError
+from mwzeval.errors import InputError, MwzevalError
 from mwzeval.files.json_files import parse_json, parse_json_lines, read_text
 from mwzeval.files.reading import is_url, is_zip
 
@@ -34,6 +34,14 @@ def read_sheet(file: str) -> Sheet:
     if _has_lines(text, file):
         return _of_lines(list(parse_json_lines(text, file, constants=True)), file)
     return _of_value(parse_json(text, file, constants=True), file)
+
+
+def is_log(file: str) -> bool:
+    """Tell whether a file has a format in which a program for evaluation writes its results."""
+    try:
+        return read_sheet(file).columns.item is not None
+    except MwzevalError:
+        return False
 
 
 def _has_lines(text: str, file: str) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.items.naming import Asked
+from mwzeval.comparison.items.naming import Asked, whole_names
 from mwzeval.comparison.items.observations import Observations, observations_of_all
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, ScoredTable, percentage
@@ -111,13 +111,14 @@ def _clusters(observed: Mapping[str, Observations]) -> dict[str, str] | None:
 def _lower(observed: Mapping[str, Observations], asked: Sequence[str]) -> set[str]:
     """Return the scores that are better when lower."""
     known = list(dict.fromkeys(score for of in observed.values() for score in of.values))
-    for name in asked:
+    names = whole_names(asked, known)
+    for name in names:
         if name.lower() not in known:
             raise UsageError(
                 f'--lower-is-better: no score "{shorten(name)}"{did_you_mean(name.lower(), known)} '
                 f"(there are: {', '.join(map(shorten, known))})"
             )
-    return {name.lower() for name in asked}
+    return {name.lower() for name in names}
 
 
 def _scored(
