@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 
 from mwzeval.comparison.items.sheet import Row, Sheet
 from mwzeval.errors import shorten
@@ -30,7 +31,7 @@ def read_separated(text: str, file: str) -> Sheet:
             place = f"line {reader.line_num}"
             if not names:
                 names = [name.strip().lower() for name in cells]
-                for name in sorted({name for name in names if names.count(name) > 1}):
+                for name in sorted(name for name, count in Counter(names).items() if count > 1):
                     what = f'{place} names two columns "{shorten(name)}"'
                     findings.error("repeated-column", what)
             elif len(cells) != len(names):
