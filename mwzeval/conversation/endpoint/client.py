@@ -35,7 +35,7 @@ from mwzeval.conversation.endpoint.faults import (
 )
 from mwzeval.conversation.messages import ASSISTANT_ROLE, Message
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
-from mwzeval.errors import shorten
+from mwzeval.errors import MwzevalError, shorten
 from mwzeval.version import __version__
 
 REQUEST_SECONDS = 60.0
@@ -153,7 +153,10 @@ class Client:
         has_spoken = any(message["role"] == ASSISTANT_ROLE for message in messages)
         completion = self._asked(request.encode(), rng, deadline, has_spoken)
         if self._cache is not None:
-            self._cache.put(request, trial, completion)
+            try:
+                self._cache.put(request, trial, completion)
+            except MwzevalError as error:  # a full disk is nothing that the agent has done
+                raise InfrastructureError(str(error)) from None
         return completion
 
     def close(self) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 from mwzeval.conversation.endpoint.address import Endpoint
+from mwzeval.conversation.endpoint.cache import FolderCache
 from mwzeval.conversation.endpoint.client import Client, Clock, ContextError, tools_text
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
 from tests.conversation.endpoint.server import CONTEXT, Server, completion, hello, serving
@@ -294,3 +296,13 @@ def test_a_server_that_has_answered_before_may_come_back() -> None:
         ask()
     with pytest.raises(InfrastructureError, match=r"cannot be reached: .* \(asked 6 times\)"):
         ask()
+
+
+def test_a_cache_that_cannot_be_written_is_nobody_s_fault(tmp_path: Path) -> None:
+    with asked(cache=FolderCache(tmp_path / "cache", "")) as ask:
+        ask()
+        (file,) = tmp_path.rglob("*.json")
+        file.unlink()
+        file.mkdir()
+        with pytest.raises(InfrastructureError, match="cannot write"):
+            ask()
