@@ -229,7 +229,7 @@ def told_usage(usage: Usage, usd: float | None = None) -> Iterator[str]:
     if usage.cut_off:
         yield f"{usage.cut_off:,} cut off"
     if usage.turns:
-        yield f"{math.fsum(usage.turns) / 1000:.2f} s"
+        yield f"{math.fsum(usage.turns) / 1000:.2f} s of waiting"
     if usd is not None:
         yield f"{usd:.{_places(usd)}f} USD"
 

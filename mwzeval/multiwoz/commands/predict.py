@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     if missing:
         what = f"{missing:,} of {len(setting.items):,} dialogues are not in the predictions"
         why = f": {summary.problem}" if summary.is_stopped else ""
-        tell(f"failed: {what}; call it again, and only these are held ({file}){why}")
+        tell(f"failed: {what}; only these are held when it is called again ({file}){why}")
         return FAILED
     return 0
 

@@ -212,7 +212,7 @@ def test_an_agent_that_hangs_has_answered_what_it_did_before(
 def test_what_is_nobodys_fault_is_held_again(capsys: pytest.CaptureFixture[str]) -> None:
     there = predict("mine.py:Unreachable", "--dialogues 4", code=1)
     err = capsys.readouterr().err
-    assert "1 of 4 dialogues are not in the predictions; call it again" in err
+    assert "1 of 4 dialogues are not in the predictions; only these are held when" in err
     assert "the server cannot be reached" in err
     assert list(there) == ["smp0021", "smp0023", "smp0024"]
     Path("up").touch()

@@ -169,8 +169,8 @@ def test_costs_are_those_of_the_prices(prices: str) -> None:
     (cost,) = [fact.value for fact in first if fact.label == "agent used"]
     count = sum(m["role"] == "assistant" for m in lines[0]["messages"])
     assert cost == (
-        f"{count} requests, {count},000,000 tokens in, {count}00,000 out, {1.5 * count:.2f} s, "
-        f"{0.7 * count:.4f} USD"
+        f"{count} requests, {count},000,000 tokens in, {count}00,000 out, {1.5 * count:.2f} s of "
+        f"waiting, {0.7 * count:.4f} USD"
     )
 
 
