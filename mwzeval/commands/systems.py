@@ -161,9 +161,10 @@ def advising_items(files: Iterable[str]) -> Iterator[None]:
     """
     try:
         yield
-    except InputError:
+    except InputError as error:
+        refused = {problem.file for problem in error.problems}
         for file in files:
-            if _has_items(file):
+            if file in refused and _has_items(file):
                 raise UsageError(
                     f"{file}: scores of items of whatever benchmark are read with --items"
                 ) from None

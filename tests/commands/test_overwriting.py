@@ -53,6 +53,8 @@ NOT_READ = frozenset(
         ),
         # A folder of which files are read as they are needed: beside them there is room for others.
         *("data", "cache"),
+        # Of servers; their log is gone on with.
+        *("allowed_host", "http", "log", "serve_tools", "session"),
     }
 )
 """Arguments that name neither what is read as a whole nor what is written."""

@@ -153,7 +153,7 @@ class Workers:
     def finished(self) -> Iterator[tuple[Planned, Trajectory]]:
         """Yield the dialogues that have ended and were not taken yet."""
         for worker in self._workers:
-            while worker.planned is not None and worker.connection.poll():
+            while worker.is_alive and worker.planned is not None and worker.connection.poll():
                 if (done := worker.heard()) is not None:
                     yield done
 
