@@ -20,7 +20,7 @@ from mwzeval.crosswoz.simulation.protocols import MakeSystem, Nlu, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, MakeSlSystem, SlPolicy
 from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
-from mwzeval.crosswoz.systems.templates import Templates
+from mwzeval.crosswoz.systems.templates import MODES, Templates
 from mwzeval.errors import UsageError, did_you_mean
 from mwzeval.output import tell
 
@@ -164,9 +164,7 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
         help="level text: folder or zip archive of template files in the public format "
         "(default: those that come along)",
     )
-    parser.add_argument(
-        "--template-mode", choices=("auto", "manual", "auto_manual"), help="which of them are used"
-    )
+    parser.add_argument("--template-mode", choices=MODES, help="which of them are used")
     parser.add_argument(
         "--nlu",
         default="templates",

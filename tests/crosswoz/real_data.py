@@ -1,13 +1,15 @@
-"""The real CrossWOZ data and golden vectors, read once."""
+"""The real CrossWOZ data and golden vectors, read once, and how golden choices were made."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, load_fold
+from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.files.downloads import DataRoot
 from tests.places import shared
 
@@ -33,3 +35,13 @@ def vectors(name: str) -> list[dict[str, Any]]:
 def figures() -> Any:
     """Return the golden figures."""
     return json.loads(shared("golden", "crosswoz", "figures.json").read_text(encoding="utf-8"))
+
+
+Item = TypeVar("Item")
+
+
+class FirstChoice(SeededRng):
+    """Always the first."""
+
+    def choose(self, items: Sequence[Item]) -> Item:
+        return items[0]

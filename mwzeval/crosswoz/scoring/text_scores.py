@@ -52,14 +52,13 @@ class References:
         groups: dict[Key, list[str]] = {}
         for dialogue in dialogues:
             for turn in turns_of(dialogue, side):
-                acts = lowered(turn.acts)
-                groups.setdefault(turn_key(acts), []).append(delexicalized(turn.utterance, acts)[0])
+                sentence, _ = delexicalized(turn.utterance, turn.acts)
+                groups.setdefault(key_of(turn.acts), []).append(sentence)
         return cls({key: tuple(dict.fromkeys(sentences)) for key, sentences in groups.items()})
 
     def filled(self, acts: Acts) -> tuple[str, ...]:
         """Return the references of a turn of the fold, with its values. Raises `KeyError`."""
-        spoken = lowered(acts)
-        sentences = (relexicalized(sentence, spoken) for sentence in self.groups[turn_key(spoken)])
+        sentences = (relexicalized(sentence, acts) for sentence in self.groups[key_of(acts)])
         return tuple(dict.fromkeys(sentences))
 
 
@@ -72,8 +71,7 @@ def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn
 
 def as_compared(response: str, acts: Acts) -> str:
     """Return a generated sentence after it went the way of the references: no values, and back."""
-    spoken = lowered(acts)
-    return relexicalized(delexicalized(response, spoken)[0], spoken)
+    return relexicalized(delexicalized(response, acts)[0], acts)
 
 
 def relexicalized(sentence: str, acts: Acts) -> str:
@@ -85,7 +83,12 @@ def relexicalized(sentence: str, acts: Acts) -> str:
 
 def values_of(acts: Acts) -> frozenset[tuple[str, str]]:
     """Return what the filled references of a turn depend on, beside its key."""
-    return frozenset(said_values(lowered(acts)))
+    return frozenset(said_values(acts))
+
+
+def key_of(acts: Acts) -> Key:
+    """Return the key by which turns are grouped: that of templates, with values in lower case."""
+    return turn_key(lowered(acts))
 
 
 SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
@@ -238,7 +241,7 @@ class NlgScorer:
             if len(texts) != len(told[name]):
                 raise ValueError(f"{name}: {len(texts)} texts for {len(told[name])} turns")
             for number, acts in enumerate(told[name]):
-                shared = turn_key(acts), values_of(acts)
+                shared = key_of(acts), values_of(acts)
                 places.setdefault(shared, []).append((name, number))
         counted: dict[tuple[str, int], SegmentCounts] = {}
         for at in places.values():

@@ -79,8 +79,8 @@ def delexicalized(utterance: str, acts: Acts) -> tuple[str, int]:
     return utterance, missing
 
 
-Mode = Literal["auto", "manual", "auto_manual"]
-MODES: tuple[Mode, ...] = ("auto", "manual", "auto_manual")
+Mode = Literal["auto", "manual", "auto_manual", "auto_manual_public"]
+MODES: tuple[Mode, ...] = ("auto", "manual", "auto_manual", "auto_manual_public")
 SUBJECT, ATTRIBUTE = "主体", "属性"
 """Placeholders for the domain and the slot of an act that says there is no such thing."""
 NOTHING_KEY = SEPARATOR.join((INFORM, SUBJECT, ATTRIBUTE, NOTHING))
@@ -90,6 +90,8 @@ _PAUSES = "。，,;； "
 _ENDS = "？?！!~～…"
 Sentences = Mapping[str, Sequence[str]]
 """Key, as a template file spells it → sentences."""
+Part = tuple[Sequence[str], Sequence[Act]]
+"""Sentences for a part of a turn, and the acts that fill them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,36 +113,42 @@ class Templates:
         """Return a sentence that says the acts, None when there is no template for them.
 
         `auto` chooses among the sentences for just this turn, `manual` puts one sentence a kind of
-        act together; `auto_manual`, the mode of the paper, does so when there is no former.
+        act together; `auto_manual`, the mode of the paper, does so when there is no former. The
+        public code has another fallback there, `auto_manual_public`: a sentence for each act, and
+        all of a kind have the value of the first.
         """
         spoken = lowered(acts)
         if mode != "manual" and (sentences := self.auto.get(turn_key(spoken))):
             return fill(rng.choose(sentences), spoken)
-        return None if mode == "auto" else self._in_parts(spoken, rng)
+        if mode == "auto":
+            return None
+        parts = self._one_by_one if mode == "auto_manual_public" else self._together
+        return _joined(parts(as_said(spoken)), rng)
 
-    def _in_parts(self, acts: Acts, rng: Rng) -> str | None:
+    def _together(self, acts: Acts) -> Iterator[Part]:
+        """Yield the sentences that tell as many acts of a kind at once as can be."""
         kinds: dict[str, list[Act]] = {}
-        for act in as_said(acts):
+        for act in acts:
             kinds.setdefault(act_key(act), []).append(act)
-        text = ""
         for key, of_kind in kinds.items():
-            for sentences, told in self._cut(key, of_kind):
-                if not sentences:
-                    return None
-                text += _as_part(fill(rng.choose(sentences), told))
-        return text[: -len(COMMA)] + FULL_STOP if text.endswith(COMMA) else text or None
+            start = 0
+            while start < len(of_kind):
+                left = len(of_kind) - start
+                size = next((n for n in range(left, 1, -1) if manual_key(key, n) in self.manual), 1)
+                told = of_kind[start : start + size]
+                yield self._sentences(manual_key(key, size), told[0]), told
+                start += size
 
-    def _cut(self, key: str, acts: Sequence[Act]) -> Iterator[tuple[Sequence[str], Sequence[Act]]]:
-        """Yield acts of one kind with the sentences that tell as many of them at once as can be."""
-        start = 0
-        while start < len(acts):
-            left = len(acts) - start
-            size = next((n for n in range(left, 1, -1) if manual_key(key, n) in self.manual), 1)
-            sentences = self.manual.get(manual_key(key, size), ())
-            if not sentences and acts[start].value == NOTHING:
-                sentences = self.manual.get(NOTHING_KEY, ())
-            yield sentences, acts[start : start + size]
-            start += size
+    def _one_by_one(self, acts: Acts) -> Iterator[Part]:
+        """Yield the sentences of each act, which are filled by the first of its kind."""
+        for act in acts:
+            yield self._sentences(act_key(act), act), acts
+
+    def _sentences(self, key: str, act: Act) -> Sequence[str]:
+        sentences = self.manual.get(key, ())
+        if not sentences and act.value == NOTHING:
+            return self.manual.get(NOTHING_KEY, ())
+        return sentences
 
 
 def manual_key(key: str, times: int) -> str:
@@ -172,6 +180,16 @@ def fill(sentence: str, acts: Iterable[Act]) -> str:
             sentence = sentence.replace(f"[{key}]", value)
         sentence = sentence.replace(f"[{key}{seen[key]}]", value)
     return sentence
+
+
+def _joined(parts: Iterable[Part], rng: Rng) -> str | None:
+    """Return one sentence of each part after another, None when a part has none."""
+    text = ""
+    for sentences, told in parts:
+        if not sentences:
+            return None
+        text += _as_part(fill(rng.choose(sentences), told))
+    return text[: -len(COMMA)] + FULL_STOP if text.endswith(COMMA) else text or None
 
 
 def _as_part(sentence: str) -> str:

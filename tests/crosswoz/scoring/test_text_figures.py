@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from statistics import mean
 from typing import Any
@@ -16,11 +17,17 @@ from hypothesis import strategies as st
 from mwzeval.crosswoz.corpus.acts import Act, lowered, turn_key
 from mwzeval.crosswoz.corpus.dialogues import SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.normalization import pieces_of, words_of
-from mwzeval.crosswoz.scoring.text_scores import NlgScorer, as_compared, turns_of, value_counts
-from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng, Side
-from mwzeval.crosswoz.systems.templates import load_templates
+from mwzeval.crosswoz.scoring.text_scores import (
+    NlgScorer,
+    References,
+    as_compared,
+    turns_of,
+    value_counts,
+)
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, SeededRng, Side
+from mwzeval.crosswoz.systems.templates import Mode, load_templates
 from mwzeval.statistics import Sums
-from tests.crosswoz.real_data import figures, fold
+from tests.crosswoz.real_data import FirstChoice, figures, fold
 from tests.places import shared
 
 SIDES: dict[Side, str] = {USER: "usr", SYSTEM: "sys"}
@@ -41,11 +48,14 @@ def sums_of(side: Side, say: Callable[[UserTurn | SystemTurn], str]) -> Sums:
     return {name: np.array([sum(row[name] for row in rows)]) for name in scorer(side).columns}
 
 
-def bleu_of_templates(side: Side, seed: int) -> float:
+def sums_of_templates(side: Side, rng: Rng, mode: Mode) -> Sums:
     archive = shared("data", "crosswoz", "extra", "nlg_templates.zip")
-    templates, rng = load_templates(archive)[side], SeededRng(seed)
-    sums = sums_of(side, lambda turn: templates.sentence(turn.acts, rng) or "")
-    return float(scorer(side).bleu4(sums)[0])
+    templates = load_templates(archive)[side]
+    return sums_of(side, lambda turn: templates.sentence(turn.acts, rng, mode) or "")
+
+
+def bleu_of_templates(side: Side, seed: int, mode: Mode) -> float:
+    return float(scorer(side).bleu4(sums_of_templates(side, SeededRng(seed), mode))[0])
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -64,22 +74,38 @@ def test_gold_as_hypothesis_is_that_of_the_golden_run(side: Side) -> None:
     assert sum(size * size for size in sizes) / sum(sizes) == pytest.approx(average, abs=0.01)
 
 
-@pytest.mark.exhaustive
-def test_user_templates_score_as_in_the_golden_runs() -> None:
-    assert mean(bleu_of_templates(USER, seed) for seed in range(3)) == pytest.approx(
-        0.580, abs=0.005
-    )
+FIRST_TEMPLATE = "bleu4_first_template(deterministic)"
+PUBLIC: Mode = "auto_manual_public"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="0.686 is measured, by the letter of the definition; no reading of it gave 0.667",
+@pytest.mark.parametrize(
+    ("side", "tolerance"),
+    # To the last digit on the user's side; 0.0002 are left on the system's, where the golden groups
+    # of mixed services depend on the order of acts.
+    [(USER, 1e-12), (SYSTEM, 3e-4)],
+)
+@pytest.mark.exhaustive(but=1)
+def test_first_templates_score_as_in_the_golden_run(side: Side, tolerance: float) -> None:
+    gold = golden(side)
+    sums = sums_of_templates(side, FirstChoice(0), PUBLIC)
+    assert scorer(side).bleu4(sums)[0] == pytest.approx(gold[FIRST_TEMPLATE], abs=tolerance)
+    rate = 100 * gold["value_missing_rate_first_template"]
+    assert scorer(side).missing_rate(sums)[0] == pytest.approx(rate, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("side", "mode", "expected"),
+    [
+        (USER, PUBLIC, 0.580),
+        (SYSTEM, PUBLIC, 0.668),
+        (USER, "auto_manual", 0.580),
+        (SYSTEM, "auto_manual", 0.6785),
+    ],
 )
 @pytest.mark.exhaustive
-def test_system_templates_score_as_in_the_golden_runs() -> None:
-    assert mean(bleu_of_templates(SYSTEM, seed) for seed in range(3)) == pytest.approx(
-        0.667, abs=0.005
-    )
+def test_templates_score_as_in_the_golden_runs(side: Side, mode: Mode, expected: float) -> None:
+    bleu = mean(bleu_of_templates(side, seed, mode) for seed in range(8))
+    assert bleu == pytest.approx(expected, abs=0.003)
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -116,7 +142,18 @@ def test_missing_values(text: str, acts: tuple[Act, ...], counts: tuple[int, int
 
 
 def test_a_hypothesis_goes_the_way_of_the_references() -> None:
-    assert as_compared("去bhg店或者乙[x]", NAMES) == "去bhg店或者乙 "
+    assert as_compared("去BHG店或者乙[x]", NAMES) == "去BHG店或者乙 "
+
+
+def test_references_have_values_as_they_are_written() -> None:
+    written, lowered_text = "推荐BHG店", "推荐bhg店"
+    dialogue = next(iter(fold().dialogues.values()))
+    turn = replace(dialogue.exchanges[0].system, acts=NAMES[:1], utterance=written)
+    exchange = replace(dialogue.exchanges[0], system=turn)
+    references = References.of([replace(dialogue, exchanges=(exchange,))], SYSTEM)
+    assert references.filled(NAMES[:1]) == (written,)
+    assert references.filled(NAMES[1:]) == ("推荐乙",)
+    assert as_compared(lowered_text, NAMES[:1]) == lowered_text
 
 
 @given(st.text(alphabet="我想去故宫吃饭 ,，。()a1.-%WiFi\n", max_size=40))

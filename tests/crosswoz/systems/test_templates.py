@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -36,18 +34,8 @@ from mwzeval.crosswoz.systems.templates import (
     write_templates,
 )
 from mwzeval.errors import DataError
-from tests.crosswoz.real_data import fold, vectors
+from tests.crosswoz.real_data import FirstChoice, fold, vectors
 from tests.places import shared
-
-Item = TypeVar("Item")
-
-
-class FirstChoice(SeededRng):
-    """Always the first."""
-
-    def choose(self, items: Sequence[Item]) -> Item:
-        return items[0]
-
 
 FIRST = FirstChoice(0)
 SIDES: dict[str, Side] = {"usr": USER, "sys": SYSTEM}
