@@ -43,6 +43,7 @@ from mwzeval.crosswoz.simulation.log import (
     check_log,
     log_lines,
 )
+from mwzeval.crosswoz.simulation.summary import NATURAL_MIX
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation
@@ -88,8 +89,6 @@ def _system_acts(dialogue: LoggedDialogue) -> Iterator[Act]:
 
 OUTCOMES = {"finish_rate": "Finish rate", "inform": "Inform", "success": "Success"}
 NATURAL, MACRO = "natural mix", "macro"
-NATURAL_MIX = 1000
-"""How many dialogues the natural mix has at most: the first ones."""
 SCOPES = (WHOLE, NATURAL, *GOAL_TYPES)
 
 

@@ -71,6 +71,41 @@ def test_domains_come_as_often_as_in_the_golden_goals() -> None:
         assert found[domain] / GOALS == pytest.approx(per_goal, abs=0.02), domain
 
 
+WEIGHTS = {
+    "评分": {"4分以上": 2, "4.5分以上": 6, "5分": 2},
+    "门票": {"免费": 10, "不免费": 1, "20元以下": 2, "20-50元": 4, "50-100元": 3}
+    | {"100-150元": 3, "150-200元": 3, "200元以上": 2},
+    "人均消费": {"50元以下": 1, "50-100元": 15, "100-150元": 15, "150-500元": 5}
+    | {"500-1000元": 2, "1000元以上": 1},
+}
+"""Slot → value → how often it is drawn, as the specification has it."""
+
+
+@pytest.mark.parametrize("slot", WEIGHTS)
+def test_values_come_as_often_as_they_should(slot: str) -> None:
+    lines = (line for goal in goals() for line in goal if line.slot == slot and line.value)
+    counts = Counter(str(line.value) for line in lines)
+    drawn, total = sum(counts.values()), sum(WEIGHTS[slot].values())
+    assert counts.keys() == WEIGHTS[slot].keys()
+    for value, weight in WEIGHTS[slot].items():
+        share = weight / total
+        error = (share * (1 - share) / drawn) ** 0.5
+        assert counts[value] / drawn == pytest.approx(share, abs=4 * error), value
+
+
+def test_both_trips_come_in_a_tenth_of_the_goals_with_room_for_them() -> None:
+    both = one = 0
+    for goal in goals():
+        domains = {line.subgoal: line.domain for line in goal}
+        trips = sum(domain in TRAFFIC_DOMAINS for domain in domains.values())
+        # With four venues there is room for one.
+        if trips and len(domains) - trips < 4:
+            both += trips == 2
+            one += trips == 1
+    share = both / (both + one)
+    assert share == pytest.approx(0.1, abs=4 * (0.09 / (both + one)) ** 0.5)
+
+
 def test_goals_are_sound() -> None:
     for goal in goals()[:5000]:
         numbers = [line.subgoal for line in goal]

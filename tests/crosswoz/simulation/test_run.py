@@ -21,7 +21,7 @@ from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.simulation.log import read_simulation
 from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialogues
-from mwzeval.crosswoz.simulation.summary import Summary
+from mwzeval.crosswoz.simulation.summary import Ended, Summary
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import MwzevalError, UsageError
 from tests.crosswoz.logs import read_log
@@ -209,3 +209,12 @@ def test_the_log_can_be_scored(tmp_path: Path) -> None:
     read = read_simulation(log, findings)
     assert not findings.errors
     assert len(read.dialogues) == 5 * PER_TYPE
+
+
+def test_the_natural_mix_are_the_first_thousand() -> None:
+    ended = [Ended(n, "S", "finished" if n < 1000 else "limit", 3, 0, None) for n in range(1200)]
+    summary = Summary.of(ended, None)
+    assert (summary.natural.dialogues, summary.natural.finished) == (1000, 1000)
+    before = Summary.of(ended, 700).natural  # a goal was passed over then
+    assert (before.dialogues, before.finished) == (700, 700)
+    assert summary.by_type["S"].dialogues == 1200

@@ -140,3 +140,31 @@ def test_the_same_seed_says_the_same() -> None:
 
     assert said(1) == said(1)
     assert len({str(said(seed)) for seed in range(20)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("slot", "asked", "offered", "is_taken"),
+    [
+        ("评分", "4.5分以上", "4.5分", False),
+        ("评分", "4.5分以上", "4.6分", False),
+        ("评分", "4.5分以上", "4.4分", True),
+        ("人均消费", "50-100元", "50元", False),
+        ("人均消费", "50-100元", "100元", False),
+        ("人均消费", "50-100元", "49元", True),
+        ("人均消费", "50-100元", "101元", True),
+        ("人均消费", "1000元以上", "10000元", False),
+        ("人均消费", "1000元以上", "10001元", True),
+        # The single price is read as the lower bound, as in the public code.
+        ("人均消费", "50元以下", "60元", False),
+        ("人均消费", "50元以下", "40元", True),
+    ],
+)
+def test_what_is_offered_instead_is_taken_when_it_is_not_what_was_asked_for(
+    slot: str, asked: str, offered: str, is_taken: bool
+) -> None:
+    goal = goal_from_json([[1, "餐馆", slot, asked, False], [1, "餐馆", "名称", "", False]])
+    user = RuleSimulator(goal, SeededRng(0))
+    user.begin()
+    instead = Act("Recommend", "餐馆", "名称", "甲"), Act("Inform", "餐馆", slot, offered)
+    user.update([Act("NoOffer", "餐馆", "none", "none"), *instead])
+    assert user.state[0].value == (offered if is_taken else asked)

@@ -76,3 +76,10 @@ def test_the_most_frequent_domain_counts_and_of_equals_the_first() -> None:
     assert current_domain([hotel, Act(SELECT, RESTAURANT, "源领域", HOTEL)]) == RESTAURANT
     assert current_domain([], [restaurant]) == RESTAURANT
     assert current_domain([]) is None
+
+
+def test_a_service_that_is_not_wanted_is_not_stored() -> None:
+    tracker = RuleTracker()
+    services = (("泳池", "否"), ("健身房", "是"), ("SPA", "否"))
+    acts = [Act(INFORM, HOTEL, f"酒店设施-{name}", value) for name, value in services]
+    assert tracker.update(acts)[HOTEL]["酒店设施"] == "健身房"

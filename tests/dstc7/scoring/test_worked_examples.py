@@ -126,12 +126,15 @@ def test_w8_the_order_is_that_of_the_list_or_of_the_confidences(
     assert "not-sorted" in kinds(folder.problems(raw, targets, options=options), "warning")
 
 
-def test_equal_confidences_keep_the_order_of_the_list(tmp_path: Path) -> None:
-    raw = submission_of({"1": [("A", 0.2), ("B", 0.4), ("C", 0.2), ("D", 0.2)]})
+@pytest.mark.parametrize(("answer", "rank"), [("B", 1), ("D", 2), ("A", 3), ("C", 4)])
+def test_equal_confidences_keep_the_order_of_the_list(
+    answer: str, rank: int, tmp_path: Path
+) -> None:
+    raw = submission_of({"1": [("D", 0.2), ("B", 0.4), ("A", 0.2), ("C", 0.2)]})
     evaluated = Folder(tmp_path).evaluated(
-        raw, targets_of({"1": "D"}), options=Options(order="confidence")
+        raw, targets_of({"1": answer}), options=Options(order="confidence")
     )
-    assert per_example(evaluated.loaded)[0].rank == 4
+    assert per_example(evaluated.loaded)[0].rank == rank
 
 
 def choices(*probabilities: float) -> list[tuple[str, float]]:
