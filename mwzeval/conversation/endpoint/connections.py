@@ -77,8 +77,10 @@ class Connections:
                 found = self._answered(connection, body, headers)
             answer = found
             return answer
-        except (OSError, HTTPException, ValueError, AttributeError) as error:
-            # The last two where it is closed meanwhile.
+        except UnreachableError:
+            raise
+        except (NoAnswerError, OSError, HTTPException, ValueError, AttributeError) as error:
+            # The last two where it is closed meanwhile. What is ended in time seems to be cut off.
             if time.monotonic() >= deadline or isinstance(error, TimeoutError):
                 raise NoAnswerError(f"no answer within {seconds:g} seconds") from None
             raise NoAnswerError(_told(error)) from None
@@ -235,4 +237,6 @@ def _shut_down(sock: socket.socket | None) -> bool:
 
 
 def _told(error: Exception) -> str:
+    if isinstance(error, NoAnswerError):
+        return str(error)
     return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -101,7 +101,7 @@ DRIPS = {
 def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for(what: str) -> None:
     with server(DRIPS[what]) as port:
         told = post(f"http://127.0.0.1:{port}/v1")
-    assert told in ("no answer within 0.2 seconds", "the answer was cut off")
+    assert told == "no answer within 0.2 seconds"
 
 
 @pytest.mark.parametrize("what", DRIPS)

@@ -16,7 +16,7 @@ from mwzeval.cli import main
 from mwzeval.conversation.record import Planned
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
-from tests.conversation.endpoint.server import Server, serving
+from tests.conversation.endpoint.server import Server, serving, shorten_waits
 from tests.places import read_json
 
 KEY = "local-key-0123456789abcdef"
@@ -73,9 +73,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MWZEVAL_DATA", raising=False)
     monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
     monkeypatch.setenv("MWZEVAL_AGENT_API_KEY", KEY)
-    # A second less or more changes nothing but how long the test takes.
-    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
-        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+    shorten_waits(monkeypatch)
 
 
 def live(agent: str, output: str, *options: str) -> list[dict[str, Any]]:

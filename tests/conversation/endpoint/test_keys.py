@@ -12,7 +12,7 @@ import pytest
 
 from mwzeval.cli import main
 from tests.conversation.endpoint.served import number_of
-from tests.conversation.endpoint.server import Server, completion, serving
+from tests.conversation.endpoint.server import Server, completion, serving, shorten_waits
 
 KEY = 'ab/cd"01+2345=key'
 GOALS = ("--goals", "corpus:test:8", "--corpus", "sample")
@@ -25,8 +25,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MWZEVAL_DATA", raising=False)
     monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
     monkeypatch.setenv("MWZEVAL_AGENT_API_KEY", KEY)
-    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
-        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+    shorten_waits(monkeypatch)
 
 
 class Echo:

@@ -13,7 +13,7 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.conversation.endpoint.user import OPENING
 from mwzeval.conversation.record import Planned
-from tests.conversation.endpoint.server import Server, completion, serving
+from tests.conversation.endpoint.server import Server, completion, serving, shorten_waits
 from tests.conversation.endpoint.test_endpoint_runs import Faults, RuleServer, live, scores, talk
 
 SIDES = ("agent", "user")
@@ -53,8 +53,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MWZEVAL_DATA", raising=False)
     monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
     monkeypatch.setenv("MWZEVAL_USER_API_KEY", KEY)
-    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
-        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+    shorten_waits(monkeypatch)
 
 
 def asked(url: str, *options: str, side: str = "user") -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from mwzeval.multiwoz.ceiling import gold_predictions
 from mwzeval.multiwoz.corpus.corpora import GoldFold, corpus_root, load_fold, read_tables
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
-from tests.conversation.endpoint.server import Server, serving
+from tests.conversation.endpoint.server import Server, serving, shorten_waits
 from tests.places import read_json, shared
 
 AGENTS = '''
@@ -226,8 +226,7 @@ def test_what_is_nobodys_fault_is_held_again(capsys: pytest.CaptureFixture[str])
 def test_where_nothing_answers_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.001)):
-        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+    shorten_waits(monkeypatch)
     Path("out.json").write_text("before", encoding="utf-8")
     gone = "http://127.0.0.1:9/v1"
     assert main(call("openai:x", f"--agent-base-url {gone} --concurrency 2")) == 1
@@ -287,8 +286,7 @@ def test_behind_a_server_an_agent_is_what_it_is(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for name, seconds in (("SHORTEST", 0.001), ("LONGEST", 0.01)):
-        monkeypatch.setattr(f"mwzeval.conversation.endpoint.faults.{name}", seconds)
+    shorten_waits(monkeypatch)
     options = f"--dialogues 10 --context {context}"
     predict("rule", options, "here.json")
     server = Server(RuleServer(fold), (429, "reset", 500, b"{", None) * 4)
