@@ -217,18 +217,18 @@ def _nlu(arguments: argparse.Namespace) -> int:
         return _predict_nlu(arguments)
     from dataclasses import replace
 
-    from mwzeval.crosswoz.systems.nlu_examples import NluSettings
+    from mwzeval.crosswoz.nlu.examples import NluSettings
 
     given = _settings(arguments)
     dialogues = list(_fold(arguments).dialogues.values())
     print("epoch    loss")
     if arguments.bert:
-        from mwzeval.crosswoz.systems.nlu_bert import BERT_SETTINGS, train_bert
+        from mwzeval.crosswoz.nlu.bert import BERT_SETTINGS, train_bert
 
         settings = replace(BERT_SETTINGS, **given)
         train_bert(dialogues, arguments.bert, arguments.output, settings, _show_nlu)
     else:
-        from mwzeval.crosswoz.systems.nlu_training import train_tagger
+        from mwzeval.crosswoz.nlu.training import train_tagger
 
         train_tagger(dialogues, arguments.output, NluSettings(**given), _show_nlu)
     tell(f"wrote {arguments.output}")
@@ -240,8 +240,8 @@ def _show_nlu(point: Point) -> None:
 
 
 def _predict_nlu(arguments: argparse.Namespace) -> int:
-    from mwzeval.crosswoz.systems.nlu_bert import load_bert
-    from mwzeval.crosswoz.systems.nlu_model import load_tagger
+    from mwzeval.crosswoz.nlu.bert import load_bert
+    from mwzeval.crosswoz.nlu.model import load_tagger
 
     is_bert = Path(arguments.model, "config.json").is_file()
     nlu = (load_bert if is_bert else load_tagger)(arguments.model)

@@ -83,8 +83,8 @@ class TrainedNlu:
 
     def load(self) -> Nlu:
         """Return the NLU. Raises `InputError` when it is none, `DependencyError`."""
-        from mwzeval.crosswoz.systems.nlu_bert import load_bert
-        from mwzeval.crosswoz.systems.nlu_model import load_tagger
+        from mwzeval.crosswoz.nlu.bert import load_bert
+        from mwzeval.crosswoz.nlu.model import load_tagger
         from mwzeval.libraries import required
 
         # Processes beside each other share the cores.

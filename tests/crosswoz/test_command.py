@@ -196,9 +196,9 @@ def test_training_needs_dialogues_to_choose_on(
 
 
 def test_a_trained_nlu_takes_part_in_several_processes(tmp_path: Path) -> None:
-    from mwzeval.crosswoz.systems.nlu_examples import NluSettings
-    from mwzeval.crosswoz.systems.nlu_model import load_tagger
-    from mwzeval.crosswoz.systems.nlu_training import train_tagger
+    from mwzeval.crosswoz.nlu.examples import NluSettings
+    from mwzeval.crosswoz.nlu.model import load_tagger
+    from mwzeval.crosswoz.nlu.training import train_tagger
 
     folder, log = tmp_path / "nlu", tmp_path / "log.jsonl"
     dialogues = list(load_fold(corpus_root("sample"), "test", "sample").dialogues.values())

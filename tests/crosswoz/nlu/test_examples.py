@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mwzeval.crosswoz.corpus.acts import Act, general
 from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.systems.nlu_examples import (
+from mwzeval.crosswoz.nlu.examples import (
     Labels,
     Utterance,
     class_weights,

@@ -11,10 +11,10 @@ import pytest
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.systems.nlu_bert import load_bert, train_bert
-from mwzeval.crosswoz.systems.nlu_examples import NluSettings, utterances
-from mwzeval.crosswoz.systems.nlu_model import KIND, MODEL_FILE, JointNlu, load_tagger
-from mwzeval.crosswoz.systems.nlu_training import train_tagger
+from mwzeval.crosswoz.nlu.bert import load_bert, train_bert
+from mwzeval.crosswoz.nlu.examples import NluSettings, utterances
+from mwzeval.crosswoz.nlu.model import KIND, MODEL_FILE, JointNlu, load_tagger
+from mwzeval.crosswoz.nlu.training import train_tagger
 from mwzeval.errors import InputError, UsageError
 from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point, Watch

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.simulation.protocols import USER, Side
-from mwzeval.crosswoz.systems.nlu_examples import (
+from mwzeval.crosswoz.nlu.examples import (
     CONTEXT,
     Example,
     Labels,
@@ -24,6 +23,7 @@ from mwzeval.crosswoz.systems.nlu_examples import (
     lowered,
     utterances,
 )
+from mwzeval.crosswoz.simulation.protocols import USER, Side
 from mwzeval.errors import UsageError
 from mwzeval.libraries import required
 from mwzeval.neural.state import read_arrays, refused, set_weights, weights_of, write_arrays

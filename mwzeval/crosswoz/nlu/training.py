@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.systems.nlu_examples import (
+from mwzeval.crosswoz.nlu.examples import (
     Example,
     Labels,
     NluSettings,
     class_weights,
     examples_of,
 )
-from mwzeval.crosswoz.systems.nlu_model import (
+from mwzeval.crosswoz.nlu.model import (
     MODEL_FILE,
     JointNlu,
     character_network,

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.nlu.examples import Labels, NluSettings, Utterance, lowered
+from mwzeval.crosswoz.nlu.model import BETWEEN, MODEL_FILE, JointNlu
+from mwzeval.crosswoz.nlu.training import NluLearner, training_examples
 from mwzeval.crosswoz.simulation.protocols import USER
-from mwzeval.crosswoz.systems.nlu_examples import Labels, NluSettings, Utterance, lowered
-from mwzeval.crosswoz.systems.nlu_model import BETWEEN, MODEL_FILE, JointNlu
-from mwzeval.crosswoz.systems.nlu_training import NluLearner, training_examples
 from mwzeval.errors import UsageError, shorten
 from mwzeval.libraries import required
 from mwzeval.neural.state import read_arrays, refused, set_weights, weights_of, write_arrays

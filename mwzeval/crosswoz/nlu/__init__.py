@@ -1,0 +1,1 @@
+"""NLU that learns: tags of characters and classes of utterances, by a small network or a BERT."""
