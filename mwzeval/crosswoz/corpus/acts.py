@@ -159,13 +159,14 @@ def said_values(acts: Iterable[Act]) -> tuple[Said, ...]:
     for key, act in listed:
         seen[key] += 1
         value = value_of(act)
-        if value and _is_said(act):
+        if value and is_said(act):
             number = str(seen[key]) if counts[key] > 1 else ""
             said.append(Said(f"[{key}{number}]", value))
     return tuple(said)
 
 
-def _is_said(act: Act) -> bool:
+def is_said(act: Act) -> bool:
+    """Tell whether a sentence should say the act's value, or the service that it is about."""
     if act.value == NOTHING:
         return False
     return act.intent in (INFORM, RECOMMEND) or (act.intent == REQUEST and act.is_service)

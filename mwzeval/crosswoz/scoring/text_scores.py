@@ -1,9 +1,8 @@
-"""Scores of texts: BLEU-4, and of generated ones the share of values that they do not say.
+"""Scores of texts: BLEU-4, and of generated ones the values that they lack or should not have.
 
 Source: the BLEU of Zhu et al., TACL 2020, section 5.5, as its public code computes it. References
 of a turn are all sentences of the fold with acts of the same kind (the multiset of their act keys),
-in which its own values stand. The value missing rate is ours, in the place of the slot error rate
-that the public code sketches and leaves out.
+in which its own values stand. The value missing rate and the slot error rate are ours.
 """
 
 from __future__ import annotations
@@ -11,27 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.corpus.acts import (
-    INFORM,
-    RECOMMEND,
-    Acts,
-    Key,
-    lowered,
-    said_values,
-    turn_key,
-)
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
-from mwzeval.crosswoz.corpus.names import NOTHING
+from mwzeval.crosswoz.corpus.acts import Acts, Key, lowered, said_values, turn_key
+from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.normalization import words_of
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import NLG, RESPONSE, USER_RESPONSE
 from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, Sign
+from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
-from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill
+from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill, turns_of
 from mwzeval.metrics.measure import Measure
 from mwzeval.metrics.multi_reference_bleu import MultiReferenceBleu, SegmentCounts, segment_counts
 from mwzeval.scores.score import WHOLE
@@ -62,13 +54,6 @@ class References:
         return tuple(dict.fromkeys(sentences))
 
 
-def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn]:
-    """Return the turns of one side."""
-    if side == USER:
-        return [exchange.user for exchange in dialogue.exchanges]
-    return [exchange.system for exchange in dialogue.exchanges]
-
-
 def as_compared(response: str, acts: Acts) -> str:
     """Return a generated sentence after it went the way of the references: no values, and back."""
     return relexicalized(delexicalized(response, acts)[0], acts)
@@ -93,13 +78,13 @@ def key_of(acts: Acts) -> Key:
 
 SIDES: dict[str, Side] = {USER_RESPONSE: USER, RESPONSE: SYSTEM}
 """The field with the texts of a side."""
-BLEU4, MISSING_VALUES = "bleu4", "missing_values"
+BLEU4, MISSING_VALUES, SLOT_ERRORS = "bleu4", "missing_values", "slot_errors"
 BLEU_PLACES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextScores:
-    """BLEU-4 (0 to 1, as the paper has it) and value missing rate (percent) of each side.
+    """Of each side BLEU-4 (0 to 1, as in the paper), value missing and slot error rate (percent).
 
     Of another track than NLG BLEU-4 alone, because what a system says end to end need not have the
     values of gold; such a track has one side, and its scopes do not name it.
@@ -119,7 +104,7 @@ class TextScores:
     @property
     def main(self) -> tuple[str, ...]:
         """The names of the measures that baselines are shown for."""
-        names = (BLEU4, MISSING_VALUES) if self.track == NLG.name else (BLEU4,)
+        names = (BLEU4, MISSING_VALUES, SLOT_ERRORS) if self.track == NLG.name else (BLEU4,)
         return tuple(f"{self.track}.{name}" for name in names)
 
     @property
@@ -157,6 +142,7 @@ class TextScores:
                 parts: list[tuple[str, str, Callable[[Sums], NDArray[np.float64]], int, bool]] = [
                     (BLEU4, "BLEU-4", scorer.bleu4, BLEU_PLACES, False),
                     (MISSING_VALUES, "Values not said", scorer.missing_rate, 2, True),
+                    (SLOT_ERRORS, "Slot error rate", scorer.slot_error_rate, 2, True),
                 ]
                 for name, label, of, places, is_lower_better in parts[: len(self.main)]:
                     yield Measure(
@@ -206,6 +192,8 @@ class NlgScorer:
     side: Side
     gold: Mapping[str, Dialogue]
     references: References
+    names: Sequence[str]
+    """Of venues, in lower case."""
     prefix: str
     bleu: MultiReferenceBleu
 
@@ -216,7 +204,10 @@ class NlgScorer:
         Its columns begin with the name of the track.
         """
         references, prefix = References.of(dialogues.values(), side), f"{track}.{side}"
-        return cls(side, dialogues, references, prefix, MultiReferenceBleu(f"{prefix}.bleu4"))
+        names = venue_names(dialogues.values())
+        return cls(
+            side, dialogues, references, names, prefix, MultiReferenceBleu(f"{prefix}.bleu4")
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -225,7 +216,9 @@ class NlgScorer:
 
     @property
     def _counts(self) -> tuple[str, ...]:
-        return tuple(f"{self.prefix}.{name}" for name in ("turns", "values", "missing"))
+        return tuple(
+            f"{self.prefix}.{name}" for name in ("turns", "values", "missing", "redundant")
+        )
 
     def rows(self, responses: Responses) -> dict[str, dict[str, float]]:
         """Return the numbers of each dialogue that has texts.
@@ -251,7 +244,7 @@ class NlgScorer:
         return {
             name: {
                 **self.bleu.row(counted[name, number] for number in range(len(told[name]))),
-                **self._missing(responses[name], told[name]),
+                **self._values(responses[name], told[name]),
             }
             for name in responses
         }
@@ -263,10 +256,11 @@ class NlgScorer:
         ]
         return segment_counts(hypotheses, map(words_of, self.references.filled(acts[0])))
 
-    def _missing(self, texts: Sequence[str], acts: Sequence[Acts]) -> dict[str, float]:
-        counts = [value_counts(text, said) for text, said in zip(texts, acts, strict=True)]
-        values, missing = map(sum, zip(*counts, strict=True))
-        return dict(zip(self._counts, (len(texts), values, missing), strict=True))
+    def _values(self, texts: Sequence[str], acts: Sequence[Acts]) -> dict[str, float]:
+        pairs = list(zip(texts, acts, strict=True))
+        values, missing = map(sum, zip(*starmap(value_counts, pairs), strict=True))
+        beside = sum(redundant(text, said, self.names) for text, said in pairs)
+        return dict(zip(self._counts, (len(texts), values, missing, beside), strict=True))
 
     def bleu4(self, sums: Sums) -> NDArray[np.float64]:
         """Return BLEU-4, 0 to 1, of summed rows."""
@@ -274,22 +268,16 @@ class NlgScorer:
 
     def missing_rate(self, sums: Sums) -> NDArray[np.float64]:
         """Return the share of values that are not in the text, in percent, of summed rows."""
-        _, values, missing = self._counts
-        with np.errstate(invalid="ignore"):  # no value is to be said: there is no share
-            rate: NDArray[np.float64] = 100 * sums[missing] / sums[values]
-        return rate
+        _, values, missing, _ = (sums[name] for name in self._counts)
+        return _percent(missing, values)
+
+    def slot_error_rate(self, sums: Sums) -> NDArray[np.float64]:
+        """Return missing and redundant values over those to be said, in percent, of summed rows."""
+        _, values, missing, beside = (sums[name] for name in self._counts)
+        return _percent(missing + beside, values)
 
 
-def value_counts(text: str, acts: Acts) -> tuple[int, int]:
-    """Return how many values a text should say, and how many of these it does not.
-
-    Values of Inform and Recommend acts count, in upper or lower case; services, and that there is
-    no such thing, are said in many ways and do not.
-    """
-    spoken = text.lower()
-    values = [
-        act.value.lower()
-        for act in acts
-        if act.intent in (INFORM, RECOMMEND) and not act.is_service and act.value != NOTHING
-    ]
-    return len(values), sum(value not in spoken for value in values)
+def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a share in percent, NaN where nothing was to be said."""
+    nothing = np.full_like(part, np.nan, dtype=np.float64)
+    return np.divide(100 * part, whole, out=nothing, where=whole > 0)

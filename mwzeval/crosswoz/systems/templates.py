@@ -31,7 +31,7 @@ from mwzeval.crosswoz.corpus.acts import (
     turn_key,
     value_of,
 )
-from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, SystemTurn, UserTurn
 from mwzeval.crosswoz.corpus.file_shapes import chinese_data, is_texts
 from mwzeval.crosswoz.corpus.names import NOTHING
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Rng, Side
@@ -51,12 +51,19 @@ def mine_templates(dialogues: Iterable[Dialogue]) -> dict[Side, dict[str, list[s
     """
     mined: dict[Side, dict[str, list[str]]] = {USER: {}, SYSTEM: {}}
     for dialogue in dialogues:
-        for exchange in dialogue.exchanges:
-            for side, turn in ((USER, exchange.user), (SYSTEM, exchange.system)):
+        for side, of_side in mined.items():
+            for turn in turns_of(dialogue, side):
                 template = template_of(turn.utterance, turn.acts)
                 if template is not None:
-                    mined[side].setdefault(spelled_key(turn.acts), []).append(template)
+                    of_side.setdefault(spelled_key(turn.acts), []).append(template)
     return {side: dict(sorted(of_side.items())) for side, of_side in mined.items()}
+
+
+def turns_of(dialogue: Dialogue, side: Side) -> list[UserTurn] | list[SystemTurn]:
+    """Return the turns of one side."""
+    if side == USER:
+        return [exchange.user for exchange in dialogue.exchanges]
+    return [exchange.system for exchange in dialogue.exchanges]
 
 
 def template_of(utterance: str, acts: Acts) -> str | None:
