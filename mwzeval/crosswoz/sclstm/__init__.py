@@ -1,0 +1,1 @@
+"""SC-LSTM: generation of sentences from dialogue acts by a semantically conditioned LSTM."""

@@ -1,0 +1,146 @@
+"""What a generator learns: sentences with placeholders, and what they are conditioned on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.crosswoz.corpus.acts import Act, Acts, is_said, value_of
+from mwzeval.crosswoz.corpus.normalization import words_of
+from mwzeval.crosswoz.sclstm.sentences import (
+    END,
+    START,
+    Example,
+    Vocabulary,
+    examples_of,
+    features,
+    placeholder_values,
+    tokens_of,
+)
+from mwzeval.crosswoz.scoring.slot_errors import redundant, venue_names
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
+from mwzeval.crosswoz.systems.templates import turns_of
+from tests.crosswoz.real_data import fold
+
+pytest.importorskip("jieba")
+NAME = "Recommend+餐馆+名称"
+A, B = Act("Recommend", "餐馆", "名称", "全聚德"), Act("Recommend", "餐馆", "名称", "便宜坊")
+LONG = Act("Recommend", "餐馆", "名称", "全聚德烤鸭店")
+RATING = Act("Inform", "餐馆", "评分", "5分")
+WIFI = Act("Inform", "酒店", "酒店设施-wifi", "是")
+NO_PHONE = Act("Inform", "酒店", "电话", "无")
+
+
+@pytest.mark.parametrize(
+    ("acts", "expected"),
+    [
+        ((A, RATING), (NAME, "Inform+餐馆+评分")),
+        ((A, B, LONG), (NAME, f"{NAME}2", f"{NAME}3")),
+        ((WIFI, NO_PHONE), ("Inform+酒店+酒店设施+是", "Inform+酒店+电话+无")),
+        ((), ()),
+    ],
+)
+def test_features_are_keys_that_are_numbered_from_the_second_on(
+    acts: Acts, expected: tuple[str, ...]
+) -> None:
+    assert features(acts) == expected
+
+
+@pytest.mark.parametrize(
+    ("utterance", "acts", "expected"),
+    [
+        ("推荐全聚德。", (A,), ("推荐", f"[{NAME}]", "。")),
+        # Numbered as the sentence says them; the longest value is found.
+        ("便宜坊，全聚德", (A, B), (f"[{NAME}]", "，", f"[{NAME}2]")),
+        ("全聚德烤鸭店和全聚德", (A, LONG), (f"[{NAME}]", "和", f"[{NAME}2]")),
+        ("全聚德烤鸭店", (A, LONG), None),
+        # Said twice it is one placeholder, unless two acts tell it.
+        ("全聚德，全聚德", (A,), (f"[{NAME}]", "，", f"[{NAME}]")),
+        ("全聚德，全聚德", (A, A), (f"[{NAME}]", "，", f"[{NAME}2]")),
+        ("全聚德", (A, A), None),
+        ("有wifi", (WIFI,), ("有", "[Inform+酒店+酒店设施+是]")),
+        ("没有电话", (NO_PHONE,), ("没有", "电话")),
+        ("推荐", (A,), None),
+        ("", (), ()),
+    ],
+)
+def test_tokens_of_an_utterance(
+    utterance: str, acts: Acts, expected: tuple[str, ...] | None
+) -> None:
+    assert tokens_of(utterance, acts) == expected
+
+
+@pytest.mark.parametrize("side", [USER, SYSTEM])
+def test_what_is_learned_says_its_values_and_becomes_the_utterance_again(side: Side) -> None:
+    dialogues = list(fold("val").dialogues.values())[:25]
+    names = venue_names(dialogues)
+    expected = []
+    for dialogue in dialogues:
+        for turn in turns_of(dialogue, side):
+            tokens = tokens_of(turn.utterance, turn.acts)
+            wanted = [value_of(act) for act in turn.acts if is_said(act)]
+            is_whole = all(
+                turn.utterance.count(value) >= wanted.count(value) for value in set(wanted)
+            )
+            if tokens is None:
+                assert not is_whole or any(a != b and a in b for a in wanted for b in wanted)
+                continue
+            assert is_whole
+            if len(wanted) < 2:
+                values = placeholder_values(turn.acts)
+                spoken = "".join(values.get(token, token) for token in tokens)
+                assert "".join(spoken.split()) == "".join(turn.utterance.split())
+            if tokens and not redundant(turn.utterance, turn.acts, names):
+                expected.append(Example(tuple(sorted(features(turn.acts))), tokens))
+    assert examples_of(dialogues, side) == expected
+    assert len(expected) > 150
+
+
+def test_a_sentence_that_says_more_than_its_acts_is_not_learned() -> None:
+    dialogue = next(iter(fold("val").dialogues.values()))
+    exchange = dialogue.exchanges[0]
+    user = replace(exchange.user, utterance="全聚德评分5分，要3家", acts=(A, RATING))
+    more = replace(dialogue, exchanges=(replace(exchange, user=user),))
+    assert examples_of([more], USER) == []
+    user = replace(user, utterance="全聚德评分5分")
+    just = replace(dialogue, exchanges=(replace(exchange, user=user),))
+    tokens = (f"[{NAME}]", "评分", "[Inform+餐馆+评分]")
+    assert examples_of([just], USER) == [Example(("Inform+餐馆+评分", NAME), tokens)]
+
+
+@given(st.text(max_size=12), st.lists(st.text(max_size=3), max_size=4))
+def test_any_text_and_values_are_read(text: str, values: list[str]) -> None:
+    acts = tuple(A._replace(value=value) for value in values)
+    tokens = tokens_of(text, acts)
+    if not any(values):
+        assert tokens == words_of(text)
+    if tokens is not None and "[" not in text:
+        said = {token for token in tokens if token in placeholder_values(acts)}
+        assert len(said) == sum(1 for value in values if value and value != "无")
+
+
+def test_rare_words_are_unknown() -> None:
+    examples = [Example(("b",), ("x", "y")), Example(("a", "b"), ("x", "x", "z"))]
+    assert Vocabulary.of(examples, 2) == Vocabulary(("a", "b"), (START, END, "x"))
+    assert Vocabulary.of(examples, 1).tokens == (START, END, "x", "y", "z")
+
+
+@pytest.mark.parametrize(
+    ("known", "tokens"),
+    [
+        (["a"], [START]),
+        (["a"], [END, START]),
+        (["a", "a"], [START, END]),
+        (["a"], [START, END, "x", "x"]),
+        ("a", [START, END]),
+        (["a"], [START, END, 3]),
+        (None, None),
+    ],
+)
+def test_what_is_no_vocabulary_is_refused(known: object, tokens: object) -> None:
+    with pytest.raises(ValueError, match=r"features and tokens|start and end"):
+        Vocabulary.checked(known, tokens)
+    assert Vocabulary.checked(["a"], [START, END, "x"]) == Vocabulary(("a",), (START, END, "x"))
