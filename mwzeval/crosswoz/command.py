@@ -1,10 +1,11 @@
-"""CrossWOZ beyond scoring: its statistics, its rule systems, templates, policy and NLU.
+"""CrossWOZ beyond scoring: its statistics, its rule systems, templates, policy, NLU and NLG.
 
 statistics      print what the paper's tables 6 and 7 have of a corpus
 simulate        let a user simulator talk to a system, and count how many dialogues finish
 policy          train the paper's policy, or let it speak on a fold
 nlu             train a tagger or fine-tune a BERT, or let one read a fold
-baseline        write predictions of RuleDST, of the user simulator, or of gold
+nlg             train SC-LSTM, or let it say the acts of a fold
+baseline        write predictions of RuleDST, of the user simulator, of templates, or of gold
 mine-templates  make template files in the public format from a corpus
 
 Scoring is `mwzeval evaluate --benchmark crosswoz`; validate, compare, explain, report likewise.
@@ -22,14 +23,19 @@ from mwzeval.errors import UsageError, printable
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
+    from mwzeval.crosswoz.corpus.dialogues import Dialogue
     from mwzeval.crosswoz.corpus.folds import Fold
+    from mwzeval.crosswoz.simulation.protocols import Side
     from mwzeval.files.downloads import DataRoot
     from mwzeval.neural.training import Point
 
 FOLDS = ("test", "val", "train")
 REVISIONS = ("release", "convlab2", "sample")
 TRAINED = ("epochs", "hidden", "learning_rate", "batch_size", "seed", "threads")
-BASELINES = ("rule-dst", "rule-dst-full", "simulator", "gold-nlu", "gold-dst", "gold-policy")
+BASELINES = (
+    *("rule-dst", "rule-dst-full", "simulator", "template"),
+    *("gold-nlu", "gold-dst", "gold-policy", "gold-nlg"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_policy(actions.add_parser("policy", help="the paper's policy"))
     _add_nlu(actions.add_parser("nlu", help="train or use an NLU"))
+    _add_nlg(actions.add_parser("nlg", help="train or use SC-LSTM"))
     baseline = actions.add_parser("baseline", help="write predictions of a rule system or of gold")
     baseline.add_argument("system", choices=BASELINES)
     _add_fold(baseline)
-    baseline.add_argument("--seed", type=int, default=0, help="of simulator (default: %(default)s)")
+    baseline.add_argument(
+        "--seed", type=int, default=0, help="of simulator and template (default: %(default)s)"
+    )
+    command_simulate.add_templates(baseline, "template")
     baseline.add_argument("-o", "--output", required=True, metavar="FILE.json")
     mine = actions.add_parser("mine-templates", help="template files from a corpus")
     _add_fold(mine, "train")
@@ -59,12 +69,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the policy")
     _add_fold(train, "train")
-    train.add_argument(
-        "--hold-out",
-        type=int,
-        metavar="N",
-        help="choose the epoch on the last N dialogues of the fold, instead of on val",
-    )
+    _add_hold_out(train)
     _add_settings(train)
     predict = actions.add_parser("predict", help="write what a policy says")
     predict.add_argument("model", metavar="MODEL", help="file or folder of a trained policy")
@@ -93,6 +98,32 @@ def _add_nlu(parser: argparse.ArgumentParser) -> None:
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
 
 
+def _add_nlg(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="nlg_action", metavar="ACTION", required=True)
+    train = actions.add_parser("train", help="train; called again, it goes on where it was")
+    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
+    _add_fold(train, "train")
+    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the generators")
+    _add_hold_out(train)
+    _add_settings(train)
+    generate = actions.add_parser("generate", help="write the NLG track of a predictions file")
+    generate.add_argument("model", metavar="MODEL", help="the folder of trained generators")
+    _add_fold(generate)
+    generate.add_argument(
+        "--beam", type=int, default=10, metavar="N", help="width; 1: greedy (default: %(default)s)"
+    )
+    generate.add_argument("-o", "--output", required=True, metavar="FILE.json")
+
+
+def _add_hold_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hold-out",
+        type=int,
+        metavar="N",
+        help="choose the epoch on the last N dialogues of the fold, instead of on val",
+    )
+
+
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     for name in TRAINED:
         kind = float if name == "learning_rate" else int
@@ -113,6 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         "simulate": command_simulate.run,
         "policy": _policy,
         "nlu": _nlu,
+        "nlg": _nlg,
         "baseline": _baseline,
         "mine-templates": _mine,
     }
@@ -169,16 +201,7 @@ def _train_policy(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 
     fold = _fold(arguments)
-    training = list(fold.dialogues.values())
-    held_out = arguments.hold_out
-    if held_out is not None:
-        if not 0 < held_out < len(training):
-            raise UsageError(f"--hold-out is between 1 and {len(training) - 1} here")
-        training, validation = training[:-held_out], training[-held_out:]
-    elif arguments.fold == "val":
-        raise UsageError("to train on val, --hold-out some of its dialogues")
-    else:
-        validation = list(_fold(arguments, "val").dialogues.values())
+    training, validation = _training_and_validation(arguments, fold)
     print("epoch  training  validation (cross-entropy)")
     train_policy(
         training,
@@ -190,6 +213,21 @@ def _train_policy(arguments: argparse.Namespace) -> None:
         watch=_show_policy,
     )
     tell(f"wrote {arguments.output}")
+
+
+def _training_and_validation(
+    arguments: argparse.Namespace, fold: Fold
+) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Return the dialogues to learn from, and those to choose the epoch on."""
+    training = list(fold.dialogues.values())
+    held_out = arguments.hold_out
+    if held_out is not None:
+        if not 0 < held_out < len(training):
+            raise UsageError(f"--hold-out is between 1 and {len(training) - 1} here")
+        return training[:-held_out], training[-held_out:]
+    if arguments.fold == "val":
+        raise UsageError("to train on val, --hold-out some of its dialogues")
+    return training, list(_fold(arguments, "val").dialogues.values())
 
 
 def _show_policy(point: Point) -> None:
@@ -251,21 +289,71 @@ def _predict_nlu(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _nlg(arguments: argparse.Namespace) -> int:
+    if arguments.nlg_action == "generate":
+        return _generate(arguments)
+    from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
+
+    settings = SclstmSettings(**_settings(arguments))
+    training, validation = _training_and_validation(arguments, _fold(arguments))
+    print("side    epoch  training  validation (nats a token)")
+    train_sclstm(training, validation, arguments.output, settings, _show_nlg)
+    tell(f"wrote {arguments.output}")
+    return 0
+
+
+def _show_nlg(side: Side, point: Point) -> None:
+    losses = f"{point.loss:8.4f}  {point.scores['validation_loss']:8.4f}"
+    print(f"{side:6}  {point.epoch:5}  {losses}", flush=True)
+
+
+def _generate(arguments: argparse.Namespace) -> int:
+    from mwzeval.crosswoz.sclstm.generator import load_sclstm
+    from mwzeval.crosswoz.scoring.baselines import spoken_file
+
+    if arguments.beam < 1:
+        raise UsageError("--beam is 1 or more")
+    nlg = load_sclstm(arguments.model, arguments.beam)
+    plain = spoken_file(
+        _fold(arguments),
+        nlg,
+        f"SC-LSTM {arguments.model}",
+        nlg.sides["user"].seed,
+        beam=arguments.beam,
+    )
+    _write(arguments, plain)
+    return 0
+
+
 def _baseline(arguments: argparse.Namespace) -> int:
-    from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE, TRACKS
-    from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
+    from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE, NLG, TRACKS
+    from mwzeval.crosswoz.scoring.baselines import (
+        gold_file,
+        rule_tracker_file,
+        simulator_file,
+        spoken_file,
+    )
+    from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 
     fold, name = _fold(arguments), arguments.system
-    if name.startswith("rule-dst"):
+    if name != "template" and (arguments.templates or arguments.template_mode):
+        raise UsageError("templates are for the baseline template")
+    if name == "template":
+        mode: Any = arguments.template_mode or "auto_manual"
+        nlg = TemplateNlg(load_templates(arguments.templates), mode)
+        _write(arguments, spoken_file(fold, nlg, f"templates, {mode}", arguments.seed))
+    elif name.startswith("rule-dst"):
         conditioning = GOLD_PREVIOUS_STATE if name == "rule-dst" else GOLD_ACTS
         _write(arguments, rule_tracker_file(fold, conditioning))
     elif name == "simulator":
         _write(arguments, simulator_file(fold, arguments.seed))
     else:
         track = TRACKS[name.removeprefix("gold-")]
-        meta = {"conditioning": GOLD_PREVIOUS_STATE} if track.name == "dst" else {}
-        fields = (*track.required, *track.any_of[:1], *track.optional)
-        _write(arguments, gold_file(fold, track.name, fields, **meta))
+        conditioned = {"conditioning": GOLD_PREVIOUS_STATE} if track.name == "dst" else {}
+        # A policy's acts have values or none, words are of one side or of both.
+        some = track.any_of if track is NLG else track.any_of[:1]
+        fields = (*track.required, *some, *track.optional)
+        _write(arguments, gold_file(fold, track.name, fields, **conditioned))
     return 0
 
 

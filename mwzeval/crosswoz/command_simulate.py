@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.conversation.own_code import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.simulation.protocols import MakeSystem, Nlu, Side
+from mwzeval.crosswoz.simulation.protocols import MakeSystem, Nlg, Nlu, Rng, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, MakeSlSystem, SlPolicy
 from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
@@ -61,6 +61,37 @@ def system_named(name: str) -> NamedSystem:
         f'unknown system "{name}"{did_you_mean(name, (RULE, RULE_PAPER))} (known: {RULE}, '
         f"{RULE_PAPER}, a folder with {MODEL_FILE}, or package.module:Name)"
     )
+
+
+@dataclass(slots=True)
+class TrainedNlg:
+    """A trained generator that each process loads for itself, when it needs it."""
+
+    folder: Path
+    _loaded: Nlg | None = None
+
+    def say(self, acts: Acts, side: Side, rng: Rng) -> str | None:
+        """Return a text that says the acts, None when there are no words for them."""
+        if self._loaded is None:
+            self._loaded = self.load()
+        return self._loaded.say(acts, side, rng)
+
+    def load(self) -> Nlg:
+        """Return the generator. Raises `InputError` when it is none, `DependencyError`."""
+        from mwzeval.crosswoz.sclstm.generator import load_sclstm
+
+        return load_sclstm(self.folder)
+
+
+def trained_nlg(name: str) -> Nlg:
+    """Return the generator of a folder. Raises `UsageError`, `InputError` as `nlu_named`."""
+    if not Path(name).exists():
+        hint = did_you_mean(name, (TEMPLATES,))
+        known = f"{TEMPLATES}, or the folder of a trained generator"
+        raise UsageError(f'unknown NLG "{name}"{hint} (known: {known})')
+    trained = TrainedNlg(Path(name))
+    trained.load()  # what is wrong with it is told before anything begins
+    return trained
 
 
 @dataclass(slots=True)
@@ -158,13 +189,13 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
     """Add how the two talk, and about which database; `_setting` reads it."""
     parser.add_argument("--level", choices=LEVELS, default="act", help="default: %(default)s")
     parser.add_argument("--limit", type=int, default=15, metavar="N", help="exchanges at most")
+    add_templates(parser, "level text")
     parser.add_argument(
-        "--templates",
-        metavar="PATH",
-        help="level text: folder or zip archive of template files in the public format "
-        "(default: those that come along)",
+        "--nlg",
+        default=TEMPLATES,
+        metavar="NAME",
+        help="level text: templates, or the folder of a trained generator (default: %(default)s)",
     )
-    parser.add_argument("--template-mode", choices=MODES, help="which of them are used")
     parser.add_argument(
         "--nlu",
         default="templates",
@@ -180,6 +211,17 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", metavar="DIR", help="with the database, in the public layout")
     parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
+
+
+def add_templates(parser: argparse.ArgumentParser, where: str) -> None:
+    """Add the options that choose templates; `where` says what they are for."""
+    parser.add_argument(
+        "--templates",
+        metavar="PATH",
+        help=f"{where}: folder or zip archive of template files in the public format "
+        "(default: those that come along)",
+    )
+    parser.add_argument("--template-mode", choices=MODES, help="which of them are used")
 
 
 def _setting(arguments: argparse.Namespace, name: str) -> tuple[Setting, dict[str, Any]]:
@@ -201,10 +243,15 @@ def _setting(arguments: argparse.Namespace, name: str) -> tuple[Setting, dict[st
         templates = load_templates(arguments.templates)
         reads_manual = arguments.nlu == "templates"
         mode: Any = arguments.template_mode or ("manual" if reads_manual else "auto_manual")
-        setting_of["nlg"] = TemplateNlg(templates, mode)
+        if arguments.nlg == TEMPLATES:
+            setting_of["nlg"] = TemplateNlg(templates, mode)
+        elif reads_manual:
+            raise UsageError(f"the NLU {TEMPLATES} understands templates alone: name a trained NLU")
+        else:
+            setting_of["nlg"] = trained_nlg(arguments.nlg)
         sides = templates["user"], templates["system"]
         setting_of["nlu"] = nlu_named(arguments.nlu, *sides, database)
-        about |= {"nlu": arguments.nlu, "template_mode": mode}
+        about |= {"nlg": arguments.nlg, "nlu": arguments.nlu, "template_mode": mode}
         about |= {"templates": arguments.templates or "embedded"}
     elif arguments.templates or arguments.template_mode:
         raise UsageError("templates are for --level text")

@@ -7,11 +7,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from mwzeval.cli import main
 from mwzeval.crosswoz import command, command_simulate
+from mwzeval.crosswoz.corpus.acts import parse_acts
 from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.errors import InputError, UsageError
@@ -220,3 +222,80 @@ def test_a_trained_nlu_takes_part_in_several_processes(tmp_path: Path) -> None:
     assert heard
     with pytest.raises(InputError):
         simulate("--level", "text", "--nlu", log)
+
+
+class Deaf:
+    """An NLU of one's own that understands nothing."""
+
+    def understand(self, utterance: str, context: Sequence[str], side: str) -> tuple[()]:
+        return ()
+
+
+def test_generators_are_trained_speak_are_scored_and_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mwzeval.crosswoz.sclstm.generator import load_sclstm
+    from mwzeval.crosswoz.simulation.protocols import SeededRng
+
+    folder, file, log = tmp_path / "nlg", tmp_path / "predictions.json", tmp_path / "log.jsonl"
+    sample = ("--revision", "sample")
+    chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "2", "--hidden", "8")
+    assert run(command, "nlg", "train", "-o", folder, *sample, *chosen) == 0
+    sides = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert sides == [["user", "1"], ["user", "2"], ["system", "1"], ["system", "2"]]
+    assert run(command, "nlg", "generate", folder, "-o", file, *sample, "--beam", "2") == 0
+    with pytest.raises(UsageError, match="--beam is 1 or more"):
+        run(command, "nlg", "generate", folder, "-o", file, *sample, "--beam", "0")
+    plain = json.loads(file.read_text(encoding="utf-8"))
+    nlg = load_sclstm(folder, beam=2)
+    for name, dialogue in load_gold("sample").fold.dialogues.items():
+        for said, exchange in zip(plain[name], dialogue.exchanges, strict=True):
+            words = nlg.say(exchange.user.acts, "user", SeededRng(0))
+            assert said["user_response"] == (words or "")
+    scores = evaluate(str(file), load_gold("sample")).report().scores
+    assert {"nlg.bleu4", "nlg.missing_values", "nlg.slot_errors"} <= {s.name for s in scores}
+
+    spoken = ("--level", "text", "--nlg", folder, "--per-type", "1", "--limit", "2")
+    own = f"{__name__}:{Deaf.__name__}"
+    assert simulate(*spoken, "--nlu", own, "--processes", "2", "-o", log) == 0
+    meta, dialogues = read_log(log)
+    assert meta["nlg"] == str(folder)
+    nlg = load_sclstm(folder)
+    for turn in dialogues[0]["acts"]:
+        acts = parse_acts(turn["user_acts"])
+        assert turn["user_response"] == (nlg.say(acts, "user", SeededRng(0)) or "")
+    with pytest.raises(UsageError, match="understands templates alone"):
+        simulate(*spoken)
+    with pytest.raises(UsageError, match='unknown NLG "template"'):
+        simulate("--level", "text", "--nlg", "template", "--nlu", own)
+
+
+def test_the_bleu_of_templates_and_of_gold_come_from_the_command_line(tmp_path: Path) -> None:
+    gold = load_gold("sample")
+    fixed = ("--revision", "sample", "-o")
+
+    def written(*arguments: str | Path) -> dict[str, Any]:
+        file = tmp_path / "predictions.json"
+        assert run(command, "baseline", *arguments, *fixed, file) == 0
+        plain: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return plain
+
+    by_gold = written("gold-nlg")
+    for name, dialogue in gold.fold.dialogues.items():
+        said = [(turn["user_response"], turn["response"]) for turn in by_gold[name]]
+        assert said == [(e.user.utterance, e.system.utterance) for e in dialogue.exchanges]
+    first, again = written("template", "--seed", "1"), written("template", "--seed", "1")
+    assert first == again != written("template", "--seed", "2")
+    assert first["_meta"]["seed"] == 1
+    templates = tmp_path / "templates"
+    templates.mkdir()
+    for side in ("user", "system"):
+        place = templates / f"manual_{side}_template_nlg.json"
+        place.write_text('{"General+thank+none": ["谢谢"]}', encoding="utf-8")
+    plain = written("template", "--templates", templates, "--template-mode", "manual")
+    texts = {turn["user_response"] for name in gold.fold.dialogues for turn in plain[name]}
+    assert texts == {"", "谢谢。"}
+    scores = {s.name: s for s in evaluate(first, gold).scored_table.scores() if s.scope == "system"}
+    assert 0 < scores["nlg.bleu4"].value < 1
+    with pytest.raises(UsageError, match="for the baseline template"):
+        written("gold-nlg", "--templates", templates)

@@ -1,4 +1,4 @@
-"""Predictions that need no system: the gold data, a copy of what came before, the rule systems.
+"""Predictions that need no file: the gold data, a copy of what came before, systems that run here.
 
 All are written as plain predictions files; the first two are always shown beside a system's.
 """
@@ -17,6 +17,7 @@ from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.predictions.tracks import (
     GOLD_ACTS,
     GOLD_PREVIOUS_STATE,
+    NLG,
     RESPONSE,
     SELECTED,
     STATE,
@@ -27,7 +28,7 @@ from mwzeval.crosswoz.predictions.tracks import (
     USER_RESPONSE,
     USER_STATE,
 )
-from mwzeval.crosswoz.simulation.protocols import SeededRng
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Nlg, SeededRng
 from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.policy_vector import delexicalized
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker
@@ -169,6 +170,24 @@ def simulator_file(fold: Fold, seed: int = 0) -> dict[str, Any]:
             previous = exchange
 
     return predictions_file(fold, "sim", exchanges, system="rule-based user", seed=seed)
+
+
+def spoken_file(
+    fold: Fold, nlg: Nlg, system: str, seed: int = 0, **meta: str | int
+) -> dict[str, Any]:
+    """Return what a generator says for the gold acts of both sides; silence where it has no words.
+
+    `system` is its name. Each dialogue has random choices of its own, from the seed.
+    """
+
+    def exchanges(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
+        rng = SeededRng(f"{seed}/{dialogue.name}")
+        for exchange in dialogue.exchanges:
+            user = nlg.say(exchange.user.acts, USER, rng)
+            system = nlg.say(exchange.system.acts, SYSTEM, rng)
+            yield {USER_RESPONSE: user or "", RESPONSE: system or ""}
+
+    return predictions_file(fold, NLG.name, exchanges, system=system, seed=seed, **meta)
 
 
 def gold_file(fold: Fold, track: str, fields: Sequence[str], **meta: str | int) -> dict[str, Any]:
