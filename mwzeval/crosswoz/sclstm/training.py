@@ -48,7 +48,7 @@ class SclstmSettings(TrainingSettings):
     batch_size: int = 32
     """Sentences of a step."""
     epochs: int = 30
-    """Passes over the training dialogues; of all epochs the best one is kept."""
+    """The most passes over the training dialogues: five without a better one are the last ones."""
     seed: int = 2019
     """Of first weights, order and dropout."""
     rarest: int = 2
@@ -103,6 +103,7 @@ class SclstmLearner(Learner):
 
     model_file = MODEL_FILE
     longest_gradient = 5.0
+    patience = 5
 
     def __init__(
         self, learns: Sequence[Example], checks: Sequence[Example], settings: SclstmSettings
