@@ -80,7 +80,11 @@ def test_the_copy_is_what_a_file_of_the_turns_before_scores(track: str, fields: 
 
 
 COPIES = {
-    "nlg": {"nlg.bleu4 system": 0.04693, "nlg.missing_values system": 95.06957},
+    "nlg": {
+        "nlg.bleu4 system": 0.04693,
+        "nlg.missing_values system": 95.06957,
+        "nlg.slot_errors system": 188.32426,
+    },
     "e2e": {"e2e.inform": 60.2, "e2e.success": 6.2, "e2e.bleu4": 0.04693},
 }
 """What docs/crosswoz.md says of the copies, on the test fold of the release."""
