@@ -36,7 +36,7 @@ NOT_READ = frozenset(
             "lower_is_better",
             "name",
         ),
-        *("nlu", "policies", "reason", "references", "rules", "score", "scores"),
+        *("nlg", "nlu", "policies", "reason", "references", "rules", "score", "scores"),
         *(
             "system",
             "table",
@@ -90,6 +90,7 @@ dstc7 predict OTHER --baseline random --pool IN -o IN
 dstc7 predict OTHER --baseline random --dev IN -o IN
 dstc7 predict OTHER --baseline random --knowledge IN -o IN
 dstc7 convert IN --to run -o IN
+crosswoz nlg generate IN -o IN
 crosswoz nlu predict IN -o IN
 crosswoz nlu train --bert FOLDER -o FOLDER
 crosswoz policy predict IN -o IN
