@@ -1,6 +1,6 @@
 """CrossWOZ beyond scoring: its statistics, its rule systems, templates, policy, NLU and NLG.
 
-statistics      print what the paper's tables 6 and 7 have of a corpus
+statistics      print a fold and its database beside tables 1, 3, 6 and 7 of the paper
 simulate        let a user simulator talk to a system, and count how many dialogues finish
 policy          train the paper's policy, or let it speak on a fold
 nlu             train a tagger or fine-tune a BERT, or let one read a fold
@@ -41,7 +41,7 @@ BASELINES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    statistics = actions.add_parser("statistics", help="tables 6 and 7 of a corpus")
+    statistics = actions.add_parser("statistics", help="count a fold and its database")
     _add_fold(statistics)
     statistics.add_argument("--json", action="store_true", help="as JSON, unrounded")
     command_simulate.add_arguments(
@@ -176,15 +176,13 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _statistics(arguments: argparse.Namespace) -> int:
-    from dataclasses import asdict
+    from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_text
 
-    from mwzeval.crosswoz.corpus.statistics import corpus_statistics, statistics_text
-
-    counted = corpus_statistics(_fold(arguments).dialogues.values())
+    counted = fold_statistics(_fold(arguments))
     if arguments.json:
         from mwzeval.report.json import to_json
 
-        print(to_json({name: asdict(of) for name, of in counted.items()}), end="")
+        print(to_json(counted), end="")
     else:
         print(statistics_text(counted))
     return 0

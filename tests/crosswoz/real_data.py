@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeVar
+from zipfile import ZipFile
 
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, load_fold
@@ -35,6 +36,18 @@ def vectors(name: str) -> list[dict[str, Any]]:
 def figures() -> Any:
     """Return the golden figures."""
     return json.loads(shared("golden", "crosswoz", "figures.json").read_text(encoding="utf-8"))
+
+
+def paper() -> Any:
+    """Return the tables of the paper."""
+    return json.loads(shared("data", "crosswoz", "paper_tables.json").read_text(encoding="utf-8"))
+
+
+@cache
+def plain_dialogues(name: str) -> Any:
+    """Return the dialogues of a fold as they stand in the file."""
+    with ZipFile(shared("data", "crosswoz", "crosswoz", f"{name}.json.zip")) as archive:
+        return json.loads(archive.read(f"{name}.json"))
 
 
 Item = TypeVar("Item")

@@ -1,12 +1,25 @@
-"""Tables 6 and 7 of the paper, as recomputed with the golden figures."""
+"""Tables 1, 3, 6 and 7 of the paper, as recomputed with the golden figures."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
 import pytest
 
-from mwzeval.crosswoz.corpus.statistics import corpus_statistics, statistics_text
-from tests.crosswoz.real_data import figures, fold
+from mwzeval.crosswoz.corpus.folds import SAMPLE, TABLES
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES, TRAFFIC_DOMAINS
+from mwzeval.crosswoz.corpus.ontology import ACT_SLOTS
+from mwzeval.crosswoz.corpus.paper_figures import OF_CORPUS, OF_DATABASE
+from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_statistics
+from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_text
+from tests.crosswoz.real_data import figures, fold, paper, plain_dialogues
+from tests.crosswoz.small_world import TABLES as TOWN
+from tests.crosswoz.small_world import small_gold
 
+SMALL_COUNTS = [8, 8, 8]
+"""Slots, values and slot values of the small world, counted by hand."""
 NAMES = {
     "dialogues": "dialogues",
     "turns": "turns",
@@ -35,10 +48,99 @@ def test_statistics_are_the_golden_ones(name: str) -> None:
             assert value == pytest.approx(golden[scope][theirs], abs=1e-12), (scope, ours)
 
 
-@pytest.mark.exhaustive
-def test_the_table_for_reading_has_a_column_a_goal_type() -> None:
-    text = statistics_text(corpus_statistics(fold().dialogues.values()))
-    head, *lines = text.splitlines()
-    assert head.split() == ["all", "S", "M", "M+T", "CM", "CM+T"]
-    assert [line.split()[0] for line in lines] == list(NAMES)
-    assert lines[0].split()[1:] == ["500", "35", "157", "84", "166", "58"]
+@pytest.mark.parametrize("name", ["val", pytest.param("test", marks=pytest.mark.exhaustive)])
+def test_slots_and_values_are_those_of_a_count_over_the_plain_file(name: str) -> None:
+    said = [
+        (domain, slot, value)
+        for dialogue in plain_dialogues(name).values()
+        for message in dialogue["messages"]
+        for intent, domain, slot, value in message["dialog_act"]
+        if intent in ("Inform", "Request", "Recommend")
+    ]
+    found = corpus_statistics(fold(name).dialogues.values())["all"]
+    assert found.slots == len({(domain, slot) for domain, slot, _ in said}) == 72
+    assert found.values == len({value for *_, value in said} - {""})
+    assert found.slot_values == len({each for each in said if each[2]})
+
+
+def test_the_database_is_that_of_table_3() -> None:
+    published = paper()["table3_database"]
+    recomputed = published["recomputed_from_database"]
+    for domain, of in database_statistics(fold().tables).items():
+        name = TABLES[domain]
+        assert of.entities == published["entities"][name]
+        services = f"+{of.services} ({of.services} binary services)" if of.services else ""
+        assert f"{of.slots}{services}" == str(published["slots"][name])
+        for near in ("attractions", "restaurants", "hotels"):
+            mean = recomputed[f"avg_nearby_{near}"][name]
+            assert getattr(of, f"nearby_{near}") == pytest.approx(mean, abs=5e-4)
+
+
+def test_the_slots_of_all_domains_are_those_of_table_1() -> None:
+    of_venues = database_statistics(fold().tables).values()
+    of_traffic = len([slot for domain in TRAFFIC_DOMAINS for slot in ACT_SLOTS[domain]])
+    assert sum(each.slots + each.services for each in of_venues) + of_traffic == 72
+
+
+PAPER_NAMES = {
+    **{name: name for name in ("dialogues", "turns", "tokens", "multi_query_rate")},
+    "vocabulary": "vocab",
+    "subgoals": "avg_subgoals",
+    "semantic_tuples": "avg_semantic_tuples",
+    "turns_a_dialogue": "avg_turns",
+    "tokens_a_turn": "avg_tokens_per_turn",
+    "acts_a_turn": "avg_dialogue_acts",
+    "no_offer_rate": "nooffer_rate",
+    "goal_change_rate": "goal_change_rate",
+}
+
+
+def test_the_figures_of_the_paper_are_the_printed_ones() -> None:
+    tables = paper()
+    for fold_name, column in (("train", "train"), ("val", "valid"), ("test", "test")):
+        of_fold = OF_CORPUS[fold_name]["all"]
+        by_name = {PAPER_NAMES.get(name): figure for name, figure in of_fold.items()}
+        assert by_name.items() >= tables["table6_splits"][column].items()
+    assert OF_CORPUS["train"]["all"]["slots"] == first_table(tables, "slots")
+    assert OF_CORPUS["train"]["all"]["values"] == first_table(tables, "values")
+    for goal_type in GOAL_TYPES:
+        for name, figure in OF_CORPUS["train"][goal_type].items():
+            printed = tables["table7_train_by_goal_type"][PAPER_NAMES[name]]
+            assert figure == printed[goal_type], (goal_type, name)
+    for domain, figures_of in OF_DATABASE.items():
+        for name, figure in figures_of.items():
+            if name.startswith("nearby"):
+                assert figure == tables["table3_database"][f"avg_{name}"][TABLES[domain]]
+
+
+def first_table(tables: Any, name: str) -> int:
+    figure: int = tables["table1_corpora_training_sets"][name]["CrossWOZ"]
+    return figure
+
+
+def test_a_table_names_whose_figures_stand_beneath() -> None:
+    counted = fold_statistics(small_gold().fold)
+    head, *lines = statistics_text(counted).splitlines()
+    assert head.split() == ["test", "all", "S", "CM"]
+    paper_of = {
+        line.split()[0]: below.rsplit("  ", 1)[0].strip()
+        for line, below in pairwise(lines)
+        if below.startswith("  paper")
+    }
+    assert paper_of["turns"] == "paper"
+    assert paper_of["values"] == "paper, train"
+    assert counted["paper"]["train"]["all"]["values"] == 7871
+    assert [counted["all"][name] for name in ("slots", "values", "slot_values")] == SMALL_COUNTS
+    assert counted["database"]["attraction"]["nearby_restaurants"] == 1.0
+
+
+def test_an_invented_town_stands_beside_no_paper() -> None:
+    counted = fold_statistics(replace(small_gold().fold, revision=SAMPLE))
+    assert "paper" not in counted
+    assert "paper" not in statistics_text(counted)
+
+
+def test_a_venue_with_a_blank_service_does_not_have_it() -> None:
+    hotel = ["客栈", {"名称": "客栈", "酒店设施": ["暖气", "  "], "周边酒店": [], "地铁": "东站"}]
+    found = database_statistics({**TOWN, "酒店": [hotel]})["酒店"]
+    assert (found.entities, found.slots, found.services) == (1, 1, 1)
