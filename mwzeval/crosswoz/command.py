@@ -14,24 +14,28 @@ Scoring is `mwzeval evaluate --benchmark crosswoz`; validate, compare, explain, 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.crosswoz import META, NAME, command_simulate
+from mwzeval.crosswoz import META, command_simulate
+from mwzeval.crosswoz.command_options import (
+    add_fold,
+    add_hold_out,
+    add_settings,
+    fold_of,
+    given_settings,
+    header,
+    root_of,
+    training_and_validation,
+    write,
+)
 from mwzeval.errors import UsageError, printable
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
-    from mwzeval.crosswoz.corpus.dialogues import Dialogue
-    from mwzeval.crosswoz.corpus.folds import Fold
     from mwzeval.crosswoz.simulation.protocols import Side
-    from mwzeval.files.downloads import DataRoot
     from mwzeval.neural.training import Point
 
-FOLDS = ("test", "val", "train")
-REVISIONS = ("release", "convlab2", "sample")
-TRAINED = ("epochs", "hidden", "learning_rate", "batch_size", "seed", "threads")
 BASELINES = (
     *("rule-dst", "rule-dst-full", "simulator", "template"),
     *("gold-nlu", "gold-dst", "gold-policy", "gold-nlg"),
@@ -42,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     statistics = actions.add_parser("statistics", help="count a fold and its database")
-    _add_fold(statistics)
+    add_fold(statistics)
     statistics.add_argument("--json", action="store_true", help="as JSON, unrounded")
     command_simulate.add_arguments(
         actions.add_parser("simulate", help="a user simulator talks to a system")
@@ -52,14 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_nlg(actions.add_parser("nlg", help="train or use SC-LSTM"))
     baseline = actions.add_parser("baseline", help="write predictions of a rule system or of gold")
     baseline.add_argument("system", choices=BASELINES)
-    _add_fold(baseline)
+    add_fold(baseline)
     baseline.add_argument(
         "--seed", type=int, default=0, help="of simulator and template (default: %(default)s)"
     )
     command_simulate.add_templates(baseline, "template")
     baseline.add_argument("-o", "--output", required=True, metavar="FILE.json")
     mine = actions.add_parser("mine-templates", help="template files from a corpus")
-    _add_fold(mine, "train")
+    add_fold(mine, "train")
     mine.add_argument("-o", "--output", required=True, metavar="DIR", help="of the files")
 
 
@@ -68,13 +72,13 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     train = actions.add_parser("train", help="train the policy")
     train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the policy")
-    _add_fold(train, "train")
-    _add_hold_out(train)
-    _add_settings(train)
+    add_fold(train, "train")
+    add_hold_out(train)
+    add_settings(train)
     predict = actions.add_parser("predict", help="write what a policy says")
     predict.add_argument("model", metavar="MODEL", help="file or folder of a trained policy")
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
-    _add_fold(predict)
+    add_fold(predict)
     predict.add_argument(
         "--paper-compatible",
         action="store_true",
@@ -86,15 +90,15 @@ def _add_nlu(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlu_action", metavar="ACTION", required=True)
     train = actions.add_parser("train", help="train; called again, it goes on where it was")
     train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
-    _add_fold(train, "train")
+    add_fold(train, "train")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the NLU")
     train.add_argument(
         "--bert", metavar="PATH", help="fine-tune this BERT (folder or name) instead of a tagger"
     )
-    _add_settings(train)
+    add_settings(train)
     predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
     predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
-    _add_fold(predict)
+    add_fold(predict)
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
 
 
@@ -102,39 +106,17 @@ def _add_nlg(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlg_action", metavar="ACTION", required=True)
     train = actions.add_parser("train", help="train; called again, it goes on where it was")
     train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
-    _add_fold(train, "train")
+    add_fold(train, "train")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the generators")
-    _add_hold_out(train)
-    _add_settings(train)
+    add_hold_out(train)
+    add_settings(train)
     generate = actions.add_parser("generate", help="write the NLG track of a predictions file")
     generate.add_argument("model", metavar="MODEL", help="the folder of trained generators")
-    _add_fold(generate)
+    add_fold(generate)
     generate.add_argument(
         "--beam", type=int, default=10, metavar="N", help="width; 1: greedy (default: %(default)s)"
     )
     generate.add_argument("-o", "--output", required=True, metavar="FILE.json")
-
-
-def _add_hold_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--hold-out",
-        type=int,
-        metavar="N",
-        help="choose the epoch on the last N dialogues of the fold, instead of on val",
-    )
-
-
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    for name in TRAINED:
-        kind = float if name == "learning_rate" else int
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
-
-
-def _add_fold(parser: argparse.ArgumentParser, default: str = "test") -> None:
-    parser.add_argument("--fold", choices=FOLDS, default=default, help="default: %(default)s")
-    parser.add_argument("--revision", choices=REVISIONS, default=REVISIONS[0])
-    parser.add_argument("--data", metavar="DIR", help="in the public layout")
-    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -151,34 +133,10 @@ def run(arguments: argparse.Namespace) -> int:
     return actions[arguments.action](arguments)
 
 
-def _root(arguments: argparse.Namespace) -> DataRoot:
-    from mwzeval.crosswoz.corpus.folds import corpus_root
-
-    return corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
-
-
-def _fold(arguments: argparse.Namespace, name: str | None = None) -> Fold:
-    from mwzeval.crosswoz.corpus.folds import load_fold
-
-    return load_fold(_root(arguments), name or arguments.fold, arguments.revision)
-
-
-def _header(arguments: argparse.Namespace, track: str, system: str) -> dict[str, Any]:
-    """Return what a predictions file says of itself."""
-    of_fold = {"dataset": NAME, "revision": arguments.revision, "split": arguments.fold}
-    return {**of_fold, "track": track, "system": system}
-
-
-def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings of a training that were named."""
-    chosen = {name: getattr(arguments, name) for name in TRAINED}
-    return {name: value for name, value in chosen.items() if value is not None}
-
-
 def _statistics(arguments: argparse.Namespace) -> int:
     from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_text
 
-    counted = fold_statistics(_fold(arguments))
+    counted = fold_statistics(fold_of(arguments))
     if arguments.json:
         from mwzeval.report.json import to_json
 
@@ -198,34 +156,19 @@ def _train_policy(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.systems.policy_vector import load_vocabulary
     from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 
-    fold = _fold(arguments)
-    training, validation = _training_and_validation(arguments, fold)
+    fold = fold_of(arguments)
+    training, validation = training_and_validation(arguments, fold)
     print("epoch  training  validation (cross-entropy)")
     train_policy(
         training,
         validation,
         Database(fold.tables),
-        load_vocabulary(_root(arguments)),
+        load_vocabulary(root_of(arguments)),
         arguments.output,
-        Settings(**_settings(arguments)),
+        Settings(**given_settings(arguments)),
         watch=_show_policy,
     )
     tell(f"wrote {arguments.output}")
-
-
-def _training_and_validation(
-    arguments: argparse.Namespace, fold: Fold
-) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return the dialogues to learn from, and those to choose the epoch on."""
-    training = list(fold.dialogues.values())
-    held_out = arguments.hold_out
-    if held_out is not None:
-        if not 0 < held_out < len(training):
-            raise UsageError(f"--hold-out is between 1 and {len(training) - 1} here")
-        return training[:-held_out], training[-held_out:]
-    if arguments.fold == "val":
-        raise UsageError("to train on val, --hold-out some of its dialogues")
-    return training, list(_fold(arguments, "val").dialogues.values())
 
 
 def _show_policy(point: Point) -> None:
@@ -238,14 +181,14 @@ def _predict_policy(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.systems.sl_policy import SlPolicy, predicted_acts
 
     policy = SlPolicy.load(arguments.model)
-    fold, compatible = _fold(arguments), arguments.paper_compatible
+    fold, compatible = fold_of(arguments), arguments.paper_compatible
     database = Database(fold.tables)
-    header = {**_header(arguments, "policy", "SL policy"), "paper_compatible": compatible}
-    plain: dict[str, Any] = {META: header}
+    about = {**header(arguments, "policy", "SL policy"), "paper_compatible": compatible}
+    plain: dict[str, Any] = {META: about}
     for name, dialogue in fold.dialogues.items():
         said = predicted_acts(policy, dialogue, database, paper_compatible=compatible)
         plain[name] = [{"turn": turn, "system_acts": acts} for turn, acts in enumerate(said)]
-    _write(arguments, plain, f": {len(fold.dialogues)} dialogues")
+    write(arguments, plain, f": {len(fold.dialogues)} dialogues")
 
 
 def _nlu(arguments: argparse.Namespace) -> int:
@@ -255,8 +198,8 @@ def _nlu(arguments: argparse.Namespace) -> int:
 
     from mwzeval.crosswoz.nlu.examples import NluSettings
 
-    given = _settings(arguments)
-    dialogues = list(_fold(arguments).dialogues.values())
+    given = given_settings(arguments)
+    dialogues = list(fold_of(arguments).dialogues.values())
     print("epoch    loss")
     if arguments.bert:
         from mwzeval.crosswoz.nlu.bert import BERT_SETTINGS, train_bert
@@ -281,9 +224,9 @@ def _predict_nlu(arguments: argparse.Namespace) -> int:
 
     is_bert = Path(arguments.model, "config.json").is_file()
     nlu = (load_bert if is_bert else load_tagger)(arguments.model)
-    dialogues = _fold(arguments).dialogues.values()
-    header = _header(arguments, "nlu", str(arguments.model))
-    _write(arguments, {META: header, **nlu.predictions(dialogues)})
+    dialogues = fold_of(arguments).dialogues.values()
+    about = header(arguments, "nlu", str(arguments.model))
+    write(arguments, {META: about, **nlu.predictions(dialogues)})
     return 0
 
 
@@ -292,8 +235,8 @@ def _nlg(arguments: argparse.Namespace) -> int:
         return _generate(arguments)
     from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
 
-    settings = SclstmSettings(**_settings(arguments))
-    training, validation = _training_and_validation(arguments, _fold(arguments))
+    settings = SclstmSettings(**given_settings(arguments))
+    training, validation = training_and_validation(arguments, fold_of(arguments))
     print("side    epoch  training  validation (nats a token)")
     train_sclstm(training, validation, arguments.output, settings, _show_nlg)
     tell(f"wrote {arguments.output}")
@@ -313,13 +256,13 @@ def _generate(arguments: argparse.Namespace) -> int:
         raise UsageError("--beam is 1 or more")
     nlg = load_sclstm(arguments.model, arguments.beam)
     plain = spoken_file(
-        _fold(arguments),
+        fold_of(arguments),
         nlg,
         f"SC-LSTM {arguments.model}",
         nlg.sides["user"].seed,
         beam=arguments.beam,
     )
-    _write(arguments, plain)
+    write(arguments, plain)
     return 0
 
 
@@ -333,39 +276,32 @@ def _baseline(arguments: argparse.Namespace) -> int:
     )
     from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 
-    fold, name = _fold(arguments), arguments.system
+    fold, name = fold_of(arguments), arguments.system
     if name != "template" and (arguments.templates or arguments.template_mode):
         raise UsageError("templates are for the baseline template")
     if name == "template":
         mode: Any = arguments.template_mode or "auto_manual"
         nlg = TemplateNlg(load_templates(arguments.templates), mode)
-        _write(arguments, spoken_file(fold, nlg, f"templates, {mode}", arguments.seed))
+        write(arguments, spoken_file(fold, nlg, f"templates, {mode}", arguments.seed))
     elif name.startswith("rule-dst"):
         conditioning = GOLD_PREVIOUS_STATE if name == "rule-dst" else GOLD_ACTS
-        _write(arguments, rule_tracker_file(fold, conditioning))
+        write(arguments, rule_tracker_file(fold, conditioning))
     elif name == "simulator":
-        _write(arguments, simulator_file(fold, arguments.seed))
+        write(arguments, simulator_file(fold, arguments.seed))
     else:
         track = TRACKS[name.removeprefix("gold-")]
         conditioned = {"conditioning": GOLD_PREVIOUS_STATE} if track.name == "dst" else {}
         # A policy's acts have values or none, words are of one side or of both.
         some = track.any_of if track is NLG else track.any_of[:1]
         fields = (*track.required, *some, *track.optional)
-        _write(arguments, gold_file(fold, track.name, fields, **conditioned))
+        write(arguments, gold_file(fold, track.name, fields, **conditioned))
     return 0
 
 
 def _mine(arguments: argparse.Namespace) -> int:
     from mwzeval.crosswoz.systems.templates import mine_templates, write_templates
 
-    mined = mine_templates(_fold(arguments).dialogues.values())
+    mined = mine_templates(fold_of(arguments).dialogues.values())
     for path in write_templates(arguments.output, "auto", mined):
         print(printable(str(path)))
     return 0
-
-
-def _write(arguments: argparse.Namespace, plain: Any, what: str = "") -> None:
-    from mwzeval.files.writing import write_atomically
-
-    write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
-    tell(f"wrote {arguments.output}{what}")

@@ -1,0 +1,98 @@
+"""What the commands of CrossWOZ share: the fold they read, what training is told, files written."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from mwzeval.crosswoz import NAME
+from mwzeval.errors import UsageError
+from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.crosswoz.corpus.dialogues import Dialogue
+    from mwzeval.crosswoz.corpus.folds import Fold
+    from mwzeval.files.downloads import DataRoot
+
+FOLDS = ("test", "val", "train")
+REVISIONS = ("release", "convlab2", "sample")
+TRAINED = ("epochs", "hidden", "learning_rate", "batch_size", "seed", "threads")
+"""The settings of every training."""
+
+
+def add_fold(parser: argparse.ArgumentParser, default: str = "test") -> None:
+    """Add the arguments that name a fold and where it lies."""
+    parser.add_argument("--fold", choices=FOLDS, default=default, help="default: %(default)s")
+    parser.add_argument("--revision", choices=REVISIONS, default=REVISIONS[0])
+    parser.add_argument("--data", metavar="DIR", help="in the public layout")
+    parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the settings of a training, None where they are not named."""
+    for name in TRAINED:
+        kind = float if name == "learning_rate" else int
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+
+
+def add_hold_out(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that says on what the epoch is chosen."""
+    parser.add_argument(
+        "--hold-out",
+        type=int,
+        metavar="N",
+        help="choose the epoch on the last N dialogues of the fold, instead of on val",
+    )
+
+
+def given_settings(arguments: argparse.Namespace, names: Iterable[str] = TRAINED) -> dict[str, Any]:
+    """Return the settings that were named."""
+    chosen = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def root_of(arguments: argparse.Namespace) -> DataRoot:
+    """Return where the data lie. Raises as `corpus_root`."""
+    from mwzeval.crosswoz.corpus.folds import corpus_root
+
+    return corpus_root(arguments.revision, arguments.data, offline=arguments.offline)
+
+
+def fold_of(arguments: argparse.Namespace, name: str | None = None) -> Fold:
+    """Return the fold that was named, or another of the same data. Raises as `load_fold`."""
+    from mwzeval.crosswoz.corpus.folds import load_fold
+
+    return load_fold(root_of(arguments), name or arguments.fold, arguments.revision)
+
+
+def training_and_validation(
+    arguments: argparse.Namespace, fold: Fold
+) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Return the dialogues to train on, and those on which the epoch is chosen.
+
+    Raises `UsageError` when they would be the same or there would be none.
+    """
+    training, held_out = list(fold.dialogues.values()), arguments.hold_out
+    if held_out is not None:
+        if not 0 < held_out < len(training):
+            raise UsageError(f"--hold-out is between 1 and {len(training) - 1} here")
+        return training[:-held_out], training[-held_out:]
+    if arguments.fold == "val":
+        raise UsageError("to train on val, --hold-out some of its dialogues")
+    return training, list(fold_of(arguments, "val").dialogues.values())
+
+
+def header(arguments: argparse.Namespace, track: str, system: str) -> dict[str, Any]:
+    """Return what a predictions file says of itself."""
+    of_fold = {"dataset": NAME, "revision": arguments.revision, "split": arguments.fold}
+    return {**of_fold, "track": track, "system": system}
+
+
+def write(arguments: argparse.Namespace, plain: Any, what: str = "") -> None:
+    """Write plain values to the file that was named, and tell it."""
+    from mwzeval.files.writing import write_atomically
+
+    write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
+    tell(f"wrote {arguments.output}{what}")
