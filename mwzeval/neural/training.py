@@ -95,6 +95,8 @@ class Learner(ABC):
     generator: Generator | None = None
     """Of the dropout. None: PyTorch's own, which begins anew with each epoch."""
 
+    lengths: NDArray[np.int64] | None = None
+    """Of the examples: those of similar length share a batch, which then needs little padding."""
     complete_batches = False
     """Leave out the last examples of an epoch that make no whole batch."""
     longest_gradient: float | None = None
@@ -180,7 +182,10 @@ class _Run:
             torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1)[0]))
         if not place or not len(self._order):
             generator = np.random.Generator(np.random.PCG64(seed))
-            self._order = generator.permutation(self._learner.examples)
+            order = generator.permutation(self._learner.examples)
+            if self._learner.lengths is not None:
+                order = by_length(order, self._learner.lengths, settings.batch_size, generator)
+            self._order = order
         return self._order[place * settings.batch_size : (place + 1) * settings.batch_size]
 
     def _step(self, chosen: NDArray[np.int64]) -> float:
@@ -267,6 +272,29 @@ class _Run:
             raise UsageError(
                 f"{folder} holds a training run whose {model.name} is gone: choose another folder"
             )
+
+
+POOL = 20
+"""Batches that are sorted by length together: the rest of the order stays random."""
+
+
+def by_length(
+    order: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    batch_size: int,
+    generator: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return an order whose batches have examples of similar length, the batches at random.
+
+    The last examples, which make no whole batch, stay the last.
+    """
+    whole = len(order) - len(order) % batch_size
+    if not whole:
+        return order
+    pools = np.split(order[:whole], range(POOL * batch_size, whole, POOL * batch_size))
+    pooled = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
+    batches = np.concatenate(pooled).reshape(-1, batch_size)
+    return np.concatenate([generator.permutation(batches).ravel(), order[whole:]])
 
 
 @contextmanager

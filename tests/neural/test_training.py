@@ -19,6 +19,7 @@ from mwzeval.neural.training import (
     Learner,
     Point,
     TrainingSettings,
+    by_length,
     train,
 )
 
@@ -116,6 +117,29 @@ def test_a_killed_run_ends_with_the_same_bytes(
     assert again == curve
     for file in (Line.model_file, CHECKPOINT_FILE):
         assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_examples_of_similar_length_share_a_batch(tmp_path: Path) -> None:
+    """Each once in an epoch, and another order of batches and within ties in the next."""
+    lengths = np.array([3, 1, 9, 2, 8, 1, 7, 2, 9, 3])
+    line, _ = trained(tmp_path, lengths=lengths)
+    epochs = [line.batches[3 * n : 3 * n + 3] for n in range(5)]
+    for epoch in epochs:
+        assert sorted(chain(*epoch)) == list(range(10))
+        assert [len(batch) for batch in epoch] == [4, 4, 2]
+        first, second = sorted(epoch[:2], key=lambda batch: max(lengths[batch]))
+        assert max(lengths[first]) <= min(lengths[second])
+    assert len({str(epoch) for epoch in epochs}) == 5
+
+
+@pytest.mark.parametrize(("size", "batch_size"), [(0, 4), (3, 4), (4, 4), (200, 4), (203, 4)])
+def test_whatever_the_number_nobody_is_left_out(size: int, batch_size: int) -> None:
+    generator = np.random.default_rng(0)
+    order = generator.permutation(size)
+    sorted_order = by_length(order, np.arange(size) // 3, batch_size, generator)
+    assert sorted(sorted_order.tolist()) == list(range(size))
+    left = size % batch_size
+    assert sorted_order[size - left :].tolist() == order[size - left :].tolist()
 
 
 def saved_at(folder: Path) -> int:
