@@ -285,6 +285,11 @@ READERS: dict[str, Reader] = {
         "crosswoz nlu predict FILE --revision sample -o OUT/o",
         place="nlu.safetensors",
     ),
+    "a tracker": Reader(
+        "data/crosswoz/sample/test.json",
+        "crosswoz dst predict FILE --revision sample -o OUT/o",
+        place="trade.safetensors",
+    ),
 }
 
 

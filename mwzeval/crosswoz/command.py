@@ -1,9 +1,10 @@
-"""CrossWOZ beyond scoring: its statistics, its rule systems, templates, policy, NLU and NLG.
+"""CrossWOZ beyond scoring: its statistics, its rule systems and those that are trained.
 
 statistics      print a fold and its database beside tables 1, 3, 6 and 7 of the paper
 simulate        let a user simulator talk to a system, and count how many dialogues finish
 policy          train the paper's policy, or let it speak on a fold
 nlu             train a tagger or fine-tune a BERT, or let one read a fold
+dst             train TRADE, which tracks states by words, or let it track a fold
 nlg             train SC-LSTM, or let it say the acts of a fold
 baseline        write predictions of RuleDST, of the user simulator, of templates, or of gold
 mine-templates  make template files in the public format from a corpus
@@ -17,7 +18,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.crosswoz import META, command_simulate
+from mwzeval.crosswoz import META, command_dst, command_simulate
 from mwzeval.crosswoz.command_options import (
     add_fold,
     add_hold_out,
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_policy(actions.add_parser("policy", help="the paper's policy"))
     _add_nlu(actions.add_parser("nlu", help="train or use an NLU"))
     _add_nlg(actions.add_parser("nlg", help="train or use SC-LSTM"))
+    command_dst.add_arguments(actions.add_parser("dst", help="train or use TRADE"))
     baseline = actions.add_parser("baseline", help="write predictions of a rule system or of gold")
     baseline.add_argument("system", choices=BASELINES)
     add_fold(baseline)
@@ -127,6 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         "policy": _policy,
         "nlu": _nlu,
         "nlg": _nlg,
+        "dst": command_dst.run,
         "baseline": _baseline,
         "mine-templates": _mine,
     }

@@ -90,6 +90,7 @@ dstc7 predict OTHER --baseline random --pool IN -o IN
 dstc7 predict OTHER --baseline random --dev IN -o IN
 dstc7 predict OTHER --baseline random --knowledge IN -o IN
 dstc7 convert IN --to run -o IN
+crosswoz dst predict IN -o IN
 crosswoz nlg generate IN -o IN
 crosswoz nlu predict IN -o IN
 crosswoz nlu train --bert FOLDER -o FOLDER

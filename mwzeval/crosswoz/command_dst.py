@@ -1,0 +1,100 @@
+"""TRADE on the command line: train it, let it track a fold, and read its score in other ways."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from mwzeval.crosswoz import META
+from mwzeval.crosswoz.command_options import (
+    TRAINED,
+    add_fold,
+    add_hold_out,
+    add_settings,
+    fold_of,
+    given_settings,
+    header,
+    training_and_validation,
+    write,
+)
+from mwzeval.output import tell
+
+if TYPE_CHECKING:
+    from mwzeval.neural.training import Point
+
+SETTINGS = (*TRAINED, "characters")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    actions = parser.add_subparsers(dest="dst_action", metavar="ACTION", required=True)
+    train = actions.add_parser("train", help="train; called again, it goes on where it was")
+    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
+    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the tracker")
+    add_fold(train, "train")
+    add_hold_out(train)
+    add_settings(train)
+    train.add_argument(
+        "--characters",
+        action="store_true",
+        default=None,
+        help="read and write characters instead of words",
+    )
+    predict = actions.add_parser("predict", help="write the DST track of a predictions file")
+    predict.add_argument("model", metavar="MODEL", help="file or folder of a trained tracker")
+    add_fold(predict)
+    predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
+    conventions = actions.add_parser(
+        "conventions", help="joint accuracy as the public code may be read, beside ours"
+    )
+    conventions.add_argument("predictions", metavar="FILE.json", help="with the DST track")
+    add_fold(conventions)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; return 0."""
+    actions = {"train": _train, "predict": _predict, "conventions": _conventions}
+    actions[arguments.dst_action](arguments)
+    return 0
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    from mwzeval.crosswoz.trade.examples import TradeSettings
+    from mwzeval.crosswoz.trade.training import train_trade
+
+    settings = TradeSettings(**given_settings(arguments, SETTINGS))
+    training, validation = training_and_validation(arguments, fold_of(arguments))
+    print("epoch      loss  joint accuracy")
+    train_trade(training, validation, arguments.output, settings, _show)
+    tell(f"wrote {arguments.output}")
+
+
+def _show(point: Point) -> None:
+    print(f"{point.epoch:5}  {point.loss:8.4f}  {point.scores['joint']:14.2f}", flush=True)
+
+
+def _predict(arguments: argparse.Namespace) -> None:
+    from mwzeval.crosswoz.predictions.tracks import PREDICTED_HISTORY
+    from mwzeval.crosswoz.trade.model import TradeTracker
+    from mwzeval.libraries import required
+
+    tracker = TradeTracker.load(arguments.model)
+    # More than these wait for each other where others compute, too: slower by far.
+    required("torch").set_num_threads(tracker.settings.threads)
+    dialogues = fold_of(arguments).dialogues
+    about = {**header(arguments, "dst", "TRADE"), "conditioning": PREDICTED_HISTORY}
+    about["seed"] = tracker.settings.seed
+    plain = {META: about, **tracker.predictions(dialogues.values())}
+    write(arguments, plain, f": {len(dialogues)} dialogues")
+
+
+def _conventions(arguments: argparse.Namespace) -> None:
+    from mwzeval.crosswoz.predictions.checking import Options
+    from mwzeval.crosswoz.predictions.tracks import DST
+    from mwzeval.crosswoz.scoring.evaluation import evaluate
+    from mwzeval.crosswoz.trade.conventions import accuracies_text, joint_accuracies
+
+    fold = fold_of(arguments)
+    scored = evaluate(arguments.predictions, fold, Options(tracks=(DST.name,)))
+    predicted = scored.checked.predictions.dialogues
+    print(accuracies_text(joint_accuracies(fold.dialogues, predicted)))
