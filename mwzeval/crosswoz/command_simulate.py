@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.conversation.own_code import failing_as_usage, imported, is_own_code
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.simulation.protocols import MakeSystem, Nlg, Nlu, Rng, Side
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, MakeSystem, Nlg, Nlu, Rng, Side
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.crosswoz.systems.sl_policy import MODEL_FILE, MakeSlSystem, SlPolicy
 from mwzeval.crosswoz.systems.template_reader import TemplateReader, spellings
@@ -124,14 +124,15 @@ class TrainedNlu:
         return load_bert(self.folder) if is_bert else load_tagger(self.folder)
 
 
-def nlu_named(name: str, user: Templates, system: Templates, database: Database) -> Nlu:
-    """Return an NLU by its `name`, for the templates of `user` and `system` and a `database`.
+def nlu_named(name: str, templates: Mapping[Side, Templates] | None, database: Database) -> Nlu:
+    """Return an NLU by its `name`, for a `database`; `templates` are those of a `TemplateNlg`.
 
     `templates` understands the manual templates; a folder is that of a trained NLU;
     `package.module:Name` is something of the user's own that is called once, without arguments.
     Raises `UsageError` for anything else, `InputError` for an NLU that cannot be loaded.
     """
-    if name == TEMPLATES:
+    if name == TEMPLATES and templates is not None:
+        user, system = templates[USER], templates[SYSTEM]
         if not user.manual or not system.manual:
             raise UsageError(
                 f"the NLU {TEMPLATES} understands manual templates, and these have none: name "
@@ -153,6 +154,8 @@ def nlu_named(name: str, user: Templates, system: Templates, database: Database)
 
 
 LEVELS = ("act", "text")
+OF_TEMPLATES = ("templates", "template_mode")
+"""The options that choose templates."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -192,16 +195,14 @@ def _add_talk(parser: argparse.ArgumentParser) -> None:
     add_templates(parser, "level text")
     parser.add_argument(
         "--nlg",
-        default=TEMPLATES,
         metavar="NAME",
-        help="level text: templates, or the folder of a trained generator (default: %(default)s)",
+        help=f"level text: templates, or the folder of a trained generator (default: {TEMPLATES})",
     )
     parser.add_argument(
         "--nlu",
-        default="templates",
         metavar="NAME",
         help="level text: templates (reads the manual ones), the folder of a trained NLU, or "
-        "package.module:Name",
+        f"package.module:Name (default: {TEMPLATES})",
     )
     parser.add_argument(
         "--revision",
@@ -238,25 +239,39 @@ def _setting(arguments: argparse.Namespace, name: str) -> tuple[Setting, dict[st
     about = {"agent": {"spec": name}, "revision": arguments.revision, "database": checksum}
     setting_of: dict[str, Any] = {"level": arguments.level, "limit": arguments.limit}
     if arguments.level == "text":
-        from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
-
-        templates = load_templates(arguments.templates)
-        reads_manual = arguments.nlu == "templates"
-        mode: Any = arguments.template_mode or ("manual" if reads_manual else "auto_manual")
-        if arguments.nlg == TEMPLATES:
-            setting_of["nlg"] = TemplateNlg(templates, mode)
-        elif reads_manual:
-            raise UsageError(f"the NLU {TEMPLATES} understands templates alone: name a trained NLU")
-        else:
-            setting_of["nlg"] = trained_nlg(arguments.nlg)
-        sides = templates["user"], templates["system"]
-        setting_of["nlu"] = nlu_named(arguments.nlu, *sides, database)
-        about |= {"nlg": arguments.nlg, "nlu": arguments.nlu, "template_mode": mode}
-        about |= {"templates": arguments.templates or "embedded"}
-    elif arguments.templates or arguments.template_mode:
-        raise UsageError("templates are for --level text")
+        words, said = _words(arguments, database)
+        setting_of |= words
+        about |= said
+    elif (unused := _given(arguments, "nlg", "nlu", *OF_TEMPLATES)) is not None:
+        raise UsageError(f"{unused} is for --level text")
     setting_of["make_text_system" if system.in_words else "make_system"] = system.make
     return Setting(database, **setting_of), about
+
+
+def _words(arguments: argparse.Namespace, database: Database) -> tuple[dict[str, Any], Any]:
+    """Return the NLU and NLG of both sides, and what the header of the log says of them."""
+    from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
+
+    nlg, nlu = arguments.nlg or TEMPLATES, arguments.nlu or TEMPLATES
+    about = {"nlg": nlg, "nlu": nlu}
+    if nlg != TEMPLATES:
+        if nlu == TEMPLATES:
+            raise UsageError(f"the NLU {TEMPLATES} understands templates alone: name a trained NLU")
+        if (unused := _given(arguments, *OF_TEMPLATES)) is not None:
+            raise UsageError(f"{unused} is for --nlg {TEMPLATES}")
+        spoken = trained_nlg(nlg)
+        return {"nlg": spoken, "nlu": nlu_named(nlu, None, database)}, about
+    templates = load_templates(arguments.templates)
+    mode: Any = arguments.template_mode or ("manual" if nlu == TEMPLATES else "auto_manual")
+    about |= {"template_mode": mode, "templates": arguments.templates or "embedded"}
+    understood = nlu_named(nlu, templates, database)
+    return {"nlg": TemplateNlg(templates, mode), "nlu": understood}, about
+
+
+def _given(arguments: argparse.Namespace, *options: str) -> str | None:
+    """Return the first of some options that was given, as it is spelled."""
+    given = (f"--{name.replace('_', '-')}" for name in options if getattr(arguments, name))
+    return next(given, None)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -318,6 +333,6 @@ def live_setting(arguments: argparse.Namespace) -> RunSetting:
     if arguments.trials != 1:
         raise UsageError("in CrossWOZ each goal is talked about once: say --goals, not --trials")
     setting, about = _setting(arguments, arguments.agent)
-    own = is_own_code(arguments.agent) or is_own_code(arguments.nlu)
+    own = is_own_code(arguments.agent) or is_own_code(arguments.nlu or TEMPLATES)
     plan = GoalPlan(GoalGenerator(setting.database).goal, arguments.seed, int(number))
     return SimulationRun.of(setting, plan, about, trusts=not own)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.errors import InputError, Problem
-from mwzeval.files.reading import read_model
+from mwzeval.files.reading import read_model, unreadable
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
 
@@ -32,6 +33,8 @@ PICKLES = (b"PK\x03\x04", b"\x80")
 """With these begin what `torch.save` and `pickle.dump` write."""
 HEADER = 8
 """Bytes before the header: its length."""
+SHOWN = 4
+"""How many models of a folder are named."""
 
 
 def write_arrays(path: str | Path, kind: str, arrays: Mapping[str, Any], about: Any) -> None:
@@ -56,6 +59,8 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     kind, `DependencyError` without safetensors.
     """
     safetensors = required("safetensors")
+    if others := _models_instead(Path(path)):
+        raise unreadable(str(path), f"expected a {kind}, found {others}")
     raw = read_model(path)
     # The length of a safetensors header may begin with the same byte; its text follows it.
     if raw.startswith(PICKLES) and raw[HEADER : HEADER + 1] != b"{":
@@ -75,6 +80,16 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     if found != (FORMAT, kind):
         raise refused(path, f"expected a {kind} of format {FORMAT}, found {found[1]} {found[0]}")
     return arrays, about
+
+
+def _models_instead(path: Path) -> str:
+    """Return which models are where one is missing: the folder may be that of another kind."""
+    with suppress(OSError):  # reading it says what is wrong
+        if not path.exists():
+            folder = next(parent for parent in path.absolute().parents if parent.is_dir())
+            found = sorted([*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")])
+            return ", ".join(str(model.relative_to(folder)) for model in found[:SHOWN])
+    return ""
 
 
 def refused(path: str | Path, reason: str) -> InputError:

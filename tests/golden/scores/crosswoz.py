@@ -152,7 +152,7 @@ def _simulations(gold: Gold) -> Iterator[tuple[str, Groups]]:
     in_words: dict[str, Any] = {
         "level": "text",
         "nlg": TemplateNlg(templates, "manual"),
-        "nlu": nlu_named("templates", templates["user"], templates["system"], gold.database),
+        "nlu": nlu_named("templates", templates, gold.database),
     }
     with TemporaryDirectory() as folder:
         impatient = {"limit": 3}

@@ -1,0 +1,194 @@
+"""Simulations in words from the command line: who speaks, who understands, and what with."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mwzeval.crosswoz import command_simulate
+from mwzeval.crosswoz.command_simulate import nlu_named, system_named
+from mwzeval.crosswoz.corpus.acts import parse_acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold
+from mwzeval.crosswoz.nlu.examples import NluSettings
+from mwzeval.crosswoz.nlu.training import train_tagger
+from mwzeval.crosswoz.sclstm.generator import load_sclstm
+from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng
+from mwzeval.crosswoz.systems.policy_vector import Vocabulary
+from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
+from mwzeval.crosswoz.systems.templates import load_templates
+from mwzeval.errors import DependencyError, InputError, UsageError
+from tests.crosswoz.logs import read_log
+
+TEMPLATES = "templates"
+LIMIT = 4
+
+
+@pytest.fixture(scope="module")
+def fold() -> Fold:
+    return load_fold(corpus_root("sample"), "val", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Folders of models that have learned a little."""
+
+    policy: Path
+    nlu: Path
+    nlg: Path
+
+    def named(self, name: str) -> str:
+        return str(getattr(self, name)) if name in ("policy", "nlu", "nlg") else name
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> Models:
+    folder = tmp_path_factory.mktemp("models")
+    found = Models(folder / "policy", folder / "nlu", folder / "nlg")
+    dialogues = list(fold.dialogues.values())
+    learned, checked = dialogues[:12], dialogues[12:]
+    vocabulary = Vocabulary.mined(dialogues)
+    settings = Settings(hidden=20, epochs=10, learning_rate=0.01)
+    train_policy(learned, checked, Database(fold.tables), vocabulary, found.policy, settings)
+    tagger = NluSettings(
+        embedding=16, hidden=16, dropout=0.0, learning_rate=0.01, batch_size=8, epochs=6
+    )
+    train_tagger(learned, found.nlu, tagger)
+    train_sclstm(learned, checked, found.nlg, SclstmSettings(hidden=8, epochs=2))
+    return found
+
+
+def simulate(*arguments: str | Path) -> int:
+    parser = argparse.ArgumentParser()
+    command_simulate.add_arguments(parser)
+    fixed = ("--revision", "sample", "--per-type", "1", "--limit", str(LIMIT), "--quiet")
+    return command_simulate.run(parser.parse_args([*fixed, *map(str, arguments)]))
+
+
+@pytest.mark.parametrize(
+    ("nlg", "nlu"), [(TEMPLATES, TEMPLATES), (TEMPLATES, "nlu"), ("nlg", "nlu")]
+)
+@pytest.mark.parametrize("system", ["rule", "rule-paper", "policy"])
+def test_each_side_speaks_with_the_nlg_and_understands_with_the_nlu(
+    tmp_path: Path, models: Models, fold: Fold, system: str, nlg: str, nlu: str
+) -> None:
+    log = tmp_path / "log.jsonl"
+    words = ("--level", "text", "--nlg", models.named(nlg), "--nlu", models.named(nlu))
+    assert simulate("--system", models.named(system), *words, "-o", log) == 0
+    header, dialogues = read_log(log)
+    assert (header["nlg"], header["nlu"]) == (models.named(nlg), models.named(nlu))
+    assert ("template_mode" in header) == (nlg == TEMPLATES)
+    database = Database(fold.tables)
+    listener = nlu_named(models.named(nlu), load_templates(), database)
+    generator = None if nlg == TEMPLATES else load_sclstm(models.nlg)
+    heard = 0
+    for dialogue in dialogues:
+        assert dialogue["end"] in ("user_stop", "limit")
+        agent = system_named(models.named(system)).make(database)
+        said: list[str] = []
+        for turn in dialogue["acts"]:
+            user_acts, system_acts = (parse_acts(turn[f"{of}_acts"]) for of in (USER, SYSTEM))
+            spoken = turn["user_response"], turn["response"]
+            if generator is not None:
+                acts_of = ((USER, user_acts), (SYSTEM, system_acts))
+                words_of = [generator.say(acts, side, SeededRng(0)) for side, acts in acts_of]
+                assert spoken == tuple(text or "" for text in words_of)
+            understood = tuple(listener.understand(spoken[0], said[-3:], USER))
+            assert tuple(agent.answer(understood)) == system_acts
+            said.append(spoken[0])
+            if spoken[1]:
+                found = tuple(listener.understand(spoken[1], said[-3:], SYSTEM))
+                assert found == parse_acts(turn["system_acts_nlu"])
+            said.append(spoken[1])
+            heard += len(understood)
+    assert heard
+
+
+def test_neither_processes_nor_an_interruption_change_a_byte(
+    tmp_path: Path, models: Models
+) -> None:
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    words = ("--level", "text", "--nlg", models.nlg, "--nlu", models.nlu)
+    fixed = ("--system", models.policy, *words, "--seed", "3")
+    assert simulate(*fixed, "-o", whole) == 0
+    content = whole.read_bytes()
+    part.write_bytes(content[: len(content) // 2])
+    assert simulate(*fixed, "-o", part, "--resume", "--processes", "2") == 0
+    assert part.read_bytes() == content
+    other = ("--system", models.policy, "--seed", "3", "--level", "text", "--nlu", models.nlu)
+    with pytest.raises(UsageError, match="nlg"):
+        simulate(*other, "-o", whole, "--resume")
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ("--system", "expected a CrossWOZ policy, found .*{}"),
+        ("--nlu", "expected a CrossWOZ character tagger, found .*{}"),
+        ("--nlg", "expected a CrossWOZ SC-LSTM, found .*{}"),
+    ],
+)
+def test_a_folder_of_another_kind_is_told_with_what_it_has(
+    models: Models, option: str, expected: str
+) -> None:
+    files = {"policy": "policy", "nlu": "nlu", "nlg": "user/sclstm"}
+    for name, file in files.items():
+        if name == option.removeprefix("--").replace("system", "policy"):
+            continue
+        words = () if option == "--system" else ("--level", "text")
+        if option == "--nlg":
+            words = (*words, "--nlu", str(models.nlu))
+        with pytest.raises(InputError, match=expected.format(f"{file}.safetensors")):
+            simulate(*words, option, models.named(name))
+
+
+def test_an_empty_folder_and_a_file_of_another_kind_are_told(
+    tmp_path: Path, models: Models
+) -> None:
+    with pytest.raises(InputError, match=r"nlu\.safetensors: cannot be read: No such file"):
+        simulate("--level", "text", "--nlu", tmp_path)
+    with pytest.raises(InputError, match=r"expected a CrossWOZ character tagger .*found .* policy"):
+        simulate("--level", "text", "--nlu", models.policy / "policy.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--nlg", "nlg"), "--nlg is for --level text"),
+        (("--nlu", "nlu"), "--nlu is for --level text"),
+        (("--nlu", TEMPLATES), "--nlu is for --level text"),
+        (("--level", "text", "--nlg", "nlg"), "understands templates alone"),
+        (
+            ("--level", "text", "--nlg", "nlg", "--nlu", "nlu", "--template-mode", "auto"),
+            "--template-mode is for --nlg templates",
+        ),
+        (
+            ("--level", "text", "--nlg", "nlg", "--nlu", "nlu", "--templates", "x.zip"),
+            "--templates is for --nlg templates",
+        ),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    models: Models, arguments: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        simulate(*map(models.named, arguments))
+
+
+def test_what_is_not_installed_is_told(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("--level", "text", "--nlg", models.nlg, "--nlu", models.nlu)
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    assert simulate(*words) == 0  # words are for training and scores alone
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for needed in (words, ("--level", "text", "--nlu", models.nlu)):
+        with pytest.raises(DependencyError, match=r"torch .*pip install 'mwzeval\[neural\]'"):
+            simulate(*needed)
+    assert simulate("--system", models.policy) == 0  # to speak it needs no PyTorch
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(DependencyError, match=r"safetensors .*pip install 'mwzeval\[neural\]'"):
+        simulate("--system", models.policy)
