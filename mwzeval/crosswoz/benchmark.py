@@ -16,17 +16,17 @@ from mwzeval.crosswoz.corpus.folds import (
     FOLDS,
     RELEASE,
     REVISIONS,
-    SAMPLE,
     Gold,
     corpus_places,
     corpus_root,
+    fold_with,
     load_gold,
 )
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.reading import (
     check_predictions,
     read_predictions,
-    said_revision,
+    said_in_header,
 )
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES, TRACKS
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
@@ -73,7 +73,11 @@ class CrossWoz(Benchmark):
             help="release (the paper's), convlab2 (corrected), or the embedded sample (default: "
             f"what the file says, else {RELEASE})",
         )
-        corpus.add_argument("--fold", choices=FOLDS, default=FOLDS[0], help="default: %(default)s")
+        corpus.add_argument(
+            "--fold",
+            choices=FOLDS,
+            help="default: what the file says, else the one that has its dialogues",
+        )
         corpus.add_argument(
             "--data", metavar="DIR", help="folder with the public files (default: MWZEVAL_DATA)"
         )
@@ -100,7 +104,7 @@ class CrossWoz(Benchmark):
         return CrossWozScorer(
             _options(arguments.benchmark, arguments),
             arguments.revision,
-            getattr(arguments, "fold", FOLDS[0]),
+            getattr(arguments, "fold", None),
             arguments.data,
             arguments.offline,
         )
@@ -120,11 +124,11 @@ class CrossWoz(Benchmark):
 
 @dataclass(frozen=True, slots=True)
 class CrossWozScorer:
-    """Scores files of one revision and fold, or of the revision that each file says."""
+    """Scores files of one revision and fold, or of those that each file says."""
 
     options: Options
     revision: str | None
-    fold: str
+    fold: str | None
     data: str | None
     offline: bool | None
 
@@ -135,14 +139,14 @@ class CrossWozScorer:
             gold = self._gold_of(revision_of(lines), file)
             return evaluate_simulation(lines, gold, self.options, file=file)
         raw = read_predictions(file)
-        return evaluate(raw, self._gold_of(said_revision(raw), file), self.options, file=file)
+        return evaluate(raw, self._gold_for(raw, file), self.options, file=file)
 
     def validate(self, file: str) -> list[Problem]:
         """Return every problem of a file. Raises `InputError` for one that cannot be read."""
         if is_simulation(file):
             return validate_simulation(file, self.options)
         raw = read_predictions(file)
-        return validate(raw, self._gold_of(said_revision(raw), file), self.options, file=file)
+        return validate(raw, self._gold_for(raw, file), self.options, file=file)
 
     def of_shards(self, shards: Sequence[str]) -> ShardScorer:
         """Return what scores files that are parts of one: of predictions, or of a log."""
@@ -162,23 +166,43 @@ class CrossWozScorer:
 
     def _report(self, parts: Mapping[str, Any], file: str | None) -> Report:
         header = _header({shard: header for shard, (header, _) in parts.items()})
-        gold = self._gold_of(header.get("revision"), file)
         contents = [content for _, content in parts.values()]
         if all(isinstance(content, Mapping) for content in contents):
-            dialogues = {name: turns for content in contents for name, turns in content.items()}
-            return evaluate(dialogues | {META: header}, gold, self.options, file=file).report()
+            raw = {name: turns for content in contents for name, turns in content.items()}
+            raw[META] = header
+            return evaluate(raw, self._gold_for(raw, file), self.options, file=file).report()
         if any(isinstance(content, Mapping) for content in contents):
             message = "some shards are predictions, and others logs of simulated dialogues"
             raise InputError([Problem("mixed-formats", message, file=file)])
         lines = [line for content in contents for line in content]
+        gold = self._gold_of(header.get("revision"), file)
         return evaluate_simulation(lines, gold, self.options, file=file).report()
 
-    def _gold_of(self, said: object, file: str | None) -> Gold:
-        """Return what a file is scored against that is `said` to be about a revision."""
+    def _gold_for(self, raw: Any, file: str | None) -> Gold:
+        """Return what raw predictions are scored against, as they or the options say."""
+        ids = raw.keys() - {META} if isinstance(raw, Mapping) else ()
+        return self._gold_of(
+            said_in_header(raw, "revision"), file, said_in_header(raw, "split"), ids
+        )
+
+    def _gold_of(
+        self,
+        said: object,
+        file: str | None,
+        said_fold: str | None = None,
+        ids: Collection[str] = (),
+    ) -> Gold:
+        """Return what a file is scored against that is `said` to be about a revision and fold.
+
+        Where nothing names the fold, it is the one at hand that has dialogues with these `ids`.
+        """
         is_known = isinstance(said, str) and said in REVISIONS
         revision = self.revision or (str(said) if is_known else RELEASE)
-        fold = FOLDS[0] if revision == SAMPLE else self.fold
         try:
+            fold = self.fold or (said_fold if said_fold in FOLDS else None)
+            if fold is None:
+                root = corpus_root(revision, self.data, offline=self.offline)
+                fold = fold_with(root, revision, ids)
             return load_gold(revision, fold, self.data, offline=self.offline)
         except DataError as error:
             if self.revision is not None or is_known:

@@ -163,12 +163,25 @@ def small_gold() -> Gold:
 ENGLISH = {"景点": "attraction", "餐馆": "restaurant", "酒店": "hotel", "地铁": "metro"}
 
 
+def write_folds(folder: Path, **folds: list[str]) -> Path:
+    """Write the small world as a release whose folds have some of its two dialogues each."""
+    _write_database(folder)
+    for fold, names in folds.items():
+        plain = {name: {"1": DEPENDENT, "2": SINGLE}[name[0]] for name in names}
+        (folder / f"{fold}.json").write_text(json.dumps(plain, ensure_ascii=False), "utf-8")
+    return folder
+
+
 def write_world(folder: Path, content: bytes | None = None) -> Path:
     """Write the small world as a release, its test fold perhaps with other content."""
+    _write_database(folder)
+    plain = json.dumps({"1": DEPENDENT, "2": SINGLE}, ensure_ascii=False).encode()
+    (folder / "test.json").write_bytes(plain if content is None else content)
+    return folder
+
+
+def _write_database(folder: Path) -> None:
     (folder / "database").mkdir(parents=True)
     for domain, rows in TABLES.items():
         path = folder / "database" / f"{ENGLISH[domain]}_db.json"
         path.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
-    plain = json.dumps({"1": DEPENDENT, "2": SINGLE}, ensure_ascii=False).encode()
-    (folder / "test.json").write_bytes(plain if content is None else content)
-    return folder

@@ -6,7 +6,7 @@ Predictions are scored against `Gold`: a fold, and what is made from it once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,8 +85,7 @@ def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fo
     """
     _check("revision", revision, tuple(REVISIONS))
     _check("fold", fold, FOLDS)
-    places = REVISIONS[revision].dialogues
-    dialogues = root.require(*(place.format(fold=fold) for place in places))
+    dialogues = _require_fold(root, revision, fold)
     tables = _table_files(root, revision)
     return Fold(
         revision=revision,
@@ -95,6 +94,26 @@ def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fo
         dialogues=read_dialogues(dialogues),
         tables={domain: _read_table(path) for domain, path in tables.items()},
     )
+
+
+def _require_fold(root: DataRoot, revision: str, fold: str) -> Path:
+    """Return the file of a fold. Raises `DataError` that names the folds that are there instead."""
+    try:
+        return root.require(*_places(revision, fold))
+    except DataError as error:
+        there = folds_at_hand(root, revision)
+        message = (
+            f"the {fold} fold of {revision} is not there (folds that are: "
+            f"{', '.join(there) or 'none'})"
+        )
+        if there and root.origin == "embedded":
+            raise DataError(message) from None
+        first, *more = error.args
+        raise DataError(f"{message}: {first}", *more) from None
+
+
+def _places(revision: str, fold: str) -> list[str]:
+    return [place.format(fold=fold) for place in REVISIONS[revision].dialogues]
 
 
 def load_database(root: DataRoot, revision: str = RELEASE) -> tuple[Database, str]:
@@ -255,8 +274,29 @@ def load_gold(
 
 def fold_file(root: DataRoot, revision: str, fold: str) -> Path | None:
     """Return the file of a fold, None when it is not there (nothing is downloaded)."""
-    places = (place.format(fold=fold) for place in REVISIONS[revision].dialogues)
-    return root.find(*places)
+    return root.find(*_places(revision, fold))
+
+
+def folds_at_hand(root: DataRoot, revision: str) -> tuple[str, ...]:
+    """Return the folds of a revision whose files are there (nothing is downloaded)."""
+    return tuple(name for name in FOLDS if fold_file(root, revision, name) is not None)
+
+
+def fold_with(root: DataRoot, revision: str, ids: Collection[str]) -> str:
+    """Return the fold at hand that has the most of these dialogues, `test` when none has any.
+
+    Without `ids` the first one at hand. Raises `DataError` for files that cannot be read.
+    """
+    there = folds_at_hand(root, revision)
+    if not ids:
+        return next(iter(there), FOLDS[0])
+    found = {}
+    for name in there:
+        path = fold_file(root, revision, name)
+        found[name] = len(dialogue_ids(path) & set(ids)) if path else 0
+        if found[name] == len(ids):
+            return name
+    return max(found, key=found.__getitem__) if any(found.values()) else FOLDS[0]
 
 
 def _check_is_fold(root: DataRoot, revision: str, fold: str) -> None:
@@ -278,9 +318,7 @@ class OtherFolds(Mapping[str, frozenset[str]]):
 
     def __init__(self, root: DataRoot, revision: str, fold: str) -> None:
         self._root, self._revision = root, revision
-        self._names = [
-            name for name in FOLDS if name != fold and fold_file(root, revision, name) is not None
-        ]
+        self._names = [name for name in folds_at_hand(root, revision) if name != fold]
 
     def __getitem__(self, name: str) -> frozenset[str]:
         path = fold_file(self._root, self._revision, name) if name in self._names else None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mwzeval.crosswoz import META
 from mwzeval.crosswoz.corpus.acts import Act, parse_act
-from mwzeval.crosswoz.corpus.folds import Fold, Gold
+from mwzeval.crosswoz.corpus.folds import FOLDS, Fold, Gold
 from mwzeval.crosswoz.corpus.names import HOTEL, SERVICES
 from mwzeval.crosswoz.corpus.normalization import comparable, comparable_text
 from mwzeval.crosswoz.predictions.fields import COUNTS_AS_WRONG
@@ -43,6 +43,8 @@ def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
     ):
         if said is not None and said != scored:
             message = f'{META} says {what} "{shorten(said)}", but "{scored}" is scored'
+            if what == "split" and said not in FOLDS:
+                message += f"{did_you_mean(said, FOLDS)} (known: {', '.join(FOLDS)})"
             findings.error(f"other-{what}", message, key=META)
 
 
@@ -97,7 +99,9 @@ def _unknown(
     message = f"none of the {len(unknown)} dialogues is in {where} ({_some(unknown)})"
     for other, ids in other_folds.items():
         common = sum(name in ids for name in unknown)
-        if common:
+        if common == len(unknown):
+            message += f"; the ids are of {other}"
+        elif common:
             message += f"; {common} of them are in the {other} fold"
     if "train" not in other_folds and len(unknown) > len(fold.dialogues):
         message += f"; the {fold.name} fold has {len(fold.dialogues)}: is this for train?"

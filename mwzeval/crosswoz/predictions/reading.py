@@ -121,11 +121,11 @@ def read_predictions(path: str | Path) -> Any:
     return dialogues
 
 
-def said_revision(raw: Any) -> str | None:
-    """Return the revision that the header of a raw file says it is for, None when it does not."""
+def said_in_header(raw: Any, key: str) -> str | None:
+    """Return what the header of a raw file says as its `revision` or `split`, None for nothing."""
     header = raw.get(META) if isinstance(raw, Mapping) else None
-    revision = header.get("revision") if isinstance(header, Mapping) else None
-    return revision if isinstance(revision, str) else None
+    said = header.get(key) if isinstance(header, Mapping) else None
+    return said if isinstance(said, str) else None
 
 
 def is_lines(name: str, text: str) -> bool:

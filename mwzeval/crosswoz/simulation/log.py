@@ -24,7 +24,7 @@ from mwzeval.crosswoz.corpus.file_shapes import chinese_text
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.corpus.ontology import NOT_AN_ACT, mistakes_in
 from mwzeval.crosswoz.predictions.fields import checked_user_state
-from mwzeval.crosswoz.predictions.reading import DIALOGUE, TURNS, said_revision
+from mwzeval.crosswoz.predictions.reading import DIALOGUE, TURNS, said_in_header
 from mwzeval.crosswoz.predictions.tracks import SYSTEM_ACTS, USER_ACTS, USER_STATE
 from mwzeval.crosswoz.simulation.goals import goal_type
 from mwzeval.crosswoz.simulation.protocols import Selected, Slots
@@ -203,7 +203,8 @@ Lines = Sequence[tuple[int, Any]]
 def revision_of(lines: Lines) -> str | None:
     """Return the revision that a log says it is about, None when it does not."""
     headers = ({META: line} if is_header(line) else line for _, line in lines[:2])
-    return next((said for line in headers if (said := said_revision(line)) is not None), None)
+    said = (said_in_header(line, "revision") for line in headers)
+    return next((revision for revision in said if revision is not None), None)
 
 
 def log_lines(path: str | Path) -> Lines:

@@ -306,7 +306,7 @@ def test_predictions_of_another_fold_are_recognised() -> None:
         p for p in validate({"77": [], "78": []}, gold, Options(("nlu",))) if p.kind != "shape"
     ]
     assert problem.kind == "other-fold"
-    assert "2 of them are in the train fold" in problem.message
+    assert "the ids are of train" in problem.message
     some = {"1": predictions("nlu")["1"], "77": []}
     found = validate(some, gold, Options(("nlu",), allow_partial=True))
     assert "but in train" in next(p.message for p in found if p.kind == "unknown-dialogue")
