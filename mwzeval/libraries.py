@@ -30,8 +30,16 @@ def required(module: str, extra: str | None = NEURAL, needed: str | None = None)
             if needed is None
             else f"{needed}, which is not installed"
         )
-        wanted = package if extra is None else f"'mwzeval[{extra}]'"
-        raise DependencyError(f"{missing} ({error}): pip install {wanted}") from error
+        install = f"pip install {package}" if extra is None else installing(extra)
+        raise DependencyError(f"{missing} ({error}): {install}") from error
+
+
+def installing(extra: str) -> str:
+    """Return the command that installs an extra.
+
+    Where mwzeval is installed pip needs no index to find it; a checkout that is not is a folder.
+    """
+    return f"pip install 'mwzeval[{extra}]' (in a checkout: pip install '.[{extra}]')"
 
 
 def import_without_setuptools(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mwzeval.libraries import import_without_setuptools
+from mwzeval.errors import DependencyError
+from mwzeval.libraries import import_without_setuptools, required
 from tests.places import ROOT
 
 WITHOUT = """
@@ -44,6 +46,22 @@ def test_a_missing_library_is_refused_by_name(module: str, message: bytes, tmp_p
     assert message in done.stderr
     assert b"Traceback" not in done.stderr
     assert not output.exists()
+
+
+def test_the_command_that_installs_an_extra_is_true_without_an_index() -> None:
+    """It is told in one place; the extras are those of the project."""
+    with pytest.raises(DependencyError) as raised:
+        required("no_such_module", "neural")
+    told = str(raised.value)
+    assert told.endswith("pip install 'mwzeval[neural]' (in a checkout: pip install '.[neural]')")
+    named = {
+        extra
+        for path in (ROOT / "mwzeval").rglob("*.py")
+        for extra in re.findall(r"\brequired\([^()]*?, \"(\w+)\"", path.read_text("utf-8"))
+    }
+    project = (ROOT / "pyproject.toml").read_text("utf-8").partition("optional-dependencies]")[2]
+    assert "crosswoz" in named
+    assert all(f"\n{extra} = [" in project for extra in named)
 
 
 BROKEN = """

@@ -59,11 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Hold the dialogues, print their scores; return 1 when too many say nothing of the agent."""
-    from mwzeval.conversation.pools.processes import TimeLimits
-    from mwzeval.conversation.runs import run as run_dialogues
+    from mwzeval.conversation.pools.options import run_as_asked
 
     refuse(benchmark, LIVE)
-    limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)
     setting = benchmark.live(arguments)
     scorer = scorer_of(benchmark, arguments)
     with ExitStack() as stack:
@@ -73,16 +71,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             output = str(Path(stack.enter_context(TemporaryDirectory()), "run.jsonl"))
         else:
             arguments.interrupted = f"the same command goes on with what is in {output}"
-        summary = run_dialogues(
-            setting,
-            output,
-            trials=arguments.trials,
-            seed=arguments.seed,
-            jobs=arguments.jobs,
-            concurrency=arguments.concurrency,
-            limits=limits,
-            progress=False if arguments.quiet else None,
-        )
+        summary = run_as_asked(arguments, setting, output)
         if not arguments.quiet:
             for line in str(summary).splitlines():
                 tell(line)

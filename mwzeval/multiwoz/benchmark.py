@@ -149,12 +149,9 @@ def add_compat(parser: argparse.ArgumentParser) -> None:
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:
     """Add what tokens of live dialogues cost, and scores without faults of the user."""
-    parser.add_argument(
-        "--prices",
-        metavar="FILE",
-        help='JSON: what the models of live dialogues cost, {"MODEL": {"in": USD per million '
-        'tokens, "out": …, "cached_in": …}}',
-    )
+    from mwzeval.conversation.accounting.prices import add_prices
+
+    add_prices(parser)
     parser.add_argument(
         "--exclude-user-faults",
         action="store_true",

@@ -7,6 +7,7 @@ server had in its cache cost as much as others.
 from __future__ import annotations
 
 import json
+from argparse import _ActionsContainer
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -45,6 +46,16 @@ class Prices:
 
     models: Mapping[str, Price] = field(default_factory=dict)
     sha: str = ""
+
+
+def add_prices(parser: _ActionsContainer) -> None:
+    """Add the option that names a file of prices."""
+    parser.add_argument(
+        "--prices",
+        metavar="FILE",
+        help='JSON: what the models of live dialogues cost, {"MODEL": {"in": USD per million '
+        'tokens, "out": …, "cached_in": …}}',
+    )
 
 
 def read_prices(path: str | Path) -> Prices:

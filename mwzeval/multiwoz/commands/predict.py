@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_data
+from mwzeval.conversation.accounting.prices import add_prices
 from mwzeval.conversation.endpoint.options import (
     add_model_options,
     add_request_options,
     model_options,
     refuse_without_model,
 )
-from mwzeval.conversation.pools.options import add_pool_options
+from mwzeval.conversation.files import LiveFile, check_live, live_text
+from mwzeval.conversation.pools.options import add_pool_options, run_as_asked
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.errors import UsageError, shorten
-from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, SAMPLE, known_name
+from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, LEXICALIZED, SAMPLE, known_name
 from mwzeval.output import tell
 
 if TYPE_CHECKING:
+    from mwzeval.conversation.accounting.prices import Prices
     from mwzeval.conversation.trajectory import Trajectory
     from mwzeval.multiwoz.answering.setting import CorpusSetting
 
@@ -94,6 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_model_options(parser)
     add_request_options(parser)
+    add_prices(parser)
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="no progress bar, and nothing but problems"
     )
@@ -104,8 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises `UsageError` for what makes no sense, `DataError` when the corpus is missing.
     """
-    from mwzeval.conversation.pools.processes import TimeLimits
-    from mwzeval.conversation.runs import run as run_dialogues
+    from mwzeval.conversation.accounting.prices import read_prices
     from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.predictions.writing import check_name, predictions_text
 
@@ -114,20 +117,13 @@ def run(arguments: argparse.Namespace) -> int:
     if Path(output).suffix not in (".json", ".jsonl"):
         raise UsageError(f"{shorten(output, 300)}: predictions go to a file .json or .jsonl")
     file = str(Path(output).with_suffix("")) + RUN_ENDING
-    limits = TimeLimits(arguments.turn_seconds, arguments.dialogue_seconds)
+    prices = None if arguments.prices is None else read_prices(arguments.prices)
     setting = _setting(arguments)
     arguments.interrupted = f"the same command goes on with what is in {file}"
-    summary = run_dialogues(
-        setting,
-        file,
-        seed=arguments.seed,
-        jobs=arguments.jobs,
-        concurrency=arguments.concurrency,
-        limits=limits,
-        progress=False if arguments.quiet else None,
-    )
+    summary = run_as_asked(arguments, setting, file)
     arguments.interrupted = f"the same command writes {output} out of {file}"
-    dialogues = _dialogues(file) if summary.scored else {}
+    held = _held(file) if summary.scored else LiveFile()
+    dialogues = held.dialogues
     predictions = _predictions(dialogues, setting, states=not arguments.no_states)
     if predictions:
         write_atomically(output, predictions_text(predictions, output))
@@ -140,11 +136,10 @@ def run(arguments: argparse.Namespace) -> int:
     if empty:
         tell(f"{empty:,} of {count:,} turns have no answer: their responses are empty")
     if not arguments.quiet:
-        for line in _used(dialogues):
-            tell(line)
+        _tell_used(held, prices)
     if predictions and not arguments.quiet:
         tell(f"wrote {output}: {len(predictions):,} dialogues, {count:,} turns")
-        tell(f"next: {_next(arguments, setting)}")
+        tell(f"next: {_next(arguments, setting, predictions)}")
     if missing:
         what = f"{missing:,} of {len(setting.items):,} dialogues are not in the predictions"
         why = f": {summary.problem}" if summary.is_stopped else ""
@@ -177,20 +172,19 @@ def _setting(arguments: argparse.Namespace) -> CorpusSetting:
     return CorpusSetting(options, arguments.context)
 
 
-def _dialogues(file: str) -> dict[str, Trajectory]:
+def _held(file: str) -> LiveFile:
     """Return the dialogues of a run that have ended, whichever way."""
-    from mwzeval.conversation.files import check_live, live_text
     from mwzeval.files.reading import read_bytes
     from mwzeval.scores.findings import Findings
 
     findings = Findings(file)
     found = check_live(live_text(read_bytes(file), file), findings)
     findings.check()
-    return dict(found.dialogues)
+    return found
 
 
 def _predictions(
-    dialogues: dict[str, Trajectory], setting: CorpusSetting, *, states: bool
+    dialogues: Mapping[str, Trajectory], setting: CorpusSetting, *, states: bool
 ) -> dict[str, list[dict[str, Any]]]:
     from mwzeval.conversation.protocols import INFRASTRUCTURE
     from mwzeval.multiwoz.answering.predictions import predicted_turns
@@ -202,18 +196,31 @@ def _predictions(
     }
 
 
-def _used(dialogues: dict[str, Trajectory]) -> Iterator[str]:
-    """Yield what the model of the agent has used, if it is one that says so."""
-    from mwzeval.conversation.accounting.accounts import told_usage
-    from mwzeval.conversation.accounting.usage import AGENT, Usage, usages_of
+def _tell_used(held: LiveFile, prices: Prices | None) -> None:
+    """Tell what the model of the agent has used and, at these prices, what that cost."""
+    from mwzeval.commands.systems import print_warnings
+    from mwzeval.conversation.accounting.accounts import Accounts, told_usage
+    from mwzeval.conversation.accounting.usage import AGENT
+    from mwzeval.scores.findings import Findings
 
-    used = usages_of(dialogues).get(AGENT)
-    if used:
-        yield f"the model: {', '.join(told_usage(Usage.total(used.values())))}"
+    findings = Findings()
+    for account in Accounts.of(held.dialogues, held.header, prices, findings).sides:
+        if account.side == AGENT:
+            used = told_usage(account.total, account.usd(account.total))
+            tell(f"the model: {', '.join(used)}")
+    print_warnings([findings.warnings])
 
 
-def _next(arguments: argparse.Namespace, setting: CorpusSetting) -> str:
+def _next(
+    arguments: argparse.Namespace,
+    setting: CorpusSetting,
+    predictions: Mapping[str, list[dict[str, Any]]],
+) -> str:
     """Return the command that scores the predictions."""
+    from mwzeval.multiwoz.predictions.wording import Wording
+
+    said = (turn["response"] for turns in predictions.values() for turn in turns)
+    wording = Wording.of(said)
     words = ["mwzeval", "evaluate", arguments.output]
     if arguments.corpus not in (AUTO, SAMPLE):
         words += ["--corpus", arguments.corpus]
@@ -221,4 +228,6 @@ def _next(arguments: argparse.Namespace, setting: CorpusSetting) -> str:
         words += ["--fold", setting.fold]
     if arguments.data is not None:
         words += ["--data", arguments.data]
+    if wording.identifier_in_words and wording.lexicalized:
+        words += ["--responses", LEXICALIZED]
     return shlex.join(words)

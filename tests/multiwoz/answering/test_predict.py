@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -292,7 +293,9 @@ def test_behind_a_server_an_agent_is_what_it_is(
     server = Server(RuleServer(fold), (429, "reset", 500, b"{", None) * 4)
     with serving(server):
         asked = f"{options} --agent-base-url {server.url} --send-seed --cache cache"
-        assert main(call("openai:rule", f"{asked} --concurrency 8", "there.json")) == 0
+        Path("prices.json").write_text('{"rule": {"in": 2, "out": 3}}', "utf-8")
+        priced = f"{asked} --concurrency 8 --prices prices.json"
+        assert main(call("openai:rule", priced, "there.json")) == 0
         requests = len(server.bodies)
         predict("openai:rule", f"{asked} --concurrency 2", "again.json")
         assert len(server.bodies) == requests
@@ -306,7 +309,11 @@ def test_behind_a_server_an_agent_is_what_it_is(
     assert len(answers) + 16 == requests
     assert all(message["usage"]["in"] == 7 for message in answers)
     used = f"{len(answers)} requests, {7 * len(answers):,} tokens in, {3 * len(answers):,} out"
-    assert f"the model: {used}, 16 made again" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"the model: {used}, 16 made again" in told
+    usd = (2 * 7 + 3 * 3) * len(answers) / 1e6
+    (cost,) = re.findall(r"([\d.]+) USD", told)
+    assert float(cost) == pytest.approx(usd, rel=0.01)
 
 
 def test_which_dialogues_and_how_they_are_written(
@@ -318,6 +325,9 @@ def test_which_dialogues_and_how_they_are_written(
     assert out == ""
     assert err.splitlines()[-1] == "next: mwzeval evaluate out.json"
     assert list(read_json(Path("out.json"))) == names[:3]
+    assert main([*call("rule", "--dialogues 3", "said.json")]) == 0
+    next_call = capsys.readouterr().err.splitlines()[-1]
+    assert next_call == "next: mwzeval evaluate said.json --responses lexicalized"
     ids = f"{names[7].upper()}.json,{names[2]}"
     assert main([*call("silent", f"--dialogues {ids}", "some.jsonl"), "-q"]) == 0
     lines = [json.loads(line) for line in Path("some.jsonl").read_text("utf-8").splitlines()]
