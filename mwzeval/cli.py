@@ -40,9 +40,9 @@ READ = frozenset(
         *(
             "against",
             "agent_prompt",
-            "bert",
             "dev",
             "dialogues",
+            "encoder",
             "fail_below",
             "file",
             "files",
@@ -245,9 +245,7 @@ def _asked_benchmark(given: Sequence[str]) -> str:
     if said is None and given[:1] == ["play"]:
         names = {known.name for known in known_benchmarks()}
         said = next((word for word in given[1:2] if word.partition("-")[0] in names), None)
-    if said is None and "--items" not in given:  # of these no benchmark knows anything
-        said = benchmark_of_trajectories(_words(given))
-    return said or default_benchmark()
+    return said or benchmark_of_trajectories(_words(given)) or default_benchmark()
 
 
 def _words(given: Sequence[str]) -> Iterator[str]:

@@ -135,8 +135,7 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     }
     check_signatures(tables)
     first, second = systems
-    explained = {name: system.units() for name, system in systems.items()}
-    units = common_units(tables, words.unit, explained)
+    units = common_units({name: system.units() for name, system in systems.items()}, words.unit)
     if arguments.unit is not None:
         _check_unit(arguments.unit, units, words.unit)
         units = (arguments.unit,)

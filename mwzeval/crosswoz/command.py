@@ -15,10 +15,9 @@ Scoring is `mwzeval evaluate --benchmark crosswoz`; validate, compare, explain, 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.crosswoz import META, command_dst, command_simulate
+from mwzeval.crosswoz import META, command_dst, command_nlu, command_simulate
 from mwzeval.crosswoz.command_options import (
     add_fold,
     add_hold_out,
@@ -53,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions.add_parser("simulate", help="a user simulator talks to a system")
     )
     _add_policy(actions.add_parser("policy", help="the paper's policy"))
-    _add_nlu(actions.add_parser("nlu", help="train or use an NLU"))
+    command_nlu.add_arguments(actions.add_parser("nlu", help="train or use an NLU"))
     _add_nlg(actions.add_parser("nlg", help="train or use SC-LSTM"))
     command_dst.add_arguments(actions.add_parser("dst", help="train or use TRADE"))
     baseline = actions.add_parser("baseline", help="write predictions of a rule system or of gold")
@@ -88,22 +87,6 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_nlu(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="nlu_action", metavar="ACTION", required=True)
-    train = actions.add_parser("train", help="train; called again, it goes on where it was")
-    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
-    add_fold(train, "train")
-    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the NLU")
-    train.add_argument(
-        "--bert", metavar="PATH", help="fine-tune this BERT (folder or name) instead of a tagger"
-    )
-    add_settings(train)
-    predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
-    predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
-    add_fold(predict)
-    predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
-
-
 def _add_nlg(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlg_action", metavar="ACTION", required=True)
     train = actions.add_parser("train", help="train; called again, it goes on where it was")
@@ -127,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         "statistics": _statistics,
         "simulate": command_simulate.run,
         "policy": _policy,
-        "nlu": _nlu,
+        "nlu": command_nlu.run,
         "nlg": _nlg,
         "dst": command_dst.run,
         "baseline": _baseline,
@@ -192,45 +175,6 @@ def _predict_policy(arguments: argparse.Namespace) -> None:
         said = predicted_acts(policy, dialogue, database, paper_compatible=compatible)
         plain[name] = [{"turn": turn, "system_acts": acts} for turn, acts in enumerate(said)]
     write(arguments, plain, f": {len(fold.dialogues)} dialogues")
-
-
-def _nlu(arguments: argparse.Namespace) -> int:
-    if arguments.nlu_action == "predict":
-        return _predict_nlu(arguments)
-    from dataclasses import replace
-
-    from mwzeval.crosswoz.nlu.examples import NluSettings
-
-    given = given_settings(arguments)
-    dialogues = list(fold_of(arguments).dialogues.values())
-    print("epoch    loss")
-    if arguments.bert:
-        from mwzeval.crosswoz.nlu.bert import BERT_SETTINGS, train_bert
-
-        settings = replace(BERT_SETTINGS, **given)
-        train_bert(dialogues, arguments.bert, arguments.output, settings, _show_nlu)
-    else:
-        from mwzeval.crosswoz.nlu.training import train_tagger
-
-        train_tagger(dialogues, arguments.output, NluSettings(**given), _show_nlu)
-    tell(f"wrote {arguments.output}")
-    return 0
-
-
-def _show_nlu(point: Point) -> None:
-    print(f"{point.epoch:5} {point.loss:7.4f}", flush=True)
-
-
-def _predict_nlu(arguments: argparse.Namespace) -> int:
-    from mwzeval.crosswoz.nlu.bert import load_bert
-    from mwzeval.crosswoz.nlu.model import load_tagger
-
-    is_bert = Path(arguments.model, "config.json").is_file()
-    nlu = (load_bert if is_bert else load_tagger)(arguments.model)
-    dialogues = fold_of(arguments).dialogues.values()
-    about = header(arguments, "nlu", str(arguments.model))
-    write(arguments, {META: about, **nlu.predictions(dialogues)})
-    return 0
 
 
 def _nlg(arguments: argparse.Namespace) -> int:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state"
+SHARES = ("dropout", "varied")
+"""Settings that may be 0: then nothing is left out, or varied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class TrainingSettings:
             if kind == "bool":
                 fits = isinstance(value, bool)
             elif kind == "float":
-                fits = is_number and (0 < value < 1 or (each.name == "dropout" and value == 0))
+                fits = is_number and (0 < value < 1 or (each.name in SHARES and value == 0))
             else:
                 least = 0 if each.name == "seed" else 1
                 fits = is_number and isinstance(value, int) and value >= least

@@ -93,7 +93,7 @@ dstc7 convert IN --to run -o IN
 crosswoz dst predict IN -o IN
 crosswoz nlg generate IN -o IN
 crosswoz nlu predict IN -o IN
-crosswoz nlu train --bert FOLDER -o FOLDER
+crosswoz nlu train --encoder FOLDER -o FOLDER
 crosswoz policy predict IN -o IN
 crosswoz simulate --level text --templates IN -o IN
 pydial play Demo-CR-1 --policy IN -o IN

@@ -8,7 +8,7 @@ Source: BERTNLU of Zhu et al., TACL 2020, section 5.1.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class NluSettings(TrainingSettings):
     """Width of a direction of the recurrent layer (character tagger only)."""
     dropout: float = 0.2
     """Share of inputs that are left out at random."""
-    learning_rate: float = 0.002
+    learning_rate: float = 0.004
     """Of Adam; for BERT 3e-5 is usual."""
     batch_size: int = 32
     """Utterances of a step."""
@@ -40,6 +40,10 @@ class NluSettings(TrainingSettings):
     """Of first weights, order and dropout."""
     longest: int = 160
     """Characters of an utterance, and of its context, that are read."""
+    context: bool = True
+    """Read the utterances before one, too."""
+    varied: float = 0.5
+    """Share of values that are replaced by others of their slot, anew in each epoch."""
 
 
 CONTEXT = 3
@@ -91,7 +95,8 @@ class Labels:
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
         """Return the acts of an utterance by the numbers of its tags and classes, in order."""
         acts = {parse_act(self.classes[number]) for number in classes}
-        acts |= set(_tagged(text, [self.tags[number] for number in tags]))
+        for start, end, kind in spans([self.tags[number] for number in tags]):
+            acts.add(parse_act([*kind.split(SEPARATOR, 2), text[start:end]]))
         return tuple(sorted(acts))
 
 
@@ -166,12 +171,15 @@ def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
     ]
 
 
-def _tagged(text: str, tags: Sequence[str]) -> Iterable[Act]:
-    """Yield the acts of tagged values; an I that goes on nothing begins a value, too."""
+def spans(tags: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where tagged values begin and end, and their kind: intent, domain and slot.
+
+    An I that goes on nothing begins a value, too.
+    """
     start, kind = 0, ""
     for place, tag in enumerate([*tags, OUTSIDE]):
         if kind and tag != INSIDE + kind:
-            yield parse_act([*kind.split(SEPARATOR, 2), text[start:place]])
+            yield start, place, kind
             kind = ""
         if not kind and tag != OUTSIDE:
             start, kind = place, tag[len(BEGIN) :]

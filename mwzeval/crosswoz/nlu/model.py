@@ -16,7 +16,6 @@ from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.nlu.examples import (
     CONTEXT,
-    Example,
     Labels,
     NluSettings,
     Utterance,
@@ -55,28 +54,43 @@ def character_network(characters: str, labels: Labels, settings: NluSettings) ->
             size, width = settings.embedding, settings.hidden
             self.characters = nn.Embedding(SPECIAL + len(characters), size, padding_idx=PADDING)
             self.sides = nn.Embedding(2, size)
-            self.context = nn.Conv1d(size, 2 * width, 3, padding=1)
-            self.recurrent = nn.GRU(size, width, batch_first=True, bidirectional=True)
+            self.context = nn.Conv1d(size, width, 3, padding=1) if settings.context else None
+            self.onwards = nn.GRU(size, width, batch_first=True)
+            self.backwards = nn.GRU(size, width, batch_first=True)
             self.dropout = nn.Dropout(settings.dropout)
-            self.mix = nn.Linear(4 * width + size, 2 * width)
-            self.tags = nn.Linear(4 * width, len(labels.tags))
+            self.mix = nn.Linear((3 if settings.context else 2) * width + size, 2 * width)
+            self.tags = nn.Linear(2 * width, len(labels.tags))
+            self.tags_of_all = nn.Linear(2 * width, len(labels.tags), bias=False)
             self.classes = nn.Linear(2 * width, len(labels.classes))
 
         def forward(self, utterances: Sequence[Utterance]) -> tuple[Tensor, Tensor]:
             texts = self._numbers([utterance.text for utterance in utterances], last=False)
-            before = [BETWEEN.join(utterance.context) for utterance in utterances]
             side = torch.tensor([int(utterance.side == USER) for utterance in utterances])
             sides = self.sides(side)
-            states, _ = self.recurrent(self.dropout(self.characters(texts) + sides.unsqueeze(1)))
-            contexts = self._numbers(before, last=True)
-            seen = self.context(self.dropout(self.characters(contexts)).transpose(1, 2)).relu()
-            context = seen.amax(dim=2)
+            read = self._dropped(self.characters(texts) + sides.unsqueeze(1))
+            # Backwards from the last character: padding must not be read before it, or the
+            # length of a neighbour in the batch would change what is understood.
+            places, lengths = torch.arange(texts.shape[1]), (texts != PADDING).sum(dim=1)
+            turned = torch.where(
+                places < lengths.unsqueeze(1), lengths.unsqueeze(1) - 1 - places, places
+            ).unsqueeze(2)
+            onwards, _ = self.onwards(read)
+            back, _ = self.backwards(read.gather(1, turned.expand_as(read)))
+            states = torch.cat([onwards, back.gather(1, turned.expand_as(back))], dim=2)
             hidden = (texts == PADDING).unsqueeze(2)
-            summary = states.masked_fill(hidden, -1.0).amax(dim=1)
-            mixed = self.mix(self.dropout(torch.cat([summary, context, sides], dim=1))).relu()
-            around = mixed.unsqueeze(1).expand(-1, states.shape[1], -1)
-            tags = self.tags(self.dropout(torch.cat([states, around], dim=2)))
-            return tags, self.classes(self.dropout(mixed))
+            known = [states.masked_fill(hidden, -1.0).amax(dim=1), sides]
+            if self.context is not None:
+                before = [BETWEEN.join(utterance.context) for utterance in utterances]
+                read = self._dropped(self.characters(self._numbers(before, last=True)))
+                known.append(self.context(read.transpose(1, 2)).amax(dim=2).relu())
+            mixed = self.dropout(self.mix(self.dropout(torch.cat(known, dim=1))).relu())
+            tags = self.tags(self._dropped(states)) + self.tags_of_all(mixed).unsqueeze(1)
+            return tags, self.classes(mixed)
+
+        def _dropped(self, states: Tensor) -> Tensor:
+            """Return states with the same numbers left out at all characters of an utterance."""
+            kept: Tensor = self.dropout(torch.ones_like(states[:, :1]))
+            return states * kept
 
         def _numbers(self, texts: Sequence[str], *, last: bool) -> Tensor:
             """Return characters as numbers; of too long a text the first or the last ones."""
@@ -142,11 +156,11 @@ class JointNlu:
         return predicted
 
 
-def known_characters(examples: Sequence[Example]) -> str:
+def known_characters(texts: Iterable[str]) -> str:
     """Return the characters that a tagger learns, sorted."""
     counts: Counter[str] = Counter(BETWEEN * RAREST)
-    for example in examples:
-        counts.update(lowered(example.utterance.text))
+    for text in texts:
+        counts.update(lowered(text))
     return "".join(sorted(char for char, count in counts.items() if count >= RAREST))
 
 

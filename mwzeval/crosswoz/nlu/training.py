@@ -6,14 +6,16 @@ no validation data: the last weights are the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.nlu.examples import (
     Example,
@@ -29,6 +31,7 @@ from mwzeval.crosswoz.nlu.model import (
     known_characters,
     save_tagger,
 )
+from mwzeval.crosswoz.nlu.variation import Values, checksum, values_of, varied
 from mwzeval.errors import InputError, Problem
 from mwzeval.libraries import required
 from mwzeval.neural.training import Learner, Point, Watch, reproducible, train
@@ -44,6 +47,7 @@ def train_tagger(
     folder: str | Path,
     settings: NluSettings | None = None,
     watch: Watch | None = None,
+    database: Database | None = None,
 ) -> JointNlu:
     """Train a character tagger and return it; `folder` gets it, and a checkpoint after each epoch.
 
@@ -56,7 +60,9 @@ def train_tagger(
     required("torch")
     chosen = settings or NluSettings()
     examples = training_examples(dialogues)
-    labels, characters = Labels.of(examples), known_characters(examples)
+    labels, values = Labels.of(examples), values_of(examples, database)
+    texts = (example.utterance.text for example in examples)
+    characters = known_characters(chain(texts, *values.values()))
     with reproducible(chosen):
         network = character_network(characters, labels, chosen)
     nlu = JointNlu(network, labels)
@@ -64,7 +70,7 @@ def train_tagger(
     def save(folder: Path) -> None:
         save_tagger(folder / MODEL_FILE, nlu, characters, chosen)
 
-    train(NluLearner(network, labels, examples, chosen, save), Path(folder), watch)
+    train(NluLearner(network, labels, examples, values, chosen, save), Path(folder), watch)
     return nlu
 
 
@@ -77,7 +83,10 @@ def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
 
 
 class NluLearner(Learner):
-    """Any network that returns logits of tags and classes for utterances; `save` writes it."""
+    """Any network that returns logits of tags and classes for utterances; `save` writes it.
+
+    `also` are checksums of whatever else decides the result.
+    """
 
     model_file = MODEL_FILE
     longest_gradient = 5.0
@@ -87,8 +96,10 @@ class NluLearner(Learner):
         network: Any,
         labels: Labels,
         examples: Sequence[Example],
+        values: Values,
         settings: NluSettings,
         save: Callable[[Path], None],
+        also: Sequence[str] = (),
     ) -> None:
         import torch
 
@@ -103,10 +114,13 @@ class NluLearner(Learner):
         digest = blake2b(digest_size=16)
         for example in examples:
             digest.update(repr(example).encode("utf-8", "backslashreplace"))
-        self.data = (digest.hexdigest(),)
+        self.data = (digest.hexdigest(), checksum(values), *also)
+        self.lengths = np.array([len(example.utterance.text) for example in examples])
         self._network = network
         self._labels = labels
         self._examples = examples
+        self._values = values
+        self._share = settings.varied
         self._class_weights = torch.tensor(class_weights(examples, labels))
         self._save = save
 
@@ -115,7 +129,8 @@ class NluLearner(Learner):
         import torch
         from torch.nn import functional
 
-        batch = [self._examples[index] for index in chosen]
+        draw = _draw()
+        batch = [varied(self._examples[i], self._values, self._share, draw) for i in chosen]
         self._network.train()
         tags, classes = self._network([example.utterance for example in batch])
         tag_numbers = {tag: number for number, tag in enumerate(self._labels.tags)}
@@ -138,3 +153,11 @@ class NluLearner(Learner):
     def save(self, folder: Path, point: Point) -> None:
         """Write the model."""
         self._save(folder)
+
+
+def _draw() -> Iterator[float]:
+    """Yield random numbers of PyTorch's own generator, whose state is kept with the training."""
+    import torch
+
+    while True:
+        yield float(torch.rand(()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ import pytest
 
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.normalization import comparable
-from mwzeval.crosswoz.nlu.bert import load_bert, train_bert
-from mwzeval.crosswoz.nlu.examples import NluSettings, utterances
+from mwzeval.crosswoz.nlu.bert import bert_network, load_bert, train_bert
+from mwzeval.crosswoz.nlu.examples import Labels, NluSettings, Utterance, utterances
 from mwzeval.crosswoz.nlu.model import KIND, MODEL_FILE, JointNlu, load_tagger
 from mwzeval.crosswoz.nlu.training import train_tagger
 from mwzeval.errors import InputError, UsageError
@@ -20,7 +22,9 @@ from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point, Watch
 from tests.crosswoz.real_data import fold
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+LEARNED_RECALL = 0.98
+"""Share of gold acts that labels give back, see `test_examples.py`."""
 SMALL = NluSettings(embedding=16, hidden=16, epochs=3, learning_rate=0.01, batch_size=8)
 Train = Callable[[Sequence[Dialogue], Path, NluSettings, Watch | None], JointNlu]
 
@@ -112,12 +116,35 @@ def test_odd_utterances_are_understood_as_something(tmp_path: Path, kind: str) -
 
 
 @pytest.mark.exhaustive
-def test_a_tagger_learns_what_it_is_shown(tmp_path: Path) -> None:
+def test_a_tagger_learns_ten_dialogues(tmp_path: Path) -> None:
     settings = NluSettings(
-        embedding=32, hidden=32, epochs=40, learning_rate=0.01, batch_size=8, dropout=0.0
+        embedding=32, hidden=48, epochs=40, learning_rate=0.01, dropout=0.0, varied=0.0
     )
-    nlu = train_tagger(some(3), tmp_path / "model", settings)
-    assert act_f1(nlu, some(3)) > 0.9
+    nlu = train_tagger(some(10), tmp_path / "model", settings)
+    # What the labels cannot say, such as values that do not stand in the utterance, is lost.
+    sayable = 2 * LEARNED_RECALL / (1 + LEARNED_RECALL)
+    assert act_f1(nlu, some(10)) > sayable - 0.01
+
+
+@pytest.mark.parametrize("kind", ["characters", "bert"])
+@pytest.mark.parametrize("reads_context", [True, False])
+def test_only_a_model_with_context_reads_what_was_said_before(
+    tmp_path: Path, kind: str, reads_context: bool
+) -> None:
+    train, load = trainers(tmp_path, kind)
+    train(some(2), tmp_path / "model", replace(SMALL, epochs=1, context=reads_context), None)
+    nlu = load(tmp_path / "model")
+    nlu.network.eval()
+    histories = [(), ("",), ("你好",), ("故宫怎么样？", "好"), ("\ud800", "x" * 400, "\n")]
+    logits = []
+    for history in histories:
+        said = [Utterance("它的电话是多少？", history, "user")]
+        logits.append(torch.cat([part.flatten() for part in nlu.network(said)]).tolist())
+    assert all(each == logits[0] for each in logits) is not reads_context
+    if not reads_context:
+        for utterance, _ in utterances(some(3)[2]):
+            alone = nlu.understand(utterance.text, (), utterance.side)
+            assert nlu.understand(utterance.text, utterance.context, utterance.side) == alone
 
 
 def test_predictions_have_the_form_of_a_file(tmp_path: Path) -> None:
@@ -170,7 +197,106 @@ def test_a_body_with_damaged_files_is_refused(tmp_path: Path, file: str, content
         train_bert(some(1), body, tmp_path / "model", SMALL)
 
 
-def test_a_name_that_is_no_model_is_refused(tmp_path: Path) -> None:
+def test_an_encoder_needs_its_files(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    with pytest.raises(UsageError, match="cannot be loaded"):
+    with pytest.raises(UsageError, match=r"no config.json, no model.safetensors, no vocab.txt or"):
         train_bert(some(1), tmp_path / "nothing", tmp_path / "model", SMALL)
+    with pytest.raises(UsageError, match="Nothing is downloaded"):
+        train_bert(some(1), "bert-base-chinese", tmp_path / "model", SMALL)
+    body = tiny_bert(tmp_path / "bert")
+    (body / "model.safetensors").rename(body / "pytorch_model.bin")
+    with pytest.raises(UsageError, match=r"no model.safetensors.*convert them"):
+        train_bert(some(1), body, tmp_path / "model", SMALL)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_vocabulary_file_alone_is_enough(tmp_path: Path) -> None:
+    body = tiny_bert(tmp_path / "bert")
+    with_tokenizer = train_bert(some(1), body, tmp_path / "one", replace(SMALL, epochs=1))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (body / name).unlink()
+    nlu = train_bert(some(1), body, tmp_path / "two", replace(SMALL, epochs=1))
+    said = [utterance for utterance, _ in utterances(some(2)[1])]
+    assert nlu.predict(said) == with_tokenizer.predict(said)
+
+
+def test_foreign_encoders_are_refused(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    body = tiny_bert(tmp_path / "bert")
+    config = json.loads((body / "config.json").read_text("utf-8"))
+
+    def refuses(match: str) -> None:
+        with pytest.raises(UsageError, match=match):
+            train_bert(some(1), body, tmp_path / "model", SMALL)
+
+    (body / "config.json").write_text(json.dumps({**config, "vocab_size": 20}), "utf-8")
+    refuses("cannot be loaded as a model")
+    (body / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 2}), "utf-8")
+    refuses("lacks 16 of its weights")
+    (body / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}), "utf-8")
+    refuses('model_type is "gpt2", not "bert"')
+    small = transformers.BertConfig(**{**config, "vocab_size": 20})
+    transformers.BertModel(small).save_pretrained(body)
+    refuses("do not belong together")
+
+
+def test_a_trained_bert_with_another_vocabulary_is_refused(tmp_path: Path) -> None:
+    body, model = tiny_bert(tmp_path / "bert"), tmp_path / "model"
+    train_bert(some(1), body, model, replace(SMALL, epochs=1))
+    text = (model / "tokenizer.json").read_text("utf-8")
+    tokenizer = json.loads(text)
+    pieces = tokenizer["model"]["vocab"]
+    first, second = (piece for piece in list(pieces)[5:7])
+    pieces[first], pieces[second] = pieces[second], pieces[first]
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
+    with pytest.raises(InputError, match="vocabulary is another"):
+        load_bert(model)
+
+
+def test_a_run_does_not_go_on_with_another_encoder(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    train_bert(some(1), tiny_bert(tmp_path / "one"), model, replace(SMALL, epochs=1))
+    with pytest.raises(UsageError, match="other settings or data"):
+        train_bert(some(1), tiny_bert(tmp_path / "two"), model, replace(SMALL, epochs=1))
+
+
+def test_each_character_gets_the_logits_of_its_piece(tmp_path: Path) -> None:
+    """Against BERT called by hand. Blanks, control characters and lone surrogates have no piece."""
+    transformers = pytest.importorskip("transformers")
+    folder = tiny_bert(tmp_path / "bert")
+    body = transformers.AutoModel.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    labels = Labels(("O", "B-a", "I-a"), ("General+thank+none+none",))
+    network = bert_network(body, tokenizer, labels, SMALL).eval()
+    text, context = "去 A\u0000店\ud800吗", ("你好", "好")
+    before = ["用", *"你好|好"]
+    pieces = ["去", "a", "店", "吗"]
+    there = [0, 2, 4, 6]
+    known = tokenizer.get_vocab()
+    line = ["[CLS]", *before, "[SEP]", *pieces, "[SEP]"]
+    numbers = [known.get(name, known["[UNK]"]) for name in line]
+    first = len(before) + 2
+    with torch.inference_mode():
+        states = body(
+            input_ids=torch.tensor([numbers]),
+            token_type_ids=torch.tensor([[0] * first + [1] * (len(pieces) + 1)]),
+        ).last_hidden_state[0]
+        tags, classes = network(
+            [Utterance(text, context, "user"), Utterance("好" * 30, ("长" * 20,), "system")]
+        )
+        expected = network.tags(torch.zeros(len(text), states.shape[1]))
+        expected[there] = network.tags(states[first : first + len(pieces)])
+        torch.testing.assert_close(tags[0, : len(text)], expected)
+        torch.testing.assert_close(classes[0], network.classes(states[0]))
+
+
+def test_neighbours_in_a_batch_change_nothing(tmp_path: Path) -> None:
+    nlu = train_tagger(some(2), tmp_path / "model", replace(SMALL, epochs=1))
+    nlu.network.eval()
+    said = [Utterance(text, ("你好",), "user") for text in ("好", "去故宫吧", "x" * 100)]
+    with torch.inference_mode():
+        together = nlu.network(said)
+        for row, utterance in enumerate(said):
+            tags, classes = nlu.network([utterance])
+            torch.testing.assert_close(together[0][row, : tags.shape[1]], tags[0])
+            torch.testing.assert_close(together[1][row], classes[0])
