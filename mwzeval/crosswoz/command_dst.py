@@ -76,15 +76,14 @@ def _show(point: Point) -> None:
 def _predict(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.predictions.tracks import PREDICTED_HISTORY
     from mwzeval.crosswoz.trade.model import TradeTracker
-    from mwzeval.libraries import required
+    from mwzeval.neural.training import reproducible
 
     tracker = TradeTracker.load(arguments.model)
-    # More than these wait for each other where others compute, too: slower by far.
-    required("torch").set_num_threads(tracker.settings.threads)
     dialogues = fold_of(arguments).dialogues
     about = {**header(arguments, "dst", "TRADE"), "conditioning": PREDICTED_HISTORY}
     about["seed"] = tracker.settings.seed
-    plain = {META: about, **tracker.predictions(dialogues.values())}
+    with reproducible(tracker.settings):
+        plain = {META: about, **tracker.predictions(dialogues.values())}
     write(arguments, plain, f": {len(dialogues)} dialogues")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from mwzeval.crosswoz.trade.model import KIND, MODEL_FILE, TradeTracker
 from mwzeval.crosswoz.trade.training import train_trade
 from mwzeval.errors import InputError, UsageError
 from mwzeval.neural.state import read_arrays, write_arrays
-from mwzeval.neural.training import CHECKPOINT_FILE, Point
+from mwzeval.neural.training import CHECKPOINT_FILE, Point, reproducible
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import DEPENDENT, small_gold
 
@@ -99,6 +100,14 @@ def test_predictions_are_scored_as_full_joint_accuracy(learned: TradeTracker) ->
     report = evaluate(plain, small_gold(), Options()).report()
     scores = {(score.name, score.scope): score.value for score in report.scores}
     assert scores["dst.joint_full", "total"] == 100
+
+
+def test_neither_threads_nor_batches_change_what_is_tracked(learned: TradeTracker) -> None:
+    found = []
+    for threads, size in product((1, 2, 5), (1, 3, 64)):
+        with reproducible(replace(SMALL, threads=threads)):
+            found.append(replace(learned, batch_size=size).predictions(DIALOGUES))
+    assert all(each == found[0] for each in found)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "x" * 3000, "\U0001f600", "\0", "é́ 1小时 - 2小时"])
