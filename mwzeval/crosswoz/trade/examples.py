@@ -49,7 +49,7 @@ class TradeSettings(TrainingSettings):
     """Of Adam."""
     batch_size: int = 32
     """Turns of a step."""
-    epochs: int = 20
+    epochs: int = 15
     """Passes over the training dialogues."""
     seed: int = 2019
     """Of first weights, order and dropout."""
