@@ -245,7 +245,9 @@ def _asked_benchmark(given: Sequence[str]) -> str:
     if said is None and given[:1] == ["play"]:
         names = {known.name for known in known_benchmarks()}
         said = next((word for word in given[1:2] if word.partition("-")[0] in names), None)
-    return said or benchmark_of_trajectories(_words(given)) or default_benchmark()
+    if said is None and "--items" not in given:  # of these no benchmark knows anything
+        said = benchmark_of_trajectories(_words(given))
+    return said or default_benchmark()
 
 
 def _words(given: Sequence[str]) -> Iterator[str]:

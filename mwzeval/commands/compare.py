@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_format, add_items, add_resampling
 from mwzeval.commands.systems import (
+    advising_benchmark,
     advising_items,
     asked_columns,
     check_without_columns,
@@ -166,7 +167,8 @@ def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison
         raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
     systems = systems_of(arguments)
     files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
-    items = read_items(files, asked_columns(arguments, benchmark))
+    with advising_benchmark(files):
+        items = read_items(files, asked_columns(arguments, benchmark))
     print_warnings(list(items.warnings.values()))
     comparison = compare(
         {name: {run: items.scored[run] for run in runs} for name, runs in systems.items()},

@@ -20,10 +20,11 @@ from mwzeval.commands.outcome import (
     add_strictness,
     failed_gates,
     finish,
+    page,
     warn,
     write_claims,
 )
-from mwzeval.commands.systems import names_of, page, refuse, score_all, scorer_of
+from mwzeval.commands.systems import names_of, refuse, score_all, scorer_of
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.files.streams import is_pattern
 

@@ -135,7 +135,8 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     }
     check_signatures(tables)
     first, second = systems
-    units = common_units({name: system.units() for name, system in systems.items()}, words.unit)
+    explained = {name: system.units() for name, system in systems.items()}
+    units = common_units(tables, words.unit, explained)
     if arguments.unit is not None:
         _check_unit(arguments.unit, units, words.unit)
         units = (arguments.unit,)

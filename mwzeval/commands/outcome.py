@@ -14,11 +14,12 @@ from mwzeval.errors import InputError, Problem, printable
 from mwzeval.output import tell, write_result
 
 if TYPE_CHECKING:
+    from mwzeval.benchmark import ScoredFile
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
     from mwzeval.report.formats import Document
     from mwzeval.scores.explanation import Claim, Words
-    from mwzeval.scores.score import Score
+    from mwzeval.scores.score import Report, Score
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -172,3 +173,17 @@ def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bo
     except (OSError, ValueError) as error:
         if not quiet:
             tell(f"warning: {STEP_SUMMARY} was not written: {error}")
+
+
+def page(
+    reported: Mapping[str, tuple[Report, ScoredFile]], words: Words, title: str | None = None
+) -> str:
+    """Return the page of systems, name → its report and what was scored."""
+    from mwzeval.report.page.html import to_html
+    from mwzeval.report.page.model import page_system, title_of
+
+    shown = [
+        page_system(name, report, system.explain_all())
+        for name, (report, system) in reported.items()
+    ]
+    return to_html(shown, title=title or title_of(shown), words=words)

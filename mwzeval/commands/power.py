@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, files_of
 from mwzeval.commands.systems import (
+    advising_benchmark,
     advising_items,
     all_of,
     are_items,
@@ -185,6 +186,7 @@ def _of_items(
 ) -> Scored:
     from mwzeval.comparison.items import read_items
 
-    items = read_items(files, asked_columns(arguments, benchmark))
+    with advising_benchmark(files):
+        items = read_items(files, asked_columns(arguments, benchmark))
     print_warnings(list(items.warnings.values()))
     return dict(zip(names, (items.scored[file] for file in files), strict=True)), items.clusters

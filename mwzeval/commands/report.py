@@ -9,8 +9,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
-from mwzeval.commands.outcome import STANDARD_OUTPUT
-from mwzeval.commands.systems import check_one_corpus, page, print_warnings, score_all, scorer_of
+from mwzeval.commands.outcome import STANDARD_OUTPUT, page
+from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all, scorer_of
 from mwzeval.output import tell, write_result
 from mwzeval.statistics import CONFIDENCE
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mwzeval.cluster.shards import ShardScorer
     from mwzeval.comparison.items import Asked
     from mwzeval.metrics.measure import ScoredTable
-    from mwzeval.scores.explanation import Words
     from mwzeval.scores.score import Report
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv", ".eval")
@@ -168,6 +167,33 @@ def advising_items(files: Iterable[str]) -> Iterator[None]:
                 raise UsageError(
                     f"{file}: scores of items of whatever benchmark are read with --items"
                 ) from None
+        raise
+
+
+@contextmanager
+def advising_benchmark(files: Iterable[str]) -> Iterator[None]:
+    """Say of files without scores of items that a benchmark scores them first: `InputError`."""
+    from mwzeval.benchmark import known_benchmarks, recognised
+    from mwzeval.conversation.trajectory import is_dialogue, is_header
+
+    try:
+        yield
+    except InputError as error:
+        refused = {problem.file for problem in error.problems} - {STANDARD_INPUT}
+        problems = []
+        for file in (file for file in files if file in refused):
+            raw = _beginning(file)
+            is_live = is_header(raw) or is_dialogue(raw)
+            known = recognised(raw, but="") or (known_benchmarks()[0] if is_live else None)
+            if known is not None:
+                message = (
+                    f"these are {'live dialogues' if is_live else 'predictions'} of {known.title}, "
+                    "and not scores of items: leave out --items, and they are scored (--benchmark "
+                    f"{known.name})"
+                )
+                problems.append(Problem("of-benchmark", message, file=file))
+        if problems:
+            raise InputError(problems) from None
         raise
 
 
@@ -338,20 +364,6 @@ def check_one_corpus(reports: Mapping[str, Report]) -> None:
     if len(set(corpora.values())) > 1:
         of = ", ".join(f"{file} is of {corpus}" for file, corpus in corpora.items())
         raise UsageError(f"systems of different corpora do not compare: {of}")
-
-
-def page(
-    reported: Mapping[str, tuple[Report, ScoredFile]], words: Words, title: str | None = None
-) -> str:
-    """Return the page of systems, name → its report and what was scored."""
-    from mwzeval.report.page.html import to_html
-    from mwzeval.report.page.model import page_system, title_of
-
-    shown = [
-        page_system(name, report, system.explain_all())
-        for name, (report, system) in reported.items()
-    ]
-    return to_html(shown, title=title or title_of(shown), words=words)
 
 
 def names_of(files: Sequence[str]) -> list[str]:

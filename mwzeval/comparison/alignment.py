@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,15 +23,23 @@ FREE = ("state", "domains", "bookings", "responses", "rapidfuzz")
 words where another has placeholders. It is shown."""
 
 
+GOALS = "goals"
+"""The key of a signature that says which goals were chosen; only common ones are compared."""
+
+
 def check_signatures(systems: Mapping[str, ScoredTable]) -> None:
-    """Refuse systems that were scored differently. Raises `UsageError` with all that differs."""
+    """Refuse systems that were scored differently. Raises `UsageError` with all that differs.
+
+    Which goals were chosen may differ where it is known what each unit is about.
+    """
     baseline, *others = systems
+    known = (GOALS,) if all(scored.about for scored in systems.values()) else ()
     signed = {name: _signatures(scored) for name, scored in systems.items()}
     for other in others:
         differing: dict[str, str] = {}
         for mine, theirs in _counterparts(signed[baseline], signed[other]):
             here, there = dict(mine.choices), dict(theirs.choices)
-            for choice in mine.differences(theirs, ignoring=(*COUNTED, *FREE)):
+            for choice in mine.differences(theirs, ignoring=(*COUNTED, *FREE, *known)):
                 differing[choice] = f"{here.get(choice, 'none')} and {there.get(choice, 'none')}"
         if differing:
             what = ", ".join(f"{choice} ({values})" for choice, values in differing.items())
@@ -78,18 +87,55 @@ def free_choices(scored: ScoredTable) -> dict[str, str]:
     }
 
 
-def common_units(systems: Mapping[str, Sequence[str]], unit: str) -> tuple[str, ...]:
+def have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
+    """Tell whether the systems say that their goals were chosen differently."""
+    chosen = {
+        dict(signature.choices).get(GOALS)
+        for scored in systems.values()
+        for signature in _signatures(scored).values()
+    }
+    return len(chosen) > 1
+
+
+def common_units(
+    systems: Mapping[str, ScoredTable],
+    unit: str,
+    units_of: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[str, ...]:
     """Return the units that all systems have, in the order of the first one.
 
-    Raises `UsageError` when two systems have none in common.
+    These are the rows, or what `units_of` has of each system. Where goals were chosen differently,
+    only units with the same goal are the same. Raises `UsageError` when two systems have none in
+    common.
     """
+    by_goal = have_other_goals(systems)
+    of = units_of or {name: scored.table.units for name, scored in systems.items()}
+    identities = {
+        name: {(unit, scored.about.get(unit) if by_goal else None) for unit in of[name]}
+        for name, scored in systems.items()
+    }
     baseline, *others = systems
-    common = set(systems[baseline])
+    common = identities[baseline]
     for other in others:
-        common &= set(systems[other])
+        common = common & identities[other]
         if not common:
-            raise UsageError(f'"{other}" has no {unit} in common with the systems before it')
-    return tuple(name for name in systems[baseline] if name in common)
+            same = " about the same goal" if by_goal else ""
+            raise UsageError(f'"{other}" has no {unit}{same} in common with the systems before it')
+    names = {name for name, _ in common}
+    return tuple(name for name in of[baseline] if name in names)
+
+
+def without_goals(scored: ScoredTable) -> ScoredTable:
+    """Return the same whose signatures do not say which goals were chosen."""
+
+    def without(signature: Signature) -> Signature:
+        kept = tuple(choice for choice in signature.choices if choice[0] != GOALS)
+        return Signature(signature.metric, kept)
+
+    return replace(
+        scored,
+        measures=tuple(replace(m, signature=without(m.signature)) for m in scored.measures),
+    )
 
 
 Name = TypeVar("Name")

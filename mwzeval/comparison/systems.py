@@ -17,12 +17,14 @@ from mwzeval.comparison.alignment import (
     common_signature,
     common_units,
     free_choices,
+    have_other_goals,
     in_clusters,
     keys_of,
     labels_of,
     lacking_measures,
     measures_of,
     setting_of,
+    without_goals,
 )
 from mwzeval.comparison.model import (
     ComparedMeasure,
@@ -105,13 +107,14 @@ def compare(
     # The runs of a system are alike in all but their numbers.
     firsts = {name: next(iter(of.values())) for name, of in runs.items()}
     check_signatures(firsts)
-    of_system = {name: scored.table.units for name, scored in firsts.items()}
-    units = common_units(of_system, unit)
+    units = common_units(firsts, unit)
     aligned = aligned_rows(
         {(name, run): scored for name, of in runs.items() for run, scored in of.items()}, units
     )
     rows = {name: tuple(aligned[name, run] for run in of) for name, of in runs.items()}
     first = next(iter(firsts.values()))
+    if have_other_goals(firsts):
+        first = without_goals(first)
     known = {name: keys_of(scored) for name, scored in firsts.items()}
     shared = [key for key in keys_of(first) if all(key in keys for keys in known.values())]
     more = () if isinstance(scopes, bool) else scopes

@@ -9,9 +9,9 @@ formula.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -130,6 +130,9 @@ class ScoredTable:
     `count_types` returns the type counts of the units of `table`, in the same order; it is slow
     enough to be called only for intervals and comparisons. Where units were tried repeatedly, their
     rows are means over `trials` (see `mwzeval.metrics.trials`).
+
+    Where units were chosen by whoever made the input (the goals of a live run), `about` has a
+    checksum of what each is about, so that those of two inputs can be told to be the same.
     """
 
     table: Table
@@ -137,6 +140,7 @@ class ScoredTable:
     type_measures: tuple[TypeMeasure, ...] = ()
     count_types: Callable[[], TypeCounts] = TypeCounts.none
     trials: Trials | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def trial_rows(self) -> Table:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -220,6 +221,37 @@ def test_what_makes_no_sense_is_told(
     code, _, err = run(capsys, *arguments)
     assert code == 2
     assert said in err
+
+
+LIVE = {"mwzeval_live": 1, "benchmark": "crosswoz"}
+SAID = {"role": "user", "content": "hello"}
+TURN = {"response": "hi", "state": {}, "active_domains": []}
+
+
+@pytest.mark.parametrize("verb", ["compare", "power"])
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ([LIVE, {"dialogue": "a", "acts": []}], "live dialogues of CrossWOZ"),
+        ([{"dialogue": "a", "messages": [SAID]}] * 2, "live dialogues of MultiWOZ"),
+        (
+            [{"mul0001": [TURN]}],
+            "predictions of MultiWOZ",
+        ),
+    ],
+)
+def test_files_that_a_benchmark_scores_are_told_to_need_no_items(
+    verb: str,
+    lines: list[Any],
+    what: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    file = write(tmp_path / "a.jsonl", "".join(json.dumps(each) + "\n" for each in lines))
+    code, _, err = run(capsys, verb, "--items", file, *([WEAK] if verb == "compare" else []))
+    assert code == 2
+    assert f"these are {what}, and not scores of items: leave out --items" in err
+    assert len(err.splitlines()) == 1
 
 
 def test_many_problems_are_not_sent_to_validate(

@@ -42,7 +42,10 @@ def is_inspect_log(value: Any) -> bool:
 
 
 def read_inspect_archive(file: str) -> Sheet:
-    """Return the samples of an `.eval` file. Raises `InputError` for another archive."""
+    """Return the samples of an `.eval` file.
+
+    Raises `InputError` for another archive, or one without samples.
+    """
     names = zip_names(file)
     if SUMMARIES in names:
         wanted = [SUMMARIES]
@@ -76,14 +79,16 @@ def _of_summary(sample: Any) -> Any:
 def read_inspect_log(value: Mapping[str, Any], file: str) -> Sheet:
     """Return the samples of a `.json` file. Raises `InputError` for one without samples."""
     samples = value.get("samples")
-    if not isinstance(samples, list) or not samples:
-        raise not_of_shape(
-            file, "the log has no samples: it was written without them, or only its header"
-        )
-    return _sheet(samples, file)
+    return _sheet(samples if isinstance(samples, list) else [], file)
 
 
 def _sheet(samples: Sequence[Any], file: str) -> Sheet:
+    if not samples:
+        raise not_of_shape(
+            file,
+            "the log has no samples: it was written without them, or only its header, or its run "
+            "ended before the first",
+        )
     findings = Findings(file)
     rows = []
     scorers: dict[str, None] = {}

@@ -64,6 +64,19 @@ def test_both_formats_of_a_log_say_the_same() -> None:
     assert np.array_equal(one.table.values, other.table.values)
 
 
+def test_a_log_without_samples_is_told(tmp_path: Path) -> None:
+    archive = tmp_path / "none.eval"
+    with zipfile.ZipFile(archive, "w") as written:
+        written.writestr("summaries.json", "[]")
+        written.writestr("header.json", "{}")
+    plain = tmp_path / "none.json"
+    log = json.loads((LOGS / "weak.json").read_text("utf-8"))
+    plain.write_text(json.dumps({**log, "samples": []}), "utf-8")
+    for file in (archive, plain):
+        with pytest.raises(InputError, match="the log has no samples"):
+            read(file)
+
+
 def test_the_means_of_inspect_ai_itself() -> None:
     """It reduces the epochs of a sample by their mean, too."""
     log = json.loads((LOGS / "weak.json").read_text("utf-8"))

@@ -214,6 +214,37 @@ def test_runs_of_different_users_do_not_compare(good: str, capsys: Printed) -> N
     assert "user (agenda-words and openai:someone)" in capsys.readouterr().err
 
 
+def test_runs_of_other_goals_are_compared_on_those_that_both_have(
+    good: str, bad: str, capsys: Printed
+) -> None:
+    of_others = {**HEADER, "goals": {"source": "corpus:test:3", "sha": "76543210"}}
+    # One goal has the same name and is another one.
+    lines = [line(name) for name in USED[1:]]
+    lines[0] = {**lines[0], "goal": {**lines[0]["goal"], "message": ["something else"]}}
+    lines[0]["goal"].pop(lines[0]["goal"]["domain_ordering"][-1])
+    lines[0]["goal"]["domain_ordering"] = lines[0]["goal"]["domain_ordering"][:-1]
+    other = write(Path("other.jsonl"), lines, head=of_others)
+    assert main(["compare", bad, other, "-f", "json", "-j", "1"]) == 0
+    compared = json.loads(capsys.readouterr().out)
+    assert (compared["common"], compared["left_out"]) == (2, {"bad": 2, "other": 1})
+    assert all("|goals:" not in each["signature"] for each in compared["comparisons"])
+    assert main(["explain", bad, "--against", other]) == 0
+    assert "2 dialogues in common" in capsys.readouterr().out
+    # What the same selection calls the same is the same.
+    assert main(["compare", bad, good, "-f", "json", "-j", "1"]) == 0
+    compared = json.loads(capsys.readouterr().out)
+    assert compared["common"] == 4
+    assert "|goals:corpus:test:4@01234567|" in compared["comparisons"][0]["signature"]
+
+
+def test_runs_without_a_goal_in_common_do_not_compare(good: str, capsys: Printed) -> None:
+    of_others = {**HEADER, "goals": {"source": "sampled:1", "sha": "76543210"}}
+    other = write(Path("other.jsonl"), [{**line(USED[1]), "dialogue": USED[0]}], head=of_others)
+    assert main(["compare", good, other, "-j", "1"]) == 2
+    told = capsys.readouterr().err
+    assert '"other" has no dialogue about the same goal in common' in told
+
+
 def test_explain_counts_reasons_and_shows_a_dialogue(trials: str, capsys: Printed) -> None:
     assert main(["explain", trials]) == 0
     counted = capsys.readouterr().out

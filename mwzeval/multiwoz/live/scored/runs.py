@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -115,6 +117,9 @@ class ScoredRun:
         by_item = ScoredTable(table, measures)
         if measures:
             by_item = of_items(by_item, items.__getitem__)
+        goals = {name: _checksum(goal) for name, goal in run.goals.items()}
+        about = goals | {items[name]: goal for name, goal in goals.items()}
+        by_item = replace(by_item, about=about)
         return cls(run, level, checksum, by_item, accounts, findings.warnings)
 
     @property
@@ -258,6 +263,11 @@ def _without_faults(
 
 def _is_no_end(measure: Measure) -> bool:
     return not measure.name.startswith("end.")
+
+
+def _checksum(goal: Goal) -> str:
+    text = json.dumps(goal, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _item(name: str) -> str:
