@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 RULE, RULE_PAPER = "rule", "rule-paper"
 TEMPLATES = "templates"
+REMEMBERED = 2**14
+"""Utterances of which an NLU remembers what they mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +101,23 @@ class TrainedNlu:
     """A trained NLU that each process loads for itself, when it needs it.
 
     Templates say values in small letters; `spellings` gives those of the database their own back.
+    What it has understood is remembered: users that get no answer, and systems that have none,
+    repeat themselves.
     """
 
     folder: Path
     spellings: Mapping[str, str]
-    _loaded: Nlu | None = None
+    _understand: Any = None
+
+    def __reduce__(self) -> Any:
+        # Neither the network nor what is remembered is sent to other processes.
+        return TrainedNlu, (self.folder, self.spellings)
 
     def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
         """Return the acts of an utterance."""
-        if self._loaded is None:
-            self._loaded = self.load()
-        acts = self._loaded.understand(utterance, context, side)
+        if self._understand is None:
+            self._understand = lru_cache(REMEMBERED)(self.load().understand)
+        acts = self._understand(utterance, tuple(context), side)
         return tuple(act._replace(value=self.spellings.get(act.value, act.value)) for act in acts)
 
     def load(self) -> Nlu:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import pickle
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from mwzeval.crosswoz import command_simulate
-from mwzeval.crosswoz.command_simulate import nlu_named, system_named
-from mwzeval.crosswoz.corpus.acts import parse_acts
+from mwzeval.crosswoz.command_simulate import TrainedNlu, nlu_named, system_named
+from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold
-from mwzeval.crosswoz.nlu.examples import NluSettings
+from mwzeval.crosswoz.nlu.examples import NluSettings, Utterance
+from mwzeval.crosswoz.nlu.model import JointNlu
 from mwzeval.crosswoz.nlu.training import train_tagger
 from mwzeval.crosswoz.sclstm.generator import load_sclstm
 from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
@@ -123,6 +126,34 @@ def test_neither_processes_nor_an_interruption_change_a_byte(
     other = ("--system", models.policy, "--seed", "3", "--level", "text", "--nlu", models.nlu)
     with pytest.raises(UsageError, match="nlg"):
         simulate(*other, "-o", whole, "--resume")
+
+
+def test_what_was_understood_is_remembered_and_not_sent_to_processes(
+    models: Models, fold: Fold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Sequence[Utterance]] = []
+    nlu = nlu_named(models.named("nlu"), None, Database(fold.tables))
+    assert isinstance(nlu, TrainedNlu)
+    first = nlu.understand("推荐一个景点", ["您好"], USER)
+    predict = JointNlu.predict
+
+    def counted(self: JointNlu, said: Sequence[Utterance]) -> list[Acts]:
+        seen.append(said)
+        return predict(self, said)
+
+    monkeypatch.setattr(JointNlu, "predict", counted)
+    assert nlu.understand("推荐一个景点", ("您好",), USER) == first
+    assert not seen
+    others = (
+        ("推荐一个景点", (), USER),
+        ("推荐一个景点", ("您好",), SYSTEM),
+        ("您好", ("您好",), USER),
+    )
+    for other in others:
+        nlu.understand(*other)
+    assert len(seen) == len(others)
+    assert len(pickle.dumps(nlu)) < 100_000
+    assert pickle.loads(pickle.dumps(nlu)).understand("推荐一个景点", ["您好"], USER) == first
 
 
 @pytest.mark.parametrize(
