@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Literal
 
 SHOWN_PROBLEMS = 20
@@ -120,5 +121,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ` — did you mean "x"?` for the closest known name, or nothing."""
     # A Chinese word is short: with one character of two it is half the same.
     cutoff = 0.5 if len(name) <= 3 and not name.isascii() else 0.7
-    close = get_close_matches(name[:60], list(known), n=1, cutoff=cutoff)
+    return _closest(name[:60], tuple(known), cutoff)
+
+
+@lru_cache(maxsize=256)
+def _closest(name: str, known: tuple[str, ...], cutoff: float) -> str:
+    # What is wrong once is often wrong a hundred thousand times.
+    close = get_close_matches(name, known, n=1, cutoff=cutoff)
     return f' — did you mean "{close[0]}"?' if close else ""

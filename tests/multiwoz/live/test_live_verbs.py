@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from mwzeval.cli import main
+from tests import work
 from tests.multiwoz.live.written_runs import HEADER, USED, goals, line, write
 from tests.places import ROOT, read_json
 
@@ -212,6 +213,24 @@ def test_runs_of_different_users_do_not_compare(good: str, capsys: Printed) -> N
     file = write(Path("other.jsonl"), [line(name) for name in USED], head=other)
     assert main(["compare", good, file, "-j", "1"]) == 2
     assert "user (agenda-words and openai:someone)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("function", ["find_hotel", "find_hotels"])
+def test_many_calls_in_one_message_cost_each_the_same_and_little(function: str) -> None:
+    def evaluated(number: int) -> int:
+        asked = {"type": "function", "function": {"name": function, "arguments": "{}"}}
+        dialogue = line(USED[0])
+        dialogue["messages"][1:1] = [
+            {"role": "assistant", "tool_calls": [{**asked, "id": str(n)} for n in range(number)]},
+            *({"role": "tool", "tool_call_id": str(n), "content": "{}"} for n in range(number)),
+        ]
+        file = write(Path(f"{number}.jsonl"), [dialogue])
+        return work.calls(lambda: main(["evaluate", file, "-q", "-o", "report.json"]))
+
+    evaluated(1)
+    few, more, many = map(evaluated, (100, 200, 300))
+    assert many - more == pytest.approx(more - few, rel=0.02)
+    assert (many - few) / 200 < 300
 
 
 def test_runs_of_other_goals_are_compared_on_those_that_both_have(
