@@ -198,9 +198,9 @@ def _predictions(
 
 def _tell_used(held: LiveFile, prices: Prices | None) -> None:
     """Tell what the model of the agent has used and, at these prices, what that cost."""
-    from mwzeval.commands.systems import print_warnings
     from mwzeval.conversation.accounting.accounts import Accounts, told_usage
     from mwzeval.conversation.accounting.usage import AGENT
+    from mwzeval.report.formats import warnings_text
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
@@ -208,7 +208,8 @@ def _tell_used(held: LiveFile, prices: Prices | None) -> None:
         if account.side == AGENT:
             used = told_usage(account.total, account.usd(account.total))
             tell(f"the model: {', '.join(used)}")
-    print_warnings([findings.warnings])
+    for line in warnings_text(findings.warnings).splitlines():
+        tell(line)
 
 
 def _next(
