@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.nlu.decoding import best_tags
 from mwzeval.crosswoz.nlu.examples import (
     CONTEXT,
     Labels,
@@ -136,11 +137,11 @@ class JointNlu:
             for start in range(0, len(order), self.batch_size):
                 chosen = order[start : start + self.batch_size]
                 tags, classes = self.network([said[index] for index in chosen])
-                best = tags.argmax(dim=2).tolist()
+                read = [min(len(said[index].text), tags.shape[1]) for index in chosen]
+                best = best_tags(tags.numpy(), read, self.labels.tags)
                 for row, index in enumerate(chosen):
-                    text = said[index].text
                     positive = (classes[row] > 0).nonzero().flatten().tolist()
-                    acts[index] = self.labels.acts(text, best[row][: len(text)], positive)
+                    acts[index] = self.labels.acts(said[index].text, best[row].tolist(), positive)
         return acts
 
     def predictions(self, dialogues: Iterable[Dialogue]) -> dict[str, list[dict[str, Any]]]:
