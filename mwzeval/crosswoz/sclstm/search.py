@@ -59,7 +59,7 @@ def beam_search(model: Model[State], width: int, longest: int) -> list[Hypothesi
         scores = np.asarray([[each.log_probability] for each in kept]) + model.following(state)
         if place == longest:  # only the end is left
             scores[:, np.arange(scores.shape[1]) != model.end] = -np.inf
-        best = np.argsort(-scores, axis=None, kind="stable")[:width]
+        best = highest(scores.ravel(), width)
         rows, tokens = (of.tolist() for of in np.unravel_index(best, scores.shape))
         origins, added, extended = [], [], []
         for row, token in zip(rows, tokens, strict=True):
@@ -76,3 +76,14 @@ def beam_search(model: Model[State], width: int, longest: int) -> list[Hypothesi
             state = model.extended(state, origins, added)
         kept, cut = extended, kept[:1]
     return sorted(complete, key=lambda each: -each.log_probability)[:width] or cut
+
+
+def highest(scores: NDArray[np.float64], width: int) -> NDArray[np.int64]:
+    """Return the places of the `width` highest scores, highest first; of equal ones the first.
+
+    Most of a search was once spent on putting all the others in order, too.
+    """
+    places = np.arange(len(scores))
+    if width < len(scores):
+        places = np.flatnonzero(scores >= np.partition(scores, -width)[-width])
+    return places[np.argsort(-scores[places], kind="stable")][:width]

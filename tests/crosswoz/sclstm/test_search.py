@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.sclstm.search import Hypothesis, Model, beam_search
+from mwzeval.crosswoz.sclstm.search import Hypothesis, Model, beam_search, highest
 
 END, TOKENS, LONGEST = 0, 3, 4
 EVERYTHING = sum((TOKENS - 1) ** length for length in range(LONGEST + 1))
@@ -104,3 +104,12 @@ def test_means_count_the_end() -> None:
     assert Hypothesis((1, 2), -6.0, is_complete=True).mean == -2
     assert Hypothesis((1, 2), -6.0, is_complete=False).mean == -3
     assert Hypothesis((), 0.0, is_complete=False).mean == 0
+
+
+@given(
+    st.lists(st.sampled_from([-np.inf, -2.0, -1.5, -1.0, 0.0]), min_size=1, max_size=40),
+    st.integers(1, 50),
+)
+def test_the_highest_are_those_of_a_stable_sort(scores: list[float], width: int) -> None:
+    expected = sorted(range(len(scores)), key=lambda place: -scores[place])[:width]
+    assert highest(np.array(scores), width).tolist() == expected
