@@ -85,6 +85,9 @@ class TradeTracker:
         try:
             settings = TradeSettings(**about["settings"])
             vocabulary = Vocabulary.checked(about["words"], settings)
+            # A network of another size may not fit into memory.
+            if arrays["words.weight"].shape != (vocabulary.size, settings.hidden):
+                raise ValueError("its width or the number of its words is another one")
             network = trade_network(vocabulary.size, settings)
             set_weights(network.state_dict(), arrays)
         except (LookupError, TypeError, ValueError, RuntimeError, UsageError) as error:

@@ -19,12 +19,13 @@ from mwzeval.crosswoz.trade.examples import TradeSettings
 from mwzeval.crosswoz.trade.model import KIND, MODEL_FILE, TradeTracker
 from mwzeval.crosswoz.trade.training import train_trade
 from mwzeval.errors import InputError, UsageError
-from mwzeval.neural.state import read_arrays, write_arrays
+from mwzeval.neural.state import DESCRIPTION, FORMAT, read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point, reproducible
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import DEPENDENT, small_gold
 
 pytest.importorskip("torch")
+save = pytest.importorskip("safetensors.numpy").save
 DIALOGUES = list(small_gold().fold.dialogues.values())
 SMALL = TradeSettings(hidden=8, characters=True, epochs=3, batch_size=2)
 BY_HEART = replace(SMALL, hidden=32, dropout=0.0, epochs=50, learning_rate=0.02)
@@ -169,6 +170,14 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
         write_arrays(file, KIND, arrays, {**about, **damage})
         with pytest.raises(InputError, match="damaged"):
             TradeTracker.load(tmp_path)
+    half = {**about, "words": [*words[:-1], "\ud800"]}
+    described = json.dumps({"format": FORMAT, "kind": KIND, "about": half})
+    file.write_bytes(save(arrays, metadata={DESCRIPTION: described}))
+    with pytest.raises(InputError, match=r"safetensors file of this program.*surrogates"):
+        TradeTracker.load(tmp_path)
+    write_arrays(file, KIND, arrays, {**about, "settings": {**about["settings"], "hidden": 40_000}})
+    with pytest.raises(InputError, match="its width or the number"):  # no 100 GB of weights
+        TradeTracker.load(tmp_path)
     name = next(iter(arrays))
     for odd in (np.full_like(arrays[name], np.nan), arrays[name][:-1]):
         write_arrays(file, KIND, {**arrays, name: odd}, about)
