@@ -88,8 +88,8 @@ class Labels:
     @classmethod
     def checked(cls, tags: Any, classes: Any) -> Labels:
         """Return the labels that a file has. Raises `ShapeError` for what are none."""
-        if not is_texts(tags):
-            raise ShapeError("tags: expected a list of texts")
+        if not is_texts(tags) or OUTSIDE not in tags or not all(map(_is_tag, tags)):
+            raise ShapeError(f"tags: expected {OUTSIDE}, and B and I of intent+domain+slot")
         return cls(tuple(tags), checked_acts(classes))
 
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:
@@ -169,6 +169,10 @@ def class_weights(examples: Sequence[Example], labels: Labels) -> list[float]:
         else 1.0
         for name in labels.classes
     ]
+
+
+def _is_tag(tag: str) -> bool:
+    return tag == OUTSIDE or (tag.startswith((BEGIN, INSIDE)) and tag.count(SEPARATOR) == 2)
 
 
 def spans(tags: Sequence[str]) -> Iterator[tuple[int, int, str]]:

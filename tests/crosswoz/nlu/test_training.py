@@ -170,6 +170,16 @@ def test_other_settings_and_folders_are_refused(tmp_path: Path) -> None:
         NluSettings(dropout=2.0)
 
 
+def test_a_damaged_state_of_training_is_refused(tmp_path: Path) -> None:
+    train_tagger(some(1), tmp_path / "model", SMALL)
+    file = tmp_path / "model" / CHECKPOINT_FILE
+    content = file.read_bytes()
+    for damaged in (content[:-100], b"", b"x" * 100, content.replace(b"weight:", b"wright:")):
+        file.write_bytes(damaged)
+        with pytest.raises(InputError, match=CHECKPOINT_FILE):
+            train_tagger(some(1), tmp_path / "model", SMALL)
+
+
 def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     train_tagger(some(1), tmp_path / "model", SMALL)
     file = tmp_path / "model" / MODEL_FILE
@@ -179,6 +189,8 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     train_tagger(some(1), tmp_path / "other", SMALL)
     arrays, about = read_arrays(tmp_path / "other" / MODEL_FILE, KIND)
     damages: list[dict[str, Any]] = [{"classes": ["a"]}, {"tags": [[]]}, {"settings": 1}]
+    damages += [{"characters": about["characters"][1:]}, {"tags": about["tags"][::2]}]
+    damages += [{"tags": [*about["tags"][1:], "B-a"]}, {"tags": [*about["tags"][:-1], "B-a"]}]
     for odd in damages:
         write_arrays(file, KIND, arrays, {**about, **odd})
         with pytest.raises(InputError, match="damaged"):
