@@ -163,10 +163,14 @@ def restore(
                 continue
             for key in MOMENTS:
                 array = arrays[f"{key}:{name}"]
-                if array.shape != (() if key == "step" else tuple(weight.shape)):
-                    raise ValueError(f'{key} of "{name}" has another shape')
                 # SparseAdam counts its steps in an int, Adam in a tensor.
-                is_count = array.dtype == np.int64
+                is_count = key == "step" and array.dtype == np.int64
+                like = np.zeros((), np.float32) if key == "step" else weight.detach().numpy()
+                if array.shape != like.shape or not (is_count or array.dtype == like.dtype):
+                    raise ValueError(f'{key} of "{name}" has another shape or type')
+                # No number is less than NaN, or more.
+                if not (array >= (-np.inf if key == "exp_avg" else 0)).all():
+                    raise ValueError(f'{key} of "{name}" has impossible numbers')
                 value = int(array) if is_count else torch.from_numpy(array.copy())
                 optimizer.state[weight][key] = value
     generator.set_state(torch.from_numpy(arrays[GENERATOR].copy()))

@@ -81,6 +81,30 @@ Watch = Callable[[Point], None]
 """Is told of each point of the curve as it comes."""
 
 
+def _curve_of(plain: Any) -> list[Point]:
+    """Return the learning curve that a file has.
+
+    Raises `ValueError`, `TypeError` or `LookupError` for what is none.
+    """
+    if not isinstance(plain, list):
+        raise TypeError("the curve is a list")
+    for point in plain:
+        counts = [point[name] for name in ("step", "epoch", "examples")]
+        if not all(_is_whole(count) and count >= 0 for count in counts):
+            raise ValueError("step, epoch and examples are numbers from 0 on")
+        # They may be infinite or NaN: a run that has diverged is one, too.
+        numbers = [point[name] for name in ("loss", "quality") if point[name] is not None]
+        if not all(isinstance(number, float) or _is_whole(number) for number in numbers):
+            raise TypeError("loss and quality are numbers")
+        if not isinstance(point["scores"], dict):
+            raise TypeError("scores are an object")
+    return [Point(**point) for point in plain]
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and abs(value) < 2**63
+
+
 class Learner(ABC):
     """A model in training: its weights and what they are to do."""
 
@@ -265,7 +289,7 @@ class _Run:
                 "folder, or call it again as it was called"
             )
         try:
-            self.curve = [Point(**point) for point in about["curve"]]
+            self.curve = _curve_of(about["curve"])
             has_model = any(p.quality is not None for p in self.curve) or self._is_finished()
             restore(self._learner.weights, self._learner.optimizers, self._generator, arrays)
         except (ValueError, LookupError, TypeError, RuntimeError) as error:

@@ -225,6 +225,14 @@ def test_folders_without_their_files_are_refused(tmp_path: Path) -> None:
         {"weight:slope": np.array([np.nan], np.float32)},
         {"exp_avg:slope": None},
         {"exp_avg_sq:slope": np.zeros(2, np.float32)},
+        {"exp_avg:slope": np.zeros(1, np.float64)},
+        {"exp_avg:slope": np.zeros(1, np.bool_)},
+        {"exp_avg:slope": np.array([np.nan], np.float32)},
+        {"exp_avg_sq:slope": np.array([-1], np.float32)},
+        {"step:slope": np.array(-5, np.float32)},
+        {"step:slope": np.array(-5)},
+        {"step:slope": np.array(np.nan, np.float32)},
+        {"step:slope": np.array(True)},
         {"generator": None},
         {"generator": np.zeros(3, np.uint8)},
     ],
@@ -238,11 +246,32 @@ def test_a_damaged_state_is_refused(tmp_path: Path, damage: dict[str, np.ndarray
         trained(tmp_path)
 
 
-@pytest.mark.parametrize("curve", [None, 3, [3], [{}], [{"step": "3"}]])
+@pytest.mark.parametrize("curve", [None, 3, {}, "x", [3], ["x"], [{}], [{"step": "3"}]])
 def test_a_damaged_curve_is_refused(tmp_path: Path, curve: object) -> None:
     trained(tmp_path)
     arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
     write_arrays(tmp_path / CHECKPOINT_FILE, KIND, arrays, {**about, "curve": curve})
+    with pytest.raises(InputError, match="state is damaged"):
+        trained(tmp_path)
+
+
+ODD: tuple[object, ...] = ("x", [], {}, True, 10**400)
+"""What is no number of a point."""
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        *((name, odd) for name in ("step", "epoch", "examples") for odd in (*ODD, None, -1, 1.5)),
+        *((name, odd) for name in ("loss", "quality") for odd in ODD),
+        *(("scores", odd) for odd in ("x", None, 1.5)),
+    ],
+)
+def test_a_damaged_point_of_the_curve_is_refused(tmp_path: Path, name: str, odd: object) -> None:
+    trained(tmp_path)
+    arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
+    about["curve"][-1][name] = odd
+    write_arrays(tmp_path / CHECKPOINT_FILE, KIND, arrays, about)
     with pytest.raises(InputError, match="state is damaged"):
         trained(tmp_path)
 
