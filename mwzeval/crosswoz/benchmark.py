@@ -33,6 +33,7 @@ from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.crosswoz.scoring.success import REASON_CODES
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines, revision_of
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
 from mwzeval.errors import DataError, InputError, Problem, shorten
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.findings import Findings
@@ -112,6 +113,10 @@ class CrossWoz(Benchmark):
     def live(self, arguments: Namespace) -> RunSetting:
         """Return a simulation. Raises `UsageError`, `DataError`, `InputError`."""
         return live_setting(arguments)
+
+    def compared_scopes(self, arguments: Namespace) -> Collection[str]:
+        """Return the sides: generated texts have scores of each, and none of both."""
+        return USER, SYSTEM
 
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import InputError, Problem
+from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.files.reading import read_model, unreadable
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
@@ -33,6 +33,8 @@ PICKLES = (b"PK\x03\x04", b"\x80")
 """With these begin what `torch.save` and `pickle.dump` write."""
 HEADER = 8
 """Bytes before the header: its length."""
+LONGEST_REASON = 300
+"""Characters of what a library says is wrong with a file."""
 SHOWN = 4
 """How many models of a folder are named."""
 
@@ -78,7 +80,9 @@ def read_arrays(path: str | Path, kind: str) -> tuple[Arrays, Any]:
     except MemoryError:
         raise refused(path, f"its {len(raw):,} bytes do not fit into memory twice") from None
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise refused(path, f"not a safetensors file of this program ({error!r})") from None
+        # The representation of an error of encoding has the whole text.
+        why = shorten(f"{type(error).__name__}: {error}", LONGEST_REASON)
+        raise refused(path, f"not a safetensors file of this program ({why})") from None
     if found != (FORMAT, kind):
         raise refused(path, f"expected a {kind} of format {FORMAT}, found {found[1]} {found[0]}")
     return arrays, about

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
+from mwzeval.errors import UsageError
 from mwzeval.report.comparison import (
     FEW_RUNS,
     NOTHING,
@@ -38,10 +39,13 @@ def paper_document(
     The best score of a column stands out; a dagger marks what differs from it significantly, by the
     test of the score and Holm's correction over all pairs of systems, as ranks do. Systems whose
     scores have another signature (gold states, say) are not held against each other. `intervals` is
-    one of `INTERVALS`; the comparison has to have those of the scores themselves.
+    one of `INTERVALS`; the comparison has to have those of the scores themselves. Raises
+    `UsageError` where there is no score of the whole.
     """
     document = comparison_document(comparison, places=places)
     measures = [measure for measure in comparison.measures if measure.scope == WHOLE]
+    if not measures:
+        raise UsageError("--table is of scores of the whole, and there are none: leave it out")
     header = ("", *(f"{m.label} ↓" if m.lower_is_better else m.label for m in measures))
     rows = tuple(
         (

@@ -270,6 +270,23 @@ def test_generators_are_trained_speak_are_scored_and_simulated(
         simulate("--level", "text", "--nlg", "template", "--nlu", own)
 
 
+def test_generated_texts_are_compared_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = str(tmp_path / "one.json"), str(tmp_path / "other.json")
+    for seed, file in (("1", one), ("2", other)):
+        fixed = ("--revision", "sample", "--fold", "val", "--seed", seed, "-o", file)
+        assert run(command, "baseline", "template", *fixed) == 0
+    compare = ("compare", "--benchmark", "crosswoz", one, other, "--samples", "9", "-j", "1")
+    assert main(compare) == 0
+    said = capsys.readouterr().out
+    assert "BLEU-4, user" in said
+    assert "Slot error rate, system" in said
+    assert "BLEU-4, user, S" not in said  # a part, which --scopes would show
+    assert main([*compare, "--table", "ends"]) == 2
+    assert "scores of the whole, and there are none" in capsys.readouterr().err
+
+
 def test_the_bleu_of_templates_and_of_gold_come_from_the_command_line(tmp_path: Path) -> None:
     gold = load_gold("sample")
     fixed = ("--revision", "sample", "-o")
