@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.file_shapes import ShapeError, is_texts
 from mwzeval.crosswoz.corpus.names import CODE_OF_GOAL_TYPE, STATE_SLOTS
-from mwzeval.errors import shorten
+from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.scores.findings import found
 
 SELECTED = "selectedResults"
@@ -136,6 +136,23 @@ def dialogue_from_json(name: str, plain: Any) -> Dialogue:
     )
     _check_goals(dialogue)
     return dialogue
+
+
+def check_characters(dialogues: Iterable[Dialogue]) -> None:
+    """Raise `InputError` when a dialogue has a text that is no Unicode (half a surrogate pair).
+
+    Files are refused with such a text. Of dialogues made in Python, models would keep words, and
+    copy them, that no file can have.
+    """
+    for dialogue in dialogues:
+        for number, exchange in enumerate(dialogue.exchanges):
+            user, system = exchange.user, exchange.system
+            texts = [user.utterance, system.utterance]
+            texts += [part for act in (*user.acts, *system.acts) for part in act]
+            texts += [value for slots in system.first_query.values() for value in slots.values()]
+            if any("\ud800" <= character <= "\udfff" for character in "".join(texts)):
+                what = "half of a surrogate pair, which is no character: mend the text"
+                raise InputError([Problem("bad-text", what, dialogue=dialogue.name, turn=number)])
 
 
 def _check_goals(dialogue: Dialogue) -> None:

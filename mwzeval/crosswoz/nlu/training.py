@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
 from mwzeval.crosswoz.nlu.examples import (
     Example,
     Labels,
@@ -54,8 +54,9 @@ def train_tagger(
     Called again after it was interrupted, it goes on and ends with the same bytes. `watch` is told
     of each epoch's mean loss.
 
-    Raises `InputError` for dialogues without utterances and for a damaged checkpoint, `UsageError`
-    when the folder holds something else, `DependencyError` without PyTorch.
+    Raises `InputError` for dialogues without utterances, texts that are no Unicode and a damaged
+    checkpoint, `UsageError` when the folder holds something else, `DependencyError` without
+    PyTorch.
     """
     required("torch")
     chosen = settings or NluSettings()
@@ -75,7 +76,11 @@ def train_tagger(
 
 
 def training_examples(dialogues: Sequence[Dialogue]) -> list[Example]:
-    """Return the examples to learn from. Raises `InputError` when there are none."""
+    """Return the examples to learn from.
+
+    Raises `InputError` when there are none, and for texts that are no Unicode.
+    """
+    check_characters(dialogues)
     examples = [example for example in examples_of(dialogues) if example.utterance.text]
     if not examples or not any(example.classes for example in examples):
         raise InputError([Problem("no-training-data", "the dialogues have no acts to learn from")])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
 from mwzeval.crosswoz.sclstm.generator import (
     MODEL_FILE,
     Sclstm,
@@ -73,10 +73,12 @@ def train_sclstm(
     is told are in nats a token: on training sentences with, on validation sentences without dropout
     and the costs of the acts vector.
 
-    Raises `InputError` for dialogues without sentences and for a damaged checkpoint, `UsageError`
-    when the folder holds something else, `DependencyError` without PyTorch or jieba.
+    Raises `InputError` for dialogues without sentences, texts that are no Unicode and a damaged
+    checkpoint, `UsageError` when the folder holds something else, `DependencyError` without PyTorch
+    or jieba.
     """
     required("torch")
+    check_characters([*training, *validation])
     for side in SIDES:
         learns = _examples(training, side, "training")
         checks = _examples(validation, side, "validation")

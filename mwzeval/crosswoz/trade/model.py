@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mwzeval.crosswoz.corpus.dialogues import Dialogue, State
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, State, check_characters
 from mwzeval.crosswoz.predictions.tracks import STATE
 from mwzeval.crosswoz.trade.examples import SLOTS, Example, TradeSettings, Vocabulary
 from mwzeval.crosswoz.trade.network import trade_network
-from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.errors import UsageError
 from mwzeval.libraries import required
 from mwzeval.neural.state import read_arrays, refused, set_weights, weights_of, write_arrays
 
@@ -34,7 +34,7 @@ class TradeTracker:
 
         Gold states are not looked at. Raises `InputError` for texts that cannot be written again.
         """
-        check_texts(dialogue)
+        check_characters([dialogue])
         return list(self.states(self.vocabulary.examples([dialogue], self.settings.longest_value)))
 
     def states(self, examples: Iterable[Example]) -> Iterator[State]:
@@ -93,16 +93,3 @@ class TradeTracker:
         except (LookupError, TypeError, ValueError, RuntimeError, UsageError) as error:
             raise refused(file, f"the model is damaged ({error})") from None
         return cls(network, vocabulary, settings)
-
-
-def check_texts(dialogue: Dialogue) -> None:
-    """Raise `InputError` when a dialogue has a text that is no Unicode (half a surrogate pair).
-
-    Its words may be copied into states, which could not be written.
-    """
-    for number, exchange in enumerate(dialogue.exchanges):
-        values = (value for of in exchange.system.first_query.values() for value in of.values())
-        texts = "".join([exchange.user.utterance, exchange.system.utterance, *values])
-        if any("\ud800" <= character <= "\udfff" for character in texts):
-            what = "half of a surrogate pair, which is no character: mend the text"
-            raise InputError([Problem("bad-text", what, dialogue=dialogue.name, turn=number)])

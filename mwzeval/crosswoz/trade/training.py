@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.dialogues import Dialogue, check_characters
 from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.trade.examples import TradeSettings, Vocabulary
-from mwzeval.crosswoz.trade.model import MODEL_FILE, TradeTracker, check_texts
+from mwzeval.crosswoz.trade.model import MODEL_FILE, TradeTracker
 from mwzeval.crosswoz.trade.network import trade_network
 from mwzeval.errors import InputError, Problem
 from mwzeval.libraries import required
@@ -65,8 +65,7 @@ class TradeLearner(Learner):
     ) -> None:
         import torch
 
-        for dialogue in (*training, *validation):
-            check_texts(dialogue)
+        check_characters([*training, *validation])
         self.settings: TradeSettings = settings
         vocabulary = Vocabulary.of(training, settings)
         self._learns = list(vocabulary.examples(training, settings.longest_value))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
 from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.nlu.bert import bert_network, load_bert, train_bert
@@ -168,6 +169,21 @@ def test_other_settings_and_folders_are_refused(tmp_path: Path) -> None:
         train_tagger([], tmp_path / "new", SMALL)
     with pytest.raises(UsageError, match="dropout cannot be 2"):
         NluSettings(dropout=2.0)
+
+
+@pytest.mark.parametrize("kind", ["characters", "bert"])
+def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path, kind: str) -> None:
+    train, _ = trainers(tmp_path, kind)
+    (dialogue,) = some(1)
+    exchange = dialogue.exchanges[0]
+    for user in (
+        replace(exchange.user, utterance="去\ud800\ud800"),
+        replace(exchange.user, acts=(Act("Inform", "餐馆", "名称", "\udfff"),)),
+    ):
+        odd = replace(dialogue, exchanges=(replace(exchange, user=user),))
+        with pytest.raises(InputError, match=rf'dialogue "{odd.name}", turn 0: .*surrogate'):
+            train([dialogue, odd], tmp_path / "new", SMALL, None)
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_damaged_state_of_training_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,17 @@ def test_another_seed_or_other_data_is_another_run(tmp_path: Path, trained: Path
         again(some(), [], settings=SMALL)
     with pytest.raises(UsageError, match="dropout cannot be 2"):
         SclstmSettings(dropout=2.0)
+
+
+def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path) -> None:
+    (dialogue,) = some(0, 1)
+    exchange = dialogue.exchanges[0]
+    user = replace(exchange.user, utterance="\ud800", acts=(THANKS,))
+    odd = replace(dialogue, exchanges=(replace(exchange, user=user),))
+    for training, validation in (([odd], [dialogue]), ([dialogue], [odd])):
+        with pytest.raises(InputError, match=r"turn 0: .*surrogate"):
+            train_sclstm(training, validation, tmp_path / "new", SMALL)
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_beam_of_one_takes_the_likeliest_token_each_time(trained: Path) -> None:
