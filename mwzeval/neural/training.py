@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 CHECKPOINT_FILE = "checkpoint.safetensors"
 KIND = "training state"
+MOST = {"seed": 2**63 - 1, "threads": 1024}
+"""The highest values of settings: what PyTorch can count, and threads that can be begun."""
+ALLOCATOR = "DefaultCPUAllocator"
+"""Stands in the message of PyTorch when there is no memory."""
 SHARES = ("dropout", "varied")
 """Settings that may be 0: then nothing is left out, or varied."""
 
@@ -55,7 +59,8 @@ class TrainingSettings:
                 fits = is_number and (0 < value < 1 or (each.name in SHARES and value == 0))
             else:
                 least = 0 if each.name == "seed" else 1
-                fits = is_number and isinstance(value, int) and value >= least
+                most = MOST.get(each.name, value)
+                fits = is_number and isinstance(value, int) and least <= value <= most
             if not fits:
                 raise UsageError(f"{each.name} cannot be {value!r}")
 
@@ -325,7 +330,10 @@ def by_length(
 
 @contextmanager
 def reproducible(settings: TrainingSettings) -> Iterator[None]:
-    """Compute with the threads and the seed of the settings, in a fixed order; then as before."""
+    """Compute with the threads and the seed of the settings, in a fixed order; then as before.
+
+    Raises `MemoryError` when there is too little, as NumPy does.
+    """
     import torch
 
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
@@ -335,6 +343,10 @@ def reproducible(settings: TrainingSettings) -> Iterator[None]:
         torch.manual_seed(settings.seed)
         try:
             yield
+        except RuntimeError as error:
+            if ALLOCATOR in str(error):
+                raise MemoryError from None
+            raise
         finally:
             torch.set_num_threads(before[0])
             torch.use_deterministic_algorithms(before[1])

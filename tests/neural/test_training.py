@@ -20,6 +20,7 @@ from mwzeval.neural.training import (
     Point,
     TrainingSettings,
     by_length,
+    reproducible,
     train,
 )
 
@@ -201,6 +202,19 @@ def test_another_run_is_not_gone_on_with(
     trained(tmp_path)
     with pytest.raises(UsageError, match=message):
         trained(tmp_path, **changed)
+
+
+@pytest.mark.parametrize("setting", [{"seed": 2**63}, {"threads": 10**6}])
+def test_settings_that_pytorch_cannot_take_are_refused(setting: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(setting))} cannot be"):
+        TrainingSettings(**setting)
+    with reproducible(TrainingSettings(seed=2**63 - 1)):
+        assert torch.initial_seed() == 2**63 - 1
+
+
+def test_too_little_memory_for_pytorch_is_what_it_is_for_numpy() -> None:
+    with pytest.raises(MemoryError), reproducible(SETTINGS):
+        torch.empty(2**58)
 
 
 def test_folders_without_their_files_are_refused(tmp_path: Path) -> None:
