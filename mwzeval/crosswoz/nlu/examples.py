@@ -90,6 +90,8 @@ class Labels:
         """Return the labels that a file has. Raises `ShapeError` for what are none."""
         if not is_texts(tags) or OUTSIDE not in tags or not all(map(_is_tag, tags)):
             raise ShapeError(f"tags: expected {OUTSIDE}, and B and I of intent+domain+slot")
+        if len(set(tags)) < len(tags):
+            raise ShapeError("tags: one comes more than once")
         return cls(tuple(tags), checked_acts(classes))
 
     def acts(self, text: str, tags: Sequence[int], classes: Iterable[int]) -> Acts:

@@ -206,6 +206,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     arrays, about = read_arrays(tmp_path / "other" / MODEL_FILE, KIND)
     damages: list[dict[str, Any]] = [{"classes": ["a"]}, {"tags": [[]]}, {"settings": 1}]
     damages += [{"characters": about["characters"][1:]}, {"tags": about["tags"][::2]}]
+    damages += [{"tags": [*about["tags"][:-1], about["tags"][-2]]}]
     damages += [{"tags": [*about["tags"][1:], "B-a"]}, {"tags": [*about["tags"][:-1], "B-a"]}]
     for odd in damages:
         write_arrays(file, KIND, arrays, {**about, **odd})
