@@ -30,6 +30,8 @@ MOVED = {
 
 META = "_meta"
 """The key of what a file says of itself."""
+LEARNED_FROM = "learned_from"
+"""The key, in it, of the folds that a model has seen in training."""
 _SIMULATED = frozenset({"dialogue_id", "finished", "goal"})
 _FIELDS = frozenset(
     {

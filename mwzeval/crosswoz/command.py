@@ -18,6 +18,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.crosswoz import META, command_dst, command_nlu, command_simulate
+from mwzeval.crosswoz.command_models import note_training, origin_of
 from mwzeval.crosswoz.command_options import (
     add_fold,
     add_hold_out,
@@ -30,7 +31,6 @@ from mwzeval.crosswoz.command_options import (
     write,
 )
 from mwzeval.errors import UsageError, printable
-from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.simulation.protocols import Side
@@ -154,7 +154,7 @@ def _train_policy(arguments: argparse.Namespace) -> None:
         Settings(**given_settings(arguments)),
         watch=_show_policy,
     )
-    tell(f"wrote {arguments.output}")
+    note_training(arguments)
 
 
 def _show_policy(point: Point) -> None:
@@ -169,8 +169,8 @@ def _predict_policy(arguments: argparse.Namespace) -> None:
     policy = SlPolicy.load(arguments.model)
     fold, compatible = fold_of(arguments), arguments.paper_compatible
     database = Database(fold.tables)
-    about = {**header(arguments, "policy", "SL policy"), "paper_compatible": compatible}
-    plain: dict[str, Any] = {META: about}
+    about = header(arguments, "policy", "SL policy", arguments.model)
+    plain: dict[str, Any] = {META: {**about, "paper_compatible": compatible}}
     for name, dialogue in fold.dialogues.items():
         said = predicted_acts(policy, dialogue, database, paper_compatible=compatible)
         plain[name] = [{"turn": turn, "system_acts": acts} for turn, acts in enumerate(said)]
@@ -186,7 +186,7 @@ def _nlg(arguments: argparse.Namespace) -> int:
     training, validation = training_and_validation(arguments, fold_of(arguments))
     print("side    epoch  training  validation (nats a token)")
     train_sclstm(training, validation, arguments.output, settings, _show_nlg)
-    tell(f"wrote {arguments.output}")
+    note_training(arguments)
     return 0
 
 
@@ -209,6 +209,7 @@ def _generate(arguments: argparse.Namespace) -> int:
         nlg.sides["user"].seed,
         beam=arguments.beam,
     )
+    plain[META] |= origin_of(arguments.model)
     write(arguments, plain)
     return 0
 

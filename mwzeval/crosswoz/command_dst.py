@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.crosswoz import META
+from mwzeval.crosswoz.command_models import note_training
 from mwzeval.crosswoz.command_options import (
     TRAINED,
     add_fold,
@@ -17,7 +18,6 @@ from mwzeval.crosswoz.command_options import (
     training_and_validation,
     write,
 )
-from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.neural.training import Point
@@ -66,7 +66,7 @@ def _train(arguments: argparse.Namespace) -> None:
     training, validation = training_and_validation(arguments, fold_of(arguments))
     print("epoch      loss  joint accuracy")
     train_trade(training, validation, arguments.output, settings, _show)
-    tell(f"wrote {arguments.output}")
+    note_training(arguments)
 
 
 def _show(point: Point) -> None:
@@ -80,8 +80,8 @@ def _predict(arguments: argparse.Namespace) -> None:
 
     tracker = TradeTracker.load(arguments.model)
     dialogues = fold_of(arguments).dialogues
-    about = {**header(arguments, "dst", "TRADE"), "conditioning": PREDICTED_HISTORY}
-    about["seed"] = tracker.settings.seed
+    about = header(arguments, "dst", "TRADE", arguments.model)
+    about |= {"conditioning": PREDICTED_HISTORY, "seed": tracker.settings.seed}
     with reproducible(tracker.settings):
         plain = {META: about, **tracker.predictions(dialogues.values())}
     write(arguments, plain, f": {len(dialogues)} dialogues")

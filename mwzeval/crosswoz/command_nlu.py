@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.crosswoz import META
+from mwzeval.crosswoz.command_models import note_training
 from mwzeval.crosswoz.command_options import (
     add_fold,
     add_settings,
@@ -14,7 +15,6 @@ from mwzeval.crosswoz.command_options import (
     header,
     write,
 )
-from mwzeval.output import tell
 
 if TYPE_CHECKING:
     from mwzeval.neural.training import Point
@@ -68,7 +68,7 @@ def _train(arguments: argparse.Namespace) -> int:
         train_bert(dialogues, arguments.encoder, arguments.output, settings, _show, database)
     else:
         train_tagger(dialogues, arguments.output, NluSettings(**given), _show, database)
-    tell(f"wrote {arguments.output}")
+    note_training(arguments)
     return 0
 
 
@@ -81,6 +81,6 @@ def _predict(arguments: argparse.Namespace) -> int:
 
     nlu = load_nlu(arguments.model)
     dialogues = fold_of(arguments).dialogues.values()
-    about = header(arguments, "nlu", str(arguments.model))
+    about = header(arguments, "nlu", str(arguments.model), arguments.model)
     write(arguments, {META: about, **nlu.predictions(dialogues)})
     return 0

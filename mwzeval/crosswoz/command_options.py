@@ -84,10 +84,12 @@ def training_and_validation(
     return training, list(fold_of(arguments, "val").dialogues.values())
 
 
-def header(arguments: argparse.Namespace, track: str, system: str) -> dict[str, Any]:
-    """Return what a predictions file says of itself."""
+def header(arguments: argparse.Namespace, track: str, system: str, model: str) -> dict[str, Any]:
+    """Return what a predictions file of a trained model says of itself."""
+    from mwzeval.crosswoz.command_models import origin_of
+
     of_fold = {"dataset": NAME, "revision": arguments.revision, "split": arguments.fold}
-    return {**of_fold, "track": track, "system": system}
+    return {**of_fold, "track": track, "system": system, **origin_of(model)}
 
 
 def write(arguments: argparse.Namespace, plain: Any, what: str = "") -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.conversation.own_code import failing_as_usage, imported, is_own_code
+from mwzeval.crosswoz.command_models import checksum_of
 from mwzeval.crosswoz.corpus.acts import Acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, MakeSystem, Nlg, Nlu, Rng, Side
@@ -244,12 +245,21 @@ def _setting(arguments: argparse.Namespace, name: str) -> tuple[Setting, dict[st
     system = system_named(name)
     about = {"agent": {"spec": name}, "revision": arguments.revision, "database": checksum}
     setting_of: dict[str, Any] = {"level": arguments.level, "limit": arguments.limit}
+    models = {"system": name}
     if arguments.level == "text":
+        models |= {"nlg": arguments.nlg, "nlu": arguments.nlu}
         words, said = _words(arguments, database)
         setting_of |= words
         about |= said
     elif (unused := _given(arguments, "nlg", "nlu", *OF_TEMPLATES)) is not None:
         raise UsageError(f"{unused} is for --level text")
+    checksums = {
+        what: checksum_of(model)
+        for what, model in models.items()
+        if model not in (None, RULE, RULE_PAPER, TEMPLATES) and not is_own_code(model)
+    }
+    if checksums:
+        about["models"] = checksums
     setting_of["make_text_system" if system.in_words else "make_system"] = system.make
     return Setting(database, **setting_of), about
 

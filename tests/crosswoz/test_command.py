@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -182,7 +183,25 @@ def test_a_policy_is_trained_speaks_is_scored_and_simulated(
     assert run(command, "policy", "predict", folder, "-o", file, *sample) == 0
     evaluated = evaluate(str(file), load_gold("sample"))
     assert evaluated.report().scores
+    assert json.loads(file.read_text())["_meta"]["learned_from"] == ["val"]
     assert simulate("--system", folder) == 0
+
+
+def test_a_simulation_does_not_go_on_with_a_model_that_was_trained_anew(tmp_path: Path) -> None:
+    folder, log = tmp_path / "policy", tmp_path / "log.jsonl"
+    fixed = ("--revision", "sample", "--fold", "val", "--hold-out", "4", "--hidden", "20")
+    assert run(command, "policy", "train", "-o", folder, *fixed, "--epochs", "1") == 0
+    held = ("--system", folder, "--per-type", "1", "--limit", "2", "-o", log, "--resume")
+    assert simulate(*held) == 0
+    whole = log.read_bytes()
+    assert simulate(*held) == 0
+    assert log.read_bytes() == whole
+    shutil.rmtree(folder)
+    assert (
+        run(command, "policy", "train", "-o", folder, *fixed, "--epochs", "1", "--seed", "1") == 0
+    )
+    with pytest.raises(UsageError, match="models"):
+        simulate(*held)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mwzeval.crosswoz import META
+from mwzeval.crosswoz import LEARNED_FROM, META
 from mwzeval.crosswoz.corpus.acts import Act, parse_act
 from mwzeval.crosswoz.corpus.folds import FOLDS, Fold, Gold
 from mwzeval.crosswoz.corpus.names import HOTEL, SERVICES
@@ -46,6 +46,10 @@ def _check_header(header: Header, fold: Fold, findings: Findings) -> None:
             if what == "split" and said not in FOLDS:
                 message += f"{did_you_mean(said, FOLDS)} (known: {', '.join(FOLDS)})"
             findings.error(f"other-{what}", message, key=META)
+    seen = header.more.get(LEARNED_FROM)
+    if isinstance(seen, list) and fold.name in seen:
+        message = f"the system has seen the {fold.name} fold in training: its scores are too high"
+        findings.warning("seen-in-training", message, key=META)
 
 
 def _check_fit(

@@ -44,8 +44,11 @@ def test_the_training_fold_is_learned_where_it_is(
     about = plain.pop("_meta")
     assert (about["split"], about["track"]) == ("val", "dst")
     assert about["conditioning"] == "predicted_history"
+    assert about["learned_from"] == ["train", "val"]
     assert {name: len(turns) for name, turns in plain.items()} == {"1": 4, "2": 1}
-    capsys.readouterr()
+    scored = ("--benchmark", "crosswoz", "--data", str(data), "-o", str(tmp_path / "scores.json"))
+    assert main(["evaluate", str(output), *scored]) == 0
+    assert "has seen the val fold in training" in capsys.readouterr().err
     assert dst("conventions", output, "--data", data, "--fold", "val") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["total", "S", "CM"]
@@ -66,6 +69,13 @@ def test_without_the_training_fold_part_of_val_is_held_out(
     assert not (tmp_path / "model").exists()
     assert dst(*train, "--fold", "val", "--hold-out", "1") == 0
     assert (tmp_path / "model" / MODEL_FILE).is_file()
+    note = tmp_path / "model" / "learned_from.json"
+    assert json.loads(note.read_text())["learned_from"] == ["val"]
+    note.write_text('{"learned_from": "val"}')
+    capsys.readouterr()
+    predict = ("predict", tmp_path / "model", "--data", data, "--fold", "val")
+    assert dst(*predict, "-o", tmp_path / "out.json") == 2
+    assert "no list learned_from" in capsys.readouterr().err
 
 
 def test_what_is_no_tracker_is_told(
