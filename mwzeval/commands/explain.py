@@ -105,6 +105,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             return 0
     if arguments.unit is None:
         explanations = list(system.explain_all())
+        if not any(of for explanation in explanations for of in explanation.outcomes.values()):
+            raise UsageError(
+                f"{arguments.file} has scores alone, and no {words.units} that are won or lost: "
+                "there is nothing to explain"
+            )
         print(_listed(explanations, arguments, benchmark.reasons, words.units), end="")
         return 0
     explanation = system.explain(arguments.unit)

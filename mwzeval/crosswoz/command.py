@@ -30,6 +30,8 @@ from mwzeval.crosswoz.command_options import (
     training_and_validation,
     write,
 )
+from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
+from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 from mwzeval.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the policy")
     add_fold(train, "train")
     add_hold_out(train)
-    add_settings(train)
+    add_settings(train, Settings())
     predict = actions.add_parser("predict", help="write what a policy says")
     predict.add_argument("model", metavar="MODEL", help="file or folder of a trained policy")
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
@@ -94,7 +96,7 @@ def _add_nlg(parser: argparse.ArgumentParser) -> None:
     add_fold(train, "train")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the generators")
     add_hold_out(train)
-    add_settings(train)
+    add_settings(train, SclstmSettings())
     generate = actions.add_parser("generate", help="write the NLG track of a predictions file")
     generate.add_argument("model", metavar="MODEL", help="the folder of trained generators")
     add_fold(generate)
@@ -140,7 +142,6 @@ def _policy(arguments: argparse.Namespace) -> int:
 def _train_policy(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.corpus.database import Database
     from mwzeval.crosswoz.systems.policy_vector import load_vocabulary
-    from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
 
     fold = fold_of(arguments)
     training, validation = training_and_validation(arguments, fold)
@@ -180,8 +181,6 @@ def _predict_policy(arguments: argparse.Namespace) -> None:
 def _nlg(arguments: argparse.Namespace) -> int:
     if arguments.nlg_action == "generate":
         return _generate(arguments)
-    from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
-
     settings = SclstmSettings(**given_settings(arguments))
     training, validation = training_and_validation(arguments, fold_of(arguments))
     print("side    epoch  training  validation (nats a token)")

@@ -18,6 +18,7 @@ from mwzeval.crosswoz.command_options import (
     training_and_validation,
     write,
 )
+from mwzeval.crosswoz.trade.examples import TradeSettings
 
 if TYPE_CHECKING:
     from mwzeval.neural.training import Point
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the tracker")
     add_fold(train, "train")
     add_hold_out(train)
-    add_settings(train)
+    add_settings(train, TradeSettings())
     train.add_argument(
         "--characters",
         action="store_true",
@@ -59,7 +60,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    from mwzeval.crosswoz.trade.examples import TradeSettings
     from mwzeval.crosswoz.trade.training import train_trade
 
     settings = TradeSettings(**given_settings(arguments, SETTINGS))

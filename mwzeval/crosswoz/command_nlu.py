@@ -15,6 +15,8 @@ from mwzeval.crosswoz.command_options import (
     header,
     write,
 )
+from mwzeval.crosswoz.nlu.bert import BERT_SETTINGS, train_bert
+from mwzeval.crosswoz.nlu.examples import NluSettings
 
 if TYPE_CHECKING:
     from mwzeval.neural.training import Point
@@ -31,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--encoder",
         metavar="FOLDER",
         help="fine-tune the BERT in this folder (config.json, vocab.txt, model.safetensors) "
-        "instead of training a tagger of characters",
+        "instead of training a tagger of characters; then the defaults are "
+        f"{BERT_SETTINGS.epochs} epochs of {BERT_SETTINGS.batch_size} examples a step, and a "
+        f"learning rate of {BERT_SETTINGS.learning_rate:g}",
     )
     train.add_argument(
         "--no-context",
@@ -39,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="context",
         help="read the utterance alone, not those before it",
     )
-    add_settings(train)
+    add_settings(train, NluSettings())
     predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
     predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
     add_fold(predict)
@@ -55,8 +59,6 @@ def _train(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from mwzeval.crosswoz.corpus.database import Database
-    from mwzeval.crosswoz.nlu.bert import BERT_SETTINGS, train_bert
-    from mwzeval.crosswoz.nlu.examples import NluSettings
     from mwzeval.crosswoz.nlu.training import train_tagger
 
     given = {**given_settings(arguments), "context": arguments.context}

@@ -15,26 +15,40 @@ if TYPE_CHECKING:
     from mwzeval.crosswoz.corpus.dialogues import Dialogue
     from mwzeval.crosswoz.corpus.folds import Fold
     from mwzeval.files.downloads import DataRoot
+    from mwzeval.neural.training import TrainingSettings
 
 FOLDS = ("test", "val", "train")
 REVISIONS = ("release", "convlab2", "sample")
-TRAINED = ("epochs", "hidden", "learning_rate", "batch_size", "seed", "threads")
-"""The settings of every training."""
+TRAINED = {
+    "epochs": "passes over the training dialogues, at most",
+    "hidden": "width of the hidden layers",
+    "learning_rate": "of Adam",
+    "batch_size": "examples of a step",
+    "seed": "of first weights, order and dropout",
+    "threads": "CPU threads; another number may change the last digits",
+}
+"""The settings of every training, and what they are."""
 
 
 def add_fold(parser: argparse.ArgumentParser, default: str = "test") -> None:
     """Add the arguments that name a fold and where it lies."""
     parser.add_argument("--fold", choices=FOLDS, default=default, help="default: %(default)s")
-    parser.add_argument("--revision", choices=REVISIONS, default=REVISIONS[0])
+    parser.add_argument(
+        "--revision",
+        choices=REVISIONS,
+        default=REVISIONS[0],
+        help="of the corpus (default: %(default)s)",
+    )
     parser.add_argument("--data", metavar="DIR", help="in the public layout")
     parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Add the settings of a training, None where they are not named."""
-    for name in TRAINED:
+def add_settings(parser: argparse.ArgumentParser, defaults: TrainingSettings) -> None:
+    """Add the settings of a training, None where they are not named; `defaults` are told."""
+    for name, what in TRAINED.items():
         kind = float if name == "learning_rate" else int
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+        told = f"{what} (default: {getattr(defaults, name)})"
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=told)
 
 
 def add_hold_out(parser: argparse.ArgumentParser) -> None:

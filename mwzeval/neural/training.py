@@ -7,6 +7,7 @@ learning curve, early stopping, and a checkpoint after each point of the curve.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import UsageError
+from mwzeval.errors import MwzevalError, UsageError
 from mwzeval.neural.state import read_arrays, refused, restore, state_of, trained_by, write_arrays
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def train(learner: Learner, folder: Path, watch: Watch | None = None) -> Sequenc
 
     Raises `UsageError` when the folder holds something else or cannot be made, `InputError` for a
     damaged state, `DependencyError` without safetensors, `MwzevalError` when nothing can be
-    written there.
+    written there or a loss is no number.
     """
     with reproducible(learner.settings):
         run = _Run(learner, folder)
@@ -224,6 +225,11 @@ class _Run:
 
         learner = self._learner
         loss = learner.loss(chosen)
+        if not math.isfinite(value := float(loss.item())):
+            raise MwzevalError(
+                f"the loss of a batch is {value}: training ended. A lower learning rate may help, "
+                "if the weights that it began with are sound"
+            )
         for optimizer in learner.optimizers:
             optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -234,7 +240,7 @@ class _Run:
             )
         for optimizer in learner.optimizers:
             optimizer.step()
-        return float(loss.item())
+        return value
 
     def _evaluate(self, point: Point, watch: Watch | None) -> None:
         """Add a point to the curve, and write the model if it is to be kept, then the state."""

@@ -304,6 +304,8 @@ def test_generated_texts_are_compared_side_by_side(
     assert "BLEU-4, user, S" not in said  # a part, which --scopes would show
     assert main([*compare, "--table", "ends"]) == 2
     assert "scores of the whole, and there are none" in capsys.readouterr().err
+    assert main(["explain", "--benchmark", "crosswoz", one]) == 2
+    assert "no dialogues that are won or lost" in capsys.readouterr().err
 
 
 def test_the_bleu_of_templates_and_of_gold_come_from_the_command_line(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mwzeval.errors import InputError, UsageError
+from mwzeval.errors import InputError, MwzevalError, UsageError
 from mwzeval.neural.state import read_arrays, weights_of, write_arrays
 from mwzeval.neural.training import (
     CHECKPOINT_FILE,
@@ -179,6 +179,15 @@ def test_the_curve_can_begin_before_training(tmp_path: Path) -> None:
     _, curve = trained(tmp_path, evaluate_first=True)
     assert (curve[0].step, curve[0].loss) == (0, None)
     assert [point.step for point in curve] == [0, 3, 6, 9, 12, 15]
+
+
+def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
+    line = Line()
+    line.weights["slope"].data += float("nan")
+    with pytest.raises(MwzevalError, match="the loss of a batch is nan"):
+        train(line, tmp_path)
+    assert line.batches == [line.batches[0]]
+    assert not (tmp_path / Line.model_file).exists()
 
 
 def test_threads_and_generator_are_as_before(tmp_path: Path) -> None:
