@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,11 @@ def test_a_run_stops_when_dialogue_after_dialogue_is_lost(
     summary = run(setting, file, jobs=jobs, concurrency=concurrency, progress=False)
     most = max(jobs, concurrency)
     assert summary.is_stopped
-    assert 5 + MOST_IN_A_ROW <= summary.dialogues <= 5 + MOST_IN_A_ROW + 3 * most + 4
+    ends = [json.loads(line)["end"] for line in file.read_text().splitlines()[1:]]
+    # A process that begins late may tell of a good dialogue between those that were lost.
+    runs = [len(list(of)) for end, of in groupby(ends) if end == "infrastructure"]
+    assert MOST_IN_A_ROW <= runs[-1] <= MOST_IN_A_ROW + 3 * most + 4
+    assert all(number < MOST_IN_A_ROW for number in runs[:-1])
     assert summary.problem is not None
     assert "ended so: the server cannot be reached; call it again" in summary.problem
     mended = toy(broken, goals=dict.fromkeys(goals, "one"), trusts=True)
