@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from mwzeval.pydial.dialogue.acts import ACK, DONTCARE, NONE, REQALTS, THANKYOU, Act, Item
 from mwzeval.pydial.dialogue.domain import NAME
-from mwzeval.pydial.dialogue.goals import TYPE
+from mwzeval.pydial.dialogue.goals import TYPE, Goal
 from mwzeval.pydial.dialogue.user_parameters import UserState
 
 UNCHECKED = frozenset({"count", "option"})
@@ -35,7 +35,7 @@ def agrees(user: UserState, act: Act, *, asked: bool = False) -> bool:
     ontology = user.domain.ontology
     nothing_matches = any(i.slot == NAME and i.value == NONE and not i.negated for i in act.items)
     answers = any(i.slot in ontology.answer_slots for i in act.items)
-    said = set(act.items)
+    unsaid = [] if nothing_matches else _unsaid(goal, act)
     checks_own = False
     for item in act.items:
         slot = item.slot
@@ -59,12 +59,6 @@ def agrees(user: UserState, act: Act, *, asked: bool = False) -> bool:
                 correct |= slot != NAME if nothing_matches else wanted != DONTCARE
         elif slot in ontology.asked_by_user:
             continue
-        # Constraints that the user may check instead.
-        unsaid = (
-            []
-            if nothing_matches
-            else [i for i in goal.constraints if i.value != DONTCARE and i not in said]
-        )
         if correct:
             _correct(user, item, unsaid)
             return False
@@ -81,6 +75,24 @@ def agrees(user: UserState, act: Act, *, asked: bool = False) -> bool:
             if not item.negated and (user.legacy or item.slot in goal.requests):
                 goal.requests[item.slot] = item.value
     return not checks_own
+
+
+def _unsaid(goal: Goal, act: Act) -> list[Item]:
+    """Return what the user may ask about instead: constraints that the act does not mention.
+
+    A slot that must not have one value is mentioned by any other, whatever else it must be. The
+    user asks for a value that it does not want like for one that it does.
+    """
+    said = set(act.items)
+    first = {item.slot: item.value for item in reversed(act.items) if not item.negated}
+    mentioned = {
+        i.slot for i in goal.constraints if i.negated and first.get(i.slot, i.value) != i.value
+    }
+    return [
+        Item(i.slot, i.value)
+        for i in goal.constraints
+        if i.value != DONTCARE and i not in said and i.slot not in mentioned
+    ]
 
 
 def _satisfied(constraints: Sequence[Item], items: Sequence[Item]) -> bool:

@@ -147,15 +147,15 @@ def check(user: SpecifiedUser, act: Act, rng: RandomSource, *, from_confirm: boo
                 continue
             if equal is not None and not satisfied:
                 correct |= slot != NAME if name_none else equal != DONTCARE
-        candidates = [c for c in user.constraints if c not in act.items and c.value != DONTCARE]
-        if name_none:
-            candidates = []
+        candidates = (
+            [] if name_none else [c for c in user.constraints if is_candidate(user, act, c)]
+        )
         if correct:
             _correct(user, item, candidates, rng)
             return False
         if candidates and not random_confirm_pushed and not from_confirm:
             if rng.happens(user.parameters.confirm_random_constraint):
-                user.push("confirm", rng.choose(candidates))
+                user.push("confirm", plan(candidates, rng))
                 random_confirm_pushed = True
         elif name_none:
             user.told_nothing_matches = True
@@ -166,6 +166,23 @@ def check(user: SpecifiedUser, act: Act, rng: RandomSource, *, from_confirm: boo
     return not random_confirm_pushed
 
 
+def is_candidate(user: SpecifiedUser, act: Act, constraint: Item) -> bool:
+    """Tell whether the user may ask for a constraint instead of what the act says (4.6, PLAN).
+
+    Of the values that an act has for a slot, the original looks at the first.
+    """
+    slot, value, _ = constraint
+    values = [item.value for item in act.items if item.slot == slot and not item.negated]
+    unequal = user.unequal_value(slot)
+    has_another_value = unequal is not None and bool(values) and values[0] != unequal
+    return value != DONTCARE and constraint not in act.items and not has_another_value
+
+
+def plan(candidates: list[Item], rng: RandomSource) -> Item:
+    """Return what is asked for: `slot="value"`, even of a value that is not wanted."""
+    return Item(*rng.choose(candidates)[:2])
+
+
 def _correct(user: SpecifiedUser, item: Item, candidates: list[Item], rng: RandomSource) -> None:
     if rng.happens((1 - user.patience / user.max_patience) ** 2):
         user.clear_and_push_bye()
@@ -174,7 +191,7 @@ def _correct(user: SpecifiedUser, item: Item, candidates: list[Item], rng: Rando
     if slot == TYPE:
         user.push("inform", Item(TYPE, user.type_word))
     elif candidates and rng.happens(parameters.overrule_correction):
-        user.push("confirm", rng.choose(candidates))
+        user.push("confirm", plan(candidates, rng))
     else:
         right = Item(slot, user.equal_value(slot) or DONTCARE)
         unequal = user.unequal_value(slot)

@@ -31,6 +31,7 @@ HALF = UserParameters._make([0.5] * 24 + [0.0, 0.0])._replace(
     correcting_act_2=0.25,
 )
 NORTH, CAKE, CHEAP = Item("area", "north"), Item("food", "cake"), Item("pricerange", "cheap")
+NOT_ANNA = Item("name", "anna", negated=True)
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,36 @@ CASES = [
             'confirm(food="cake")': 0.5 / 3,
             'confirm(pricerange="cheap")': 0.5 / 3,
         },
+    ),
+    (
+        "asks of a name that it does not want like of any other value",
+        Before(constraints=(NORTH, NOT_ANNA)),
+        'confirm(area="south")',
+        {
+            'negate(area="north")': 0.125,
+            'deny(area="south",area="north")': 0.125,
+            'inform(area="north")': 0.25,
+            'confirm(area="north")': 0.25,
+            'confirm(name="anna")': 0.25,
+        },
+    ),
+    (
+        "checks no name that it does not want once another is offered",
+        Before(constraints=(NORTH, NOT_ANNA), requests=(("name", None),)),
+        'inform(name="bert",area="north")',
+        {"thankyou()": 0.25, "ack()": 0.25, "bye()": 0.5},
+    ),
+    (
+        "corrects another name than it wants, and knows only which one it does not want",
+        Before(constraints=(NORTH, Item("name", "cleo"), NOT_ANNA), requests=(("name", "cleo"),)),
+        'inform(name="bert",area="north")',
+        {"reqalts()": 1},
+    ),
+    (
+        "checks the name that it wants when another is offered",
+        Before(constraints=(NORTH, Item("name", "cleo")), requests=(("name", "cleo"),)),
+        'inform(name="bert",area="north")',
+        {"thankyou()": 0.125, "ack()": 0.125, "bye()": 0.25, 'confirm(name="cleo")': 0.5},
     ),
     (
         "does not want what it never mentioned",

@@ -16,6 +16,8 @@ from tests.pydial.real_domains import domain
 
 DIALOGUES = 500
 WORST = 3.0
+MANY = 24_000
+"""Without errors dialogues are independent, and so many show a rule too many of the user."""
 AGREEING = {"2": "1", "4": "3"}
 """Environments in which the policy does the same as in others, for it looks at no mask."""
 Figures = dict[str, list[float]]
@@ -69,6 +71,28 @@ def test_all_tasks_are_as_the_original_and_the_paper() -> None:
         assert_as_the_original(name, figures[name])
     assert mean(mean(f["success"]) for f in figures.values()) == pytest.approx(92.1, abs=0.7)
     assert mean(mean(f["reward"]) for f in figures.values()) == pytest.approx(9.8, abs=0.2)
+
+
+@pytest.mark.parametrize("name", ["CR-1", "SFR-1", "LAP-1"])
+@pytest.mark.slow
+def test_many_dialogues_without_errors_are_as_the_original(name: str) -> None:
+    """Without errors dialogues are independent, and a rule too many of the user is seen."""
+    code, environment = name.split("-")
+    golden = read_json(shared("golden", "pydial", "golden_hdc.json"))["tasks"]
+    theirs = golden[f"env{environment}-{code}"]
+    of = domain(code)
+    simulation = Simulation(of, TASKS[name], legacy=True)
+    policy = HandcraftedPolicy(of, legacy=True)
+    episodes = list(play(simulation, policy, MANY, 0))
+    figures = {
+        "success": ([100.0 * e.success for e in episodes], "success_percent", "success_std"),
+        "reward": ([e.reward for e in episodes], "reward_mean", "reward_std"),
+        "turns": ([float(e.exchanges) for e in episodes], "turns_mean", "turns_std"),
+    }
+    for figure, (mine, average, spread) in figures.items():
+        error = sqrt(variance(mine) / len(mine) + theirs[spread] ** 2 / theirs["n"])
+        z = (mean(mine) - theirs[average]) / error
+        assert abs(z) < WORST, (name, figure, z, mean(mine), sqrt(variance(mine)))
 
 
 @pytest.mark.parametrize("name", ["CR-2", "SFR-4"])
