@@ -127,6 +127,17 @@ def test_the_system_says_goodbye_when_the_user_does() -> None:
     assert result == Result(-1, True, False, False)
 
 
+@pytest.mark.parametrize(("confidence", "said"), [(0.79, "reqmore"), (0.81, "bye")])
+def test_a_goodbye_is_answered_where_it_is_believed_by_more_than_four_fifths(
+    confidence: float, said: str
+) -> None:
+    simulation = Simulation(DEMO, NOISY)
+    simulation.begin(Rng(0))
+    heard = ((Act("bye"), confidence), (Act("thankyou"), 1 - confidence))
+    simulation.tracker.update(simulation.system_act, heard)
+    assert simulation.spoken(Act("reqmore")).name == said
+
+
 def test_a_system_that_says_goodbye_ends_the_dialogue() -> None:
     simulation = Simulation(DEMO, PERFECT)
     simulation.begin(Rng(0))

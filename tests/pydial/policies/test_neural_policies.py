@@ -225,6 +225,33 @@ def test_enac_credits_a_dialogue_with_its_last_reward_or_its_return(
     assert policy._worth([dialogue], [doubtful])[0] == pytest.approx(doubtfully)
 
 
+def test_ppo_weighs_temporal_differences_by_discount_and_trace() -> None:
+    dialogue = exchanges([-0.05, -0.05, 0.95])
+    values = np.array([0.2, -0.1, 0.4])
+    deltas = [-0.05 + 0.9 * -0.1 - 0.2, -0.05 + 0.9 * 0.4 + 0.1, 0.95 - 0.4]
+    weight = 0.9 * 0.8
+    assert ppo.advantages(dialogue, values, 0.9, 0.8) == pytest.approx(
+        [deltas[0] + weight * deltas[1] + weight**2 * deltas[2], deltas[1] + weight * deltas[2],
+         deltas[2]]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", ["discount", "trace"])
+def test_ppo_learns_something_else_with_another_discount_or_trace(setting: str) -> None:
+    learned = []
+    for value in (0.99, 0.95, 0.5):
+        policy = ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, **{setting: value}))
+        train(policy, range(policy.settings.every))
+        learned.append(policy.memory(whole=False).arrays["network.policy.0.weight"])
+    assert not any(np.array_equal(learned[a], learned[b]) for a, b in ((0, 1), (0, 2), (1, 2)))
+
+
+def test_ppo_has_the_discount_trace_and_clip_of_its_paper() -> None:
+    """Schulman et al. (2017), Table 3."""
+    settings = ppo.PPOSettings()
+    assert (settings.discount, settings.trace, settings.clip) == (0.99, 0.95, 0.2)
+
+
 def test_ppo_draws_allowed_actions_as_often_as_it_should() -> None:
     policy = ppo.PPO(SIZE, ACTIONS)
     state = np.ones(SIZE, dtype=np.float32)
