@@ -21,6 +21,7 @@ from typing import Any
 
 from mwzeval.arguments import add_format
 from mwzeval.output import tell, write_result
+from mwzeval.pydial.tasks import GOODBYES
 
 SEEDS = 2**20
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, ppo"
@@ -137,6 +138,12 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         help="dialogues a test (default: %(default)s)",
     )
     parser.add_argument("--legacy", action="store_true", help="with the quirks of the original")
+    parser.add_argument(
+        "--goodbye",
+        choices=GOODBYES,
+        help="who ends dialogues where no mask tells when, in environments 2 and 4 (default: "
+        "policy with --legacy, otherwise user)",
+    )
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
 
 
@@ -157,6 +164,7 @@ def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
         "seeds": arguments.seeds,
         "tests": arguments.tests,
         "legacy": arguments.legacy,
+        "goodbye": arguments.goodbye,
         "data": arguments.data,
     }
 
@@ -257,7 +265,10 @@ def _plot(arguments: argparse.Namespace) -> int:
 
 
 def _add_cross(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(interrupted="the same call goes on after the last test that was done")
+    parser.set_defaults(
+        interrupted="the same call goes on after the last test that was done",
+        goodbye=None,  # as the run; where policies are tested here, masks tell when
+    )
     parser.add_argument("folder", metavar="DIR", help="the folder of a run")
     for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
         parser.add_argument(f"--{option}", metavar=metavar, help="default: those of the run")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 
@@ -92,6 +93,27 @@ TASKS: Mapping[str, Task] = {
 }
 """The 18 tasks of the paper and the same 18 in the embedded domains, by name."""
 PUBLISHED_TASKS = tuple(name for name in TASKS if not name.startswith(DEMO))
+
+
+Goodbye = Literal["policy", "user"]
+GOODBYES: tuple[Goodbye, ...] = ("policy", "user")
+"""Who ends dialogues in environments 2 and 4, where no mask tells when."""
+
+
+def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
+    """Return who says goodbye where no mask tells when; None is what the benchmark does.
+
+    That is the policy in `legacy`, as in the program of 2018, and otherwise the user. Raises
+    `UsageError` for anything else.
+    """
+    if said is None:
+        return "policy" if legacy else "user"
+    for known in GOODBYES:
+        if said == known:
+            return known
+    raise UsageError(
+        f'who says goodbye? "{shorten(str(said))}" is not one of {", ".join(GOODBYES)}'
+    )
 
 
 def task_named(name: str) -> Task:

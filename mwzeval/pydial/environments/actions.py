@@ -30,7 +30,7 @@ from mwzeval.pydial.environments.features import (
     is_said,
     method_of,
 )
-from mwzeval.pydial.tasks import Task
+from mwzeval.pydial.tasks import Goodbye, Task
 
 NOTHING_FOUND = Item(NAME, NONE)
 
@@ -190,11 +190,18 @@ class Masks:
     That is set when the user asks for one and over when `took` hears that one was given, or when a
     dialogue begins. "repeat" and "restart" are never allowed, with all switches off all others are.
     With `looks_again`, as in the published program's DQN, masks are looked at once more when an
-    exchange is recorded, which sets it again where the user has just asked.
+    exchange is recorded, which sets it again where the user has just asked. With `goodbye` "user"
+    a policy is never allowed to say it where no mask tells when.
     """
 
     def __init__(
-        self, ontology: Ontology, task: Task, *, legacy: bool = False, looks_again: bool = False
+        self,
+        ontology: Ontology,
+        task: Task,
+        *,
+        legacy: bool = False,
+        looks_again: bool = False,
+        goodbye: Goodbye = "policy",
     ) -> None:
         self.alternative_awaited = False
         self._asked = False
@@ -204,6 +211,7 @@ class Masks:
         self._inform = "inform" in task.masks
         self._request = "request" in task.masks
         self._bye = "bye" in task.masks
+        self._any_time = goodbye == "policy"
         self._legacy = legacy
         self._alternatives = action_names(ontology).index(ALTERNATIVES)
 
@@ -239,7 +247,7 @@ class Masks:
         else:
             allowed += (True, True, True)
         allowed += (
-            not self._bye or method == "finished",
+            method == "finished" if self._bye else self._any_time,
             False,
             not self._request or offered,
             False,

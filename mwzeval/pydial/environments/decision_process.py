@@ -17,7 +17,7 @@ from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
 from mwzeval.pydial.environments.actions import Mask, Masks, SummaryActions
 from mwzeval.pydial.environments.features import KernelVector, NeuralVector, Summary, Vector
-from mwzeval.pydial.tasks import Task
+from mwzeval.pydial.tasks import Goodbye, Task
 
 VISIBLE = 0.005
 """Less probable than this is not shown."""
@@ -81,6 +81,7 @@ class DecisionProcess:
 
     `masks` begins each dialogue anew; with `keep_alternatives` it does not, as with the published
     neural policies, which forget only by offering one that the last user waited for an alternative.
+    `looks_again` and `goodbye` are those of `Masks`.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class DecisionProcess:
         confusion_seed: int = 0,
         keep_alternatives: bool = False,
         looks_again: bool = False,
+        goodbye: Goodbye = "policy",
     ) -> None:
         if level not in LEVELS:
             raise UsageError(f'unknown level "{shorten(str(level))}" (summary, act)')
@@ -106,6 +108,7 @@ class DecisionProcess:
         self.strict_masks = strict_masks
         self.keep_alternatives = keep_alternatives
         self.looks_again = looks_again
+        self.goodbye = goodbye
         self._nowhere = np.zeros(self.neural.size, dtype=np.float32)
         self._begin_alone()
 
@@ -116,6 +119,7 @@ class DecisionProcess:
             simulation.task,
             legacy=self.legacy,
             looks_again=self.looks_again,
+            goodbye=self.goodbye,
         )
         self.summary: Summary = self.actions.acts.summarizer(simulation.belief)
         self.mask: Mask = np.ones(len(self.actions.names), dtype=np.bool_)

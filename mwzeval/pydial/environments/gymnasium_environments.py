@@ -21,7 +21,7 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import rng_from
 from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, exchange_text
 from mwzeval.pydial.environments.features import Vector
-from mwzeval.pydial.tasks import Task, task_named
+from mwzeval.pydial.tasks import Task, goodbye_of, task_named
 
 if TYPE_CHECKING:
     import gymnasium
@@ -51,6 +51,7 @@ def make_environment(
     domain: Domain | None = None,
     data: str | Path | None = None,
     legacy: bool = False,
+    goodbye: str | None = None,
     level: Level = "summary",
     strict_masks: bool = False,
     confusion_seed: int = 0,
@@ -62,8 +63,10 @@ def make_environment(
     `action_masks()` tell which actions are allowed. The reward is -1 for an exchange, and 20 more
     at the end of a dialogue that succeeds. `domain` is one's own, otherwise it is loaded from
     `data`. What sounds alike is drawn from `confusion_seed` and the same for all dialogues.
-    `legacy` has the quirks of the published program; with `strict_masks` a masked action raises
-    `UsageError`; `render_mode` is "ansi" or None.
+    `legacy` has the quirks of the published program. `goodbye` tells who ends dialogues where no
+    mask does (environments 2 and 4): with "user", the default, "bye" is masked there, as for the
+    learned policies of a run; with "policy", the default of `legacy`, it is allowed at any time.
+    With `strict_masks` a masked action raises `UsageError`; `render_mode` is "ansi" or None.
 
     An episode that reaches 25 exchanges is *terminated*, not truncated: it has failed or succeeded
     as any other, and `info["out_of_time"]` tells. Raises `DependencyError` without Gymnasium,
@@ -77,6 +80,7 @@ def make_environment(
         domain=domain,
         data=data,
         legacy=legacy,
+        goodbye=goodbye,
         level=level,
         strict_masks=strict_masks,
         confusion_seed=confusion_seed,
@@ -86,7 +90,13 @@ def make_environment(
 
 
 def make_process(
-    task: str | Task, *, domain: Domain | None, data: str | Path | None, **options: Any
+    task: str | Task,
+    *,
+    domain: Domain | None,
+    data: str | Path | None,
+    legacy: bool,
+    goodbye: str | None,
+    **options: Any,
 ) -> DecisionProcess:
     """Return the decision process of a task by name, in its domain or in one's own.
 
@@ -94,6 +104,9 @@ def make_process(
     """
     if isinstance(task, str):
         task = task_named(task)
+    if goodbye == "user" and options.get("level") == "act":
+        raise UsageError('at level "act" nothing is masked: leave out goodbye="user"')
+    options |= {"legacy": legacy, "goodbye": goodbye_of(goodbye, legacy=legacy)}
     return DecisionProcess(domain or load_domain(task.domain, data), task, **options)
 
 
@@ -183,6 +196,7 @@ def make_vector_environment(
     domain: Domain | None = None,
     data: str | Path | None = None,
     legacy: bool = False,
+    goodbye: str | None = None,
     strict_masks: bool = False,
     confusion_seed: int = 0,
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
@@ -206,6 +220,7 @@ def make_vector_environment(
         domain=domain,
         data=data,
         legacy=legacy,
+        goodbye=goodbye,
         strict_masks=strict_masks,
         confusion_seed=confusion_seed,
     )

@@ -11,6 +11,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
+from mwzeval.pydial.tasks import Goodbye
 
 HANDCRAFTED, RANDOM = "handcrafted", RandomPolicy.name
 
@@ -45,17 +46,14 @@ class Preset:
         """Return the hyperparameters in an environment."""
         return self.legacy if legacy and self.legacy is not None else self.settings
 
-    def described(self, legacy: bool) -> dict[str, Any]:
+    def described(self, legacy: bool, goodbye: Goodbye) -> dict[str, Any]:
         """Return the hyperparameters as plain values, such as JSON gives back.
 
-        `goodbye` is whether the policy may end dialogues where no mask says when, in environments 2
-        and 4 (see `episodes.TaskRunner`). With it GP-SARSA and eNAC learn there to end them at
-        once; for DQN and A2C it matters less. The program of 2018 has it, and so have legacy
-        environments.
+        `goodbye`, who ends dialogues where no mask tells when (see `Masks`), is one of them.
         """
         settings = self.chosen(legacy)
         plain: dict[str, Any] = json.loads(json.dumps({} if settings is None else asdict(settings)))
-        return {**plain, "goodbye": legacy}
+        return {**plain, "goodbye": goodbye}
 
     def learner(self, size: int, actions: int, *, seed: int, legacy: bool = False) -> Learner:
         """Return a new policy that has learned nothing.

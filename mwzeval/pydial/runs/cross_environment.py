@@ -25,7 +25,7 @@ from mwzeval.pydial.runs.job import (
     write_episodes,
 )
 from mwzeval.pydial.runs.results import interval_over_seeds
-from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
+from mwzeval.pydial.runs.run_folder import run_settings
 from mwzeval.pydial.tasks import TASKS
 from mwzeval.report.formats import Cell, Document, sheet
 
@@ -119,8 +119,7 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
             with fitting(model, "Without the file, the others are tested"):
                 policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
             write_episodes(place, (runner.test(policy, job.seed, index) for index in range(tests)))
-    settings = RunSettings(tests, job.legacy)
-    episodes = read_episodes(place, tested, job.seed, settings=settings)
+    episodes = read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
     return float(np.mean([episode.reward for episode in episodes]))
 
 

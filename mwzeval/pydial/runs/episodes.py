@@ -20,10 +20,9 @@ from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue
-from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
-from mwzeval.pydial.tasks import Task
+from mwzeval.pydial.tasks import Goodbye, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +96,8 @@ def rng_of_phase(phase: int, seed: int, index: int) -> Rng:
 class TaskRunner:
     """A task for policies that look at a belief in one `view`.
 
-    Without `goodbye` a policy does not say it where no mask tells when: the user does, and a policy
-    that can end dialogues at any time may learn first of all to end them at once. `looks_again` is
-    for legacy DQN (see `Masks`).
+    `goodbye` "user" keeps policies from ending dialogues where no mask tells when, and
+    `looks_again` is for legacy DQN (see `Masks`).
     """
 
     def __init__(
@@ -110,7 +108,7 @@ class TaskRunner:
         *,
         legacy: bool = False,
         confusion_seed: int = 0,
-        goodbye: bool = True,
+        goodbye: Goodbye = "policy",
         looks_again: bool = False,
     ) -> None:
         self.view = view
@@ -121,10 +119,9 @@ class TaskRunner:
             confusion_seed=confusion_seed,
             keep_alternatives=legacy and view == "neural",
             looks_again=looks_again,
+            goodbye=goodbye,
         )
         self.actions = len(self.process.actions.names)
-        said = goodbye or "bye" in task.masks
-        self._unsaid = None if said else self.process.actions.number("bye")
         process = self.process
         self.size = process.neural.size if view == "neural" else process.kernel.size
 
@@ -156,7 +153,7 @@ class TaskRunner:
         total = 0.0
         while True:
             state, kept = self.views(vector)
-            mask = self.mask()
+            mask = process.mask
             action = policy.act(state, mask, rng, training)
             step = process.step(action)
             total += step.reward
@@ -170,14 +167,6 @@ class TaskRunner:
         exchanges = process.simulation.exchange
         task = process.simulation.task
         return Episode(task.name, seed, index, step.info["success"], exchanges, total)
-
-    def mask(self) -> Mask:
-        """Return what a policy may do now."""
-        mask: Mask = self.process.mask
-        if self._unsaid is not None:
-            mask = mask.copy()
-            mask[self._unsaid] = False
-        return mask
 
     def views(self, vector: State) -> tuple[State, State]:
         """Return the vectors to act on and to learn from, given the neural one."""

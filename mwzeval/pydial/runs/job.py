@@ -35,7 +35,7 @@ from mwzeval.pydial.runs.checkpoints import (
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
-from mwzeval.pydial.tasks import task_named
+from mwzeval.pydial.tasks import Goodbye, task_named
 
 PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"
@@ -57,6 +57,7 @@ class Job:
     tests: int = 500
     legacy: bool = False
     data: str | None = None
+    goodbye: Goodbye = "user"
 
     @property
     def preset(self) -> Preset:
@@ -71,7 +72,7 @@ class Job:
     @property
     def origin(self) -> Origin:
         """Of what its checkpoints are."""
-        settings = self.preset.described(self.legacy)
+        settings = self.preset.described(self.legacy, self.goodbye)
         return Origin(self.policy, self.task, self.seed, self.legacy, settings)
 
     @property
@@ -91,6 +92,11 @@ class Job:
         """Return where the policy after some dialogues is."""
         return self.folder(output) / f"model-{dialogues:06d}.npz"
 
+    @property
+    def noted(self) -> RunSettings:
+        """What the run that it is a part of says of all of its tests."""
+        return RunSettings(self.tests, self.legacy, self.goodbye)
+
     def has_test(self, output: str | Path, dialogues: int) -> bool:
         """Tell whether the test after some dialogues is there.
 
@@ -99,7 +105,7 @@ class Job:
         file = self.test_file(output, dialogues)
         if not file.exists():
             return False
-        read_episodes(file, self.task, self.seed, settings=RunSettings(self.tests, self.legacy))
+        read_episodes(file, self.task, self.seed, settings=self.noted)
         return True
 
     def is_done(self, output: str | Path) -> bool:
@@ -123,7 +129,7 @@ def runner_of(job: Job) -> TaskRunner:
         job.preset.view,
         legacy=job.legacy,
         confusion_seed=job.seed,
-        goodbye=job.legacy,
+        goodbye=job.goodbye,
         looks_again=job.legacy and job.preset.kind is DQN,
     )
 

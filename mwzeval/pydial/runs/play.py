@@ -33,7 +33,7 @@ from mwzeval.pydial.runs.human_user import (
     typed_act,
     values_text,
 )
-from mwzeval.pydial.tasks import Task, task_named
+from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, task_named
 
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
@@ -96,7 +96,7 @@ class ActionPolicyAdapter:
         """Return the act of what the policy chooses."""
         runner = self._runner
         state, _ = runner.views(runner.process.observed())
-        action = self._policy.act(state, runner.mask(), self.simulation.rng)
+        action = self._policy.act(state, runner.process.mask, self.simulation.rng)
         return runner.process.act(action)
 
 
@@ -115,14 +115,14 @@ def adapter_for(
     for a name that is neither, `InputError` for a file that is no checkpoint for this domain.
     """
 
-    def runner_with(view: View, *, looks_again: bool = False) -> TaskRunner:
+    def runner_with(view: View, said: str | None, *, looks_again: bool = False) -> TaskRunner:
         return TaskRunner(
             domain,
             task,
             view,
             legacy=legacy,
             confusion_seed=confusion_seed,
-            goodbye=legacy,
+            goodbye=goodbye_of(said, legacy=legacy),
             looks_again=looks_again,
         )
 
@@ -132,7 +132,7 @@ def adapter_for(
         act_policy = HandcraftedPolicy(domain, legacy=legacy, most_informed=task.max_informed_slots)
         return ActPolicyAdapter(simulation, act_policy)
     if name == RandomPolicy.name:
-        return ActionPolicyAdapter(runner_with("neural"), RandomPolicy())
+        return ActionPolicyAdapter(runner_with("neural", None), RandomPolicy())
     if not Path(name).exists():
         raise UsageError(
             f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
@@ -148,7 +148,11 @@ def adapter_for(
         )
         raise InputError([Problem("other-checkpoint", message, file=name)])
     preset = preset_named(origin.policy)
-    runner = runner_with(preset.view, looks_again=legacy and preset.kind is DQN)
+    with fitting(name, advice):
+        said = origin.settings.get("goodbye")
+        if said not in GOODBYES:
+            raise ValueError(f"it does not say who says goodbye, but {said!r}")
+    runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
     with fitting(name, advice):
         learner = preset.learner(
             runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy

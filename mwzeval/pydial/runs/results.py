@@ -19,9 +19,9 @@ from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
-from mwzeval.pydial.runs.run_folder import TESTS, location_of, run_settings
+from mwzeval.pydial.runs.run_folder import TESTS, RunSettings, location_of, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.tasks import TASKS, Goodbye
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.findings import Findings
 from mwzeval.statistics import CONFIDENCE, Interval, holm
@@ -47,9 +47,13 @@ class PolicyTests:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything that was tested, by task, policy and number of training dialogues."""
+    """Everything that was tested, by task, policy and number of training dialogues.
+
+    `settings` are those of the run.
+    """
 
     tests: Mapping[tuple[str, str, int], PolicyTests]
+    settings: RunSettings = RunSettings()  # noqa: RUF009
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -132,7 +136,7 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
         if len({len(episodes) for episodes in of_seed.values()}) > 1:
             message = f"the tests after {dialogues} dialogues are not of the same size in all seeds"
             findings.of_file(str(Path(output) / task / policy)).warning("unequal-seeds", message)
-    return Results({key: _tested(key, of_seed) for key, of_seed in found.items()})
+    return Results({key: _tested(key, of_seed) for key, of_seed in found.items()}, settings)
 
 
 def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]) -> PolicyTests:
@@ -215,9 +219,10 @@ NOTE_ON_SEEDS = (
 NOTE_ON_PAPER = (
     "▲ ▼: the interval lies above, below the paper's figure, which stands behind the policy's own."
 )
-NOTE_ON_GOODBYES = (
-    "In environments 2 and 4, unless legacy, learned policies leave goodbyes to the user."
-)
+NOTES_ON_GOODBYES: Mapping[Goodbye, str] = {
+    "user": "In environments 2 and 4 learned policies leave goodbyes to the user (`--goodbye`).",
+    "policy": "In environments 2 and 4 learned policies may say goodbye at any time (`--goodbye`).",
+}
 
 
 def table_document(results: Results, dialogues: Sequence[int] | None = None) -> Document:
@@ -248,8 +253,9 @@ def _notes(results: Results, records: Sequence[Mapping[str, Any]]) -> Iterator[s
     if any(record["published"] is not None for record in records):
         yield NOTE_ON_PAPER
     learned = any(PRESETS[name].learns for name in results.policies)
-    if learned and any("bye" not in TASKS[name].masks for name in results.tasks):
-        yield NOTE_ON_GOODBYES
+    goodbye = results.settings.goodbye
+    if goodbye and learned and any("bye" not in TASKS[name].masks for name in results.tasks):
+        yield NOTES_ON_GOODBYES[goodbye]
 
 
 def _records(results: Results, dialogues: int, figure: Figure) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,11 +28,12 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run_folder import SETTINGS
-from mwzeval.pydial.tasks import PUBLISHED_TASKS, task_named
+from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
-FORMAT = 1
+FORMAT = 2
+"""Of what is below the folder; raised when the same call would play other dialogues."""
 ALL = "all"
 
 
@@ -45,6 +46,7 @@ def run(
     seeds: int | Sequence[int] = 10,
     tests: int = TESTS,
     legacy: bool = False,
+    goodbye: str | None = None,
     data: str | Path | None = None,
     processes: int | None = None,
     client: Any = None,
@@ -54,7 +56,9 @@ def run(
 
     `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `dialogues`
     are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
-    number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program, and
+    number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program.
+    `goodbye` tells who ends dialogues where no mask tells when (environments 2 and 4): "policy"
+    (as the published program, default with `legacy`) or "user" (default without).
     `data` is the folder of the domains' files. `processes`: worker processes, by default one a
     core; 0: none but this one. With a Dask `client` the jobs run on its workers instead (which need
     the data, but no common folder). `progress` shows a bar on standard error.
@@ -66,7 +70,14 @@ def run(
     file cannot be written.
     """
     jobs = planned(
-        tasks, policies, dialogues=dialogues, seeds=seeds, tests=tests, legacy=legacy, data=data
+        tasks,
+        policies,
+        dialogues=dialogues,
+        seeds=seeds,
+        tests=tests,
+        legacy=legacy,
+        goodbye=goodbye,
+        data=data,
     )
     if processes is not None and processes < 0:
         raise UsageError(f"the number of processes is 0 or more, not {processes}")
@@ -75,7 +86,7 @@ def run(
         for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
             load_domain(domain, data)
     folder = Path(output)
-    _settle(folder, {"format": FORMAT, "tests": tests, "legacy": legacy})
+    _settle(folder, {"format": FORMAT, **asdict(jobs[0].noted)})
     with tqdm(
         total=sum(job.work for job in jobs),
         unit="dialogue",
@@ -120,6 +131,7 @@ def planned(
     seeds: int | Sequence[int] = 10,
     tests: int = TESTS,
     legacy: bool = False,
+    goodbye: str | None = None,
     data: str | Path | None = None,
 ) -> tuple[Job, ...]:
     """Return the jobs of a run, all of one seed before those of the next.
@@ -140,8 +152,9 @@ def planned(
     if tests < 1:
         raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
     place = None if data is None else str(data)
+    who = goodbye_of(goodbye, legacy=legacy)
     return tuple(
-        Job(task, policy, seed, checkpoints, tests, legacy, place)
+        Job(task, policy, seed, checkpoints, tests, legacy, place, who)
         for seed in chosen_seeds
         for task in task_names
         for policy in policy_names

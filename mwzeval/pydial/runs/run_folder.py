@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.json_files import read_json
-from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
 
 PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.zst)?")
 TESTS = "seed-*/test-*.jsonl"
@@ -37,10 +37,12 @@ def location_of(file: Path) -> TestLocation | None:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run has noted: dialogues in each of its tests, and whether it is legacy."""
+    """What a run has noted: dialogues in each of its tests, whether it is legacy, and who says
+    goodbye where no mask tells when."""
 
     tests: int | None = None
     legacy: bool | None = None
+    goodbye: Goodbye | None = None
 
 
 def run_settings(run: Path) -> RunSettings:
@@ -49,7 +51,7 @@ def run_settings(run: Path) -> RunSettings:
     plain = read_json(file) if file.is_file() else {}
     if not isinstance(plain, Mapping):
         raise InputError([Problem("settings", "expected an object", file=str(file))])
-    tests, legacy = plain.get("tests"), plain.get("legacy")
+    tests, legacy, goodbye = (plain.get(key) for key in ("tests", "legacy", "goodbye"))
     problems = [
         Problem(
             "settings", f"expected {expected}, got {shorten(repr(value))}", key=key, file=str(file)
@@ -57,12 +59,13 @@ def run_settings(run: Path) -> RunSettings:
         for key, value, fine, expected in (
             ("tests", tests, type(tests) is int and tests > 0, "a number from 1"),
             ("legacy", legacy, isinstance(legacy, bool), "true or false"),
+            ("goodbye", goodbye, goodbye in GOODBYES, " or ".join(GOODBYES)),
         )
         if value is not None and not fine
     ]
     if problems:
         raise InputError(problems)
-    return RunSettings(tests, legacy)
+    return RunSettings(tests, legacy, goodbye)
 
 
 @dataclass(frozen=True, slots=True)

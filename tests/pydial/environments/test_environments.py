@@ -171,6 +171,19 @@ def test_masked_actions_are_refused_only_if_strict() -> None:
         strict.step(masked)
 
 
+@pytest.mark.parametrize(
+    ("kind", "said", "may"),
+    [("", None, False), ("-legacy", None, True), ("", "policy", True), ("-legacy", "user", False)],
+)
+def test_goodbyes_are_left_to_the_user_as_in_a_run(kind: str, said: str | None, may: bool) -> None:
+    name, options = f"mwzeval/Demo-CR-2{kind}-v0", {} if said is None else {"goodbye": said}
+    one, many = gymnasium.make(name, **options), gymnasium.make_vec(name, num_envs=2, **options)
+    bye = one.unwrapped.get_action_meanings().index("bye")
+    for _ in range(4):
+        assert bool(one.reset()[1]["action_mask"][bye]) is may
+        assert (many.reset()[1]["action_mask"][:, bye] == may).all()
+
+
 def test_acts_can_be_actions_themselves() -> None:
     from gymnasium.utils.env_checker import check_env
 
@@ -215,6 +228,8 @@ def test_an_exchange_can_be_read() -> None:
             r'unknown task "CR-7" — did you mean "CR-6"\? \(CR-1 to -6, SFR-1 to -6,',
         ),
         ({"task": "Demo-CR-1", "level": "word"}, 'unknown level "word"'),
+        ({"task": "Demo-CR-2", "goodbye": "nobody"}, '"nobody" is not one of policy, user'),
+        ({"task": "Demo-CR-2", "goodbye": "user", "level": "act"}, "nothing is masked"),
         ({"task": "Demo-CR-1", "render_mode": "human"}, 'unknown render mode "human"'),
     ],
 )

@@ -240,7 +240,7 @@ def test_ppo_weighs_temporal_differences_by_discount_and_trace() -> None:
 def test_ppo_learns_something_else_with_another_discount_or_trace(setting: str) -> None:
     learned = []
     for value in (0.99, 0.95, 0.5):
-        policy = ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, **{setting: value}))
+        policy = ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, **{setting: value}))  # type: ignore[arg-type]
         train(policy, range(policy.settings.every))
         learned.append(policy.memory(whole=False).arrays["network.policy.0.weight"])
     assert not any(np.array_equal(learned[a], learned[b]) for a, b in ((0, 1), (0, 2), (1, 2)))

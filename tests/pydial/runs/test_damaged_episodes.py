@@ -170,7 +170,9 @@ def test_doubts_about_a_run_are_warnings(run: Path, capsys: pytest.CaptureFixtur
         assert "seeds" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("noted", ['{"tests": "many"}', '{"legacy": 0}', "[]", '{"tests": true}'])
+@pytest.mark.parametrize(
+    "noted", ['{"tests": "many"}', '{"legacy": 0}', "[]", '{"tests": true}', '{"goodbye": []}']
+)
 def test_settings_of_a_run_that_are_wrong_are_told(
     noted: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,8 @@ from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, run_job, runner_of
+from mwzeval.pydial.runs.run import planned
+from mwzeval.pydial.tasks import GOODBYES, Goodbye
 
 
 @pytest.mark.parametrize(
@@ -62,37 +64,48 @@ class Witness(RandomPolicy):
         pass
 
 
-def runner(task: str, goodbye: bool) -> TaskRunner:
+def runner(task: str, goodbye: Goodbye = "policy") -> TaskRunner:
     whole = runner_of(Job(task, "dqn", 0, (1,)))
     simulation = whole.process.simulation
     return TaskRunner(simulation.domain, simulation.task, "neural", goodbye=goodbye)
 
 
-@pytest.mark.parametrize("goodbye", [True, False])
-def test_a_policy_may_leave_goodbyes_to_the_user(goodbye: bool) -> None:
-    of_task = runner("Demo-CR-2", goodbye)
+@pytest.mark.parametrize("goodbye", GOODBYES)
+@pytest.mark.parametrize(("task", "masked"), [("Demo-CR-2", False), ("Demo-CR-1", True)])
+def test_a_policy_may_leave_goodbyes_to_the_user(task: str, masked: bool, goodbye: Goodbye) -> None:
+    of_task = runner(task, goodbye)
     bye = of_task.process.actions.number("bye")
     witness = Witness()
     for index in range(5):
         of_task.test(witness, 0, index)
-    assert {bool(mask[bye]) for mask in witness.masks} == {goodbye}
+    allowed = {bool(mask[bye]) for mask in witness.masks}
+    # Where a mask tells when, it is as before: once the user has said it.
+    assert allowed == ({False, True} if masked else {goodbye == "policy"})
 
 
 @pytest.mark.parametrize(
-    ("policy", "legacy", "may"),
+    ("legacy", "said", "who"),
     [
-        ("dqn", False, False),
-        ("dqn", True, True),
-        ("gp-sarsa", False, False),
-        ("gp-sarsa", True, True),
+        (False, None, "user"),
+        (True, None, "policy"),
+        (False, "policy", "policy"),
+        (True, "user", "user"),
     ],
 )
-def test_presets_say_goodbye_as_documented(policy: str, legacy: bool, may: bool) -> None:
-    job = Job("Demo-CR-2", policy, 0, (1,), legacy=legacy)
-    assert job.origin.settings["goodbye"] is may
+@pytest.mark.parametrize("policy", ["dqn", "gp-sarsa"])
+def test_who_says_goodbye_can_be_chosen(
+    policy: str, legacy: bool, said: Goodbye | None, who: Goodbye
+) -> None:
+    (job,) = planned(["Demo-CR-2"], [policy], seeds=1, legacy=legacy, goodbye=said)
+    assert job.origin.settings["goodbye"] == who
     of_task, witness = runner_of(job), Witness()
     of_task.test(witness, 0, 0)
-    assert bool(witness.masks[0][of_task.process.actions.number("bye")]) is may
+    assert bool(witness.masks[0][of_task.process.actions.number("bye")]) is (who == "policy")
+
+
+def test_nobody_else_says_goodbye() -> None:
+    with pytest.raises(UsageError, match='"nobody" is not one of policy, user'):
+        planned(["Demo-CR-2"], ["dqn"], goodbye="nobody")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +118,7 @@ def test_legacy_dqn_alone_looks_at_masks_twice(policy: str, legacy: bool, again:
 
 
 def test_a_policy_records_each_exchange_with_its_reward() -> None:
-    of_task, witness = runner("Demo-CR-1", True), Witness()
+    of_task, witness = runner("Demo-CR-1"), Witness()
     episode = of_task.train(witness, 0, 3)  # type: ignore[arg-type]
     rewards = [reward for *_, reward in witness.recorded]
     assert len(rewards) == episode.exchanges
@@ -117,7 +130,7 @@ def test_a_policy_records_each_exchange_with_its_reward() -> None:
 
 
 def test_tests_leave_no_trace_in_training() -> None:
-    with_tests, without = runner("Demo-CR-3", True), runner("Demo-CR-3", True)
+    with_tests, without = runner("Demo-CR-3"), runner("Demo-CR-3")
     for index in range(4):
         testing = with_tests.for_tests()
         testing.test(Witness(), 9, index)

@@ -21,7 +21,7 @@ from mwzeval.pydial.runs.episodes import TEST, Episode, TaskRunner, play, rng_of
 from mwzeval.pydial.runs.live import checked_act
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Selection
-from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
 from mwzeval.scores.findings import Findings
 
 POLICIES = """
@@ -98,14 +98,19 @@ def test_figures_are_those_of_the_test_dialogues_of_a_run(task: str) -> None:
     assert Path("run.jsonl").read_bytes().partition(b"\n")[2] == without_header
 
 
-def test_policies_that_choose_actions_are_tested_as_in_a_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("goodbye", GOODBYES)
+def test_policies_that_choose_actions_are_tested_as_in_a_run(
+    goodbye: Goodbye, tmp_path: Path
+) -> None:
     task, folder = "Demo-CR-2", tmp_path / "runs"
-    run([task], ["gp-sarsa"], folder, dialogues=(20,), seeds=1, tests=1, processes=0)
+    plan: dict[str, Any] = {"dialogues": (20,), "seeds": 1, "tests": 1, "goodbye": goodbye}
+    run([task], ["gp-sarsa"], folder, **plan, processes=0)
     model = folder / task / "gp-sarsa" / "seed-0" / "model-000020.npz"
     preset = preset_named("gp-sarsa")
-    for agent, view in (("random", "neural"), (str(model), preset.view)):
+    agents = (("random", "neural", "user"), (str(model), preset.view, goodbye))
+    for agent, view, who in agents:
         domain = load_domain(TASKS[task].domain)
-        runner = TaskRunner(domain, TASKS[task], view, goodbye=False)  # type: ignore[arg-type]
+        runner = TaskRunner(domain, TASKS[task], view, goodbye=who)  # type: ignore[arg-type]
         policy: Any = RandomPolicy()
         if agent != "random":
             policy = preset.learner(runner.size, runner.actions, seed=0, legacy=False)

@@ -131,6 +131,18 @@ def test_other_checkpoints_are_told_with_what_to_do(policy: str, tmp_path: Path)
     assert not list(tmp_path.glob("cross/*/*/*.jsonl"))
 
 
+@pytest.mark.parametrize("said", [True, "nobody", None])
+def test_a_checkpoint_says_who_says_goodbye(said: object, tmp_path: Path) -> None:
+    job = Job(TASK, "gp-sarsa", 0, (2,), tests=1)
+    run_job(job, tmp_path)
+    model = job.model_file(tmp_path, 2)
+    whole = read_checkpoint(model)
+    settings = {**whole.origin.settings, "goodbye": said}
+    write_checkpoint(model, replace(whole, origin=replace(whole.origin, settings=settings)))
+    with pytest.raises(InputError, match=r"does not fit .*goodbye.*\. Take another file"):
+        adapter_for(model, load_domain("Demo-CR"), task_named(OTHER))
+
+
 @pytest.mark.parametrize("processes", [0, 1])
 def test_a_bad_checkpoint_does_not_stop_the_other_jobs(
     processes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

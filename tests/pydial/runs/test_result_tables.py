@@ -105,7 +105,9 @@ def test_notes_are_about_what_the_tables_have(output: Path) -> None:
     assert any("▲ ▼" in note for note in notes)
     assert not any("goodbyes" in note for note in notes), "environment 1 has masks"
     shutil.copytree(output / "CR-1", output / "CR-2")
-    assert any("goodbyes" in note for note in table_document(read_results(output)).notes)
+    for who, told in (("user", "leave goodbyes to the user"), ("policy", "may say goodbye")):
+        (output / "run.json").write_text(json.dumps({"goodbye": who}), encoding="utf-8")
+        assert any(told in note for note in table_document(read_results(output)).notes)
     shutil.rmtree(output / "CR-2")
     (output / "CR-1").rename(output / "Demo-CR-1")
     shutil.rmtree(output / "LAP-1")

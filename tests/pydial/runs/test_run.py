@@ -261,8 +261,19 @@ def test_a_folder_with_a_run_of_other_settings_is_left_alone(tmp_path: Path) -> 
     before = files(tmp_path)
     with pytest.raises(InputError, match="legacy false, not true") as error:
         run([TASK], ["gp-sarsa"], tmp_path, **{**settings, "tests": 3}, legacy=True)  # type: ignore[arg-type]
-    assert len(error.value.problems) == 2
+    told = [problem.message for problem in error.value.problems]
+    assert len(told) == 3
+    assert any('goodbye "user", not "policy"' in message for message in told)
+    with pytest.raises(InputError, match='goodbye "user", not "policy"'):
+        run([TASK], ["gp-sarsa"], tmp_path, **settings, goodbye="policy")  # type: ignore[arg-type]
     assert files(tmp_path) == before
+
+
+def test_a_run_of_other_users_is_left_alone(tmp_path: Path) -> None:
+    settings = {"dialogues": [3], "seeds": 1, "tests": 2, "processes": 0}
+    (tmp_path / "run.json").write_text('{"format": 1, "tests": 2, "legacy": false}')
+    with pytest.raises(InputError, match="a run with format 1, not 2: use another folder"):
+        run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
 
 
 def test_policies_are_tested_in_other_environments_once(tmp_path: Path) -> None:
@@ -299,6 +310,7 @@ def test_what_a_run_has_learned_need_not_be_said_again(
         "dialogues": [3, 5],
         "tests": 2,
         "legacy": False,
+        "goodbye": "user",
     }
     assert main(["pydial", "cross", str(tmp_path), "-f", "jsonl"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
