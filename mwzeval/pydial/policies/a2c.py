@@ -1,7 +1,8 @@
 """A2C: advantage actor-critic, learned from whole dialogues that were kept.
 
 Source: Casanueva et al. (2017) and its published program. The update is off-policy and not
-corrected for it, and actions are never drawn from the policy: that is how it was published.
+corrected for it, and in `PAPER` actions are never drawn from the policy: that is how it was
+published.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
     Layout,
+    best_allowed,
 )
 from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,
@@ -26,6 +30,7 @@ from mwzeval.pydial.policies.neural import (
     NeuralPolicy,
     dialogue_layouts,
     discounted,
+    drawn,
     layers,
     optimizer_layouts,
     packed,
@@ -37,6 +42,8 @@ from mwzeval.pydial.policies.neural import (
     unpack_optimizer,
     unpacked_replay,
 )
+
+Draws = Literal["never", "training", "always"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +75,13 @@ class A2CSettings:
     """Where the losses of an exchange, and each number of the gradient, are cut off."""
     drop_last: bool = True
     """The last exchange of a dialogue is not learned from (see `NeuralPolicy`)."""
+    draws: Draws = "never"
+    """When actions are drawn from the policy, where the likeliest would be taken otherwise. Beliefs
+    that are alike make a policy that takes the likeliest repeat what did not help."""
 
 
 PAPER = A2CSettings()
+MODERN = A2CSettings(draws="always")
 
 
 class A2C(NeuralPolicy):
@@ -103,6 +114,12 @@ class A2C(NeuralPolicy):
         self.replay: deque[tuple[tuple[Exchange, ...], NDArray[np.float64]]] = deque(
             maxlen=settings.replay
         )
+
+    def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
+        draws = self.settings.draws
+        if draws == "always" or (draws == "training" and training):
+            return drawn(scores, mask, rng)
+        return best_allowed(scores, mask)
 
     def _scores(self, state: Any) -> Any:
         return self.network["policy"](self.network["shared"](state))

@@ -229,6 +229,16 @@ def discounted(rewards: NDArray[np.float64], discount: float) -> NDArray[np.floa
     return sums
 
 
+def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
+    """Return an allowed action, drawn with the probabilities that logits, shape (actions,), give.
+
+    Those of actions that are not allowed are shared out among the others.
+    """
+    allowed = np.where(mask, logits.astype(np.float64), -np.inf)
+    shares = np.cumsum(np.exp(allowed - allowed.max()))
+    return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))
+
+
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""
 
@@ -236,8 +246,8 @@ REWARD_SCALE = 20.0
 class NeuralPolicy(ABC):
     """A policy that takes the allowed action of the highest score, or any with some probability.
 
-    What differs is in `_scores` (one for each action), `_learn` (called after each dialogue) and
-    what is to be kept (`_pack`, `_layouts`, `_unpack`).
+    What differs is in `_scores` (one for each action), `_choice` (for policies that draw), `_learn`
+    (called after each dialogue) and what is to be kept (`_pack`, `_layouts`, `_unpack`).
     """
 
     view: ClassVar[View] = "neural"
@@ -269,13 +279,18 @@ class NeuralPolicy(ABC):
         return self.exploration.share(self.dialogues)
 
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return the best allowed action; in training sometimes any.
+        """Return the best allowed action, or one that is drawn; in training sometimes any.
 
         `state` has shape (size,), `mask` (actions,).
         """
-        if training and rng.random() < self.exploring:
+        share = self.exploring if training else 0.0
+        if share and rng.random() < share:
             return int(rng.choose(np.flatnonzero(mask).tolist()))
-        return best_allowed(self.scores(state), mask)
+        return self._choice(self.scores(state), mask, rng, training)
+
+    def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
+        """Return the action taken unless any is; scores have shape (actions,)."""
+        return best_allowed(scores, mask)
 
     def scores(self, state: State) -> NDArray[np.float32]:
         """Return a score for each action, shape (actions,)."""

@@ -20,13 +20,14 @@ from mwzeval.pydial.policies.learner import (
     Exchange,
     Exploration,
     Layout,
-    State,
+    best_allowed,
 )
 from mwzeval.pydial.policies.neural import (
     NeuralPolicy,
     allowed_logits,
     dialogue_layouts,
     discounted,
+    drawn,
     layers,
     optimizer_layouts,
     packed,
@@ -98,16 +99,10 @@ class PPO(NeuralPolicy):
         )
         self.waiting: list[tuple[Exchange, ...]] = []
 
-    def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
-        """Return an allowed action, drawn with `rng` by the probabilities of the policy.
-
-        `state` has shape (size,), `mask` (actions,).
-        """
+    def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
         if self.settings.greedy and not training:
-            return super().act(state, mask, rng)
-        scores = np.where(mask, self.scores(state).astype(np.float64), -np.inf)
-        shares = np.cumsum(np.exp(scores - scores.max()))
-        return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))
+            return best_allowed(scores, mask)
+        return drawn(scores, mask, rng)
 
     def _scores(self, state: Any) -> Any:
         return self.network["policy"](state)

@@ -84,6 +84,7 @@ PRESETS: Mapping[str, Preset] = {
         Preset("a2c", "A2C", "A2C", a2c.A2C, a2c.PAPER),
         Preset("enac", "eNAC", "eNAC", enac.ENAC, enac.PAPER),
         Preset("dqn-modern", "DQN+", None, dqn.DQN, dqn.MODERN),
+        Preset("a2c-modern", "A2C+", None, a2c.A2C, a2c.MODERN),
         Preset("ppo", "PPO", None, ppo.PPO, ppo.MODERN),
     )
 }

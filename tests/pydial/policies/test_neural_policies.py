@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 torch = pytest.importorskip("torch")
 SIZE, ACTIONS = Corridor.size, Corridor.actions
 EXPLORING = Exploration(0.5, 0.05, 200, None)
+NEVER = Exploration(0.0, 0.0, 1, None)
 KEEPING: dict[str, Any] = {
     "drop_last": False,
     "exploration": EXPLORING,
@@ -31,6 +32,7 @@ MAKERS: dict[str, Callable[[], Learner]] = {
     "dqn": lambda: dqn.DQN(SIZE, ACTIONS, settings=replace(dqn.PAPER, **KEEPING)),
     "dqn-modern": lambda: dqn.DQN(SIZE, ACTIONS, settings=replace(dqn.MODERN, **KEEPING)),
     "a2c": lambda: a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.PAPER, **KEEPING)),
+    "a2c-modern": lambda: a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.MODERN, **KEEPING)),
     "enac": lambda: enac.ENAC(SIZE, ACTIONS, settings=replace(enac.PAPER, **KEEPING)),
     "ppo": lambda: ppo.PPO(SIZE, ACTIONS),
     "gp-sarsa": lambda: gp_sarsa.GPSarsa(SIZE, ACTIONS),
@@ -252,16 +254,48 @@ def test_ppo_has_the_discount_trace_and_clip_of_its_paper() -> None:
     assert (settings.discount, settings.trace, settings.clip) == (0.99, 0.95, 0.2)
 
 
-def test_ppo_draws_allowed_actions_as_often_as_it_should() -> None:
-    policy = ppo.PPO(SIZE, ACTIONS)
+DRAWERS: dict[str, Callable[[], Any]] = {
+    "ppo": lambda: ppo.PPO(SIZE, ACTIONS),
+    "a2c-modern": lambda: a2c.A2C(
+        SIZE, ACTIONS, settings=replace(a2c.MODERN, deviation=None, exploration=NEVER)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_actions_are_drawn_as_often_as_they_should(name: str) -> None:
+    policy = DRAWERS[name]()
+    train(policy, range(40))
     state = np.ones(SIZE, dtype=np.float32)
     mask = np.array([True, False, True])
     scores = policy.scores(state)
     chances = np.exp(scores[[0, 2]]) / np.exp(scores[[0, 2]]).sum()
     rng = Rng(5)
-    drawn = np.array([policy.act(state, mask, rng, training=True) for _ in range(4000)])
-    assert set(drawn.tolist()) == {0, 2}
-    assert np.mean(drawn == 0) == pytest.approx(chances[0], abs=0.03)
-    greedy = ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, greedy=True))
-    best = int([0, 2][int(chances[1] > chances[0])])
-    assert {greedy.act(state, mask, Rng(n)) for n in range(20)} == {best}
+    for training in (True, False):
+        drawn = np.array([policy.act(state, mask, rng, training) for _ in range(4000)])
+        assert set(drawn.tolist()) == {0, 2}
+        assert np.mean(drawn == 0) == pytest.approx(chances[0], abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("policy", "in_training", "in_tests"),
+    [
+        (ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, greedy=True)), True, False),
+        (a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.PAPER, exploration=NEVER)), False, False),
+        (
+            a2c.A2C(
+                SIZE, ACTIONS, settings=replace(a2c.PAPER, exploration=NEVER, draws="training")
+            ),
+            True,
+            False,
+        ),
+        (a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.MODERN, exploration=NEVER)), True, True),
+    ],
+    ids=["greedy ppo", "a2c", "a2c that draws in training", "a2c-modern"],
+)
+def test_a_policy_draws_when_it_should(policy: Any, in_training: bool, in_tests: bool) -> None:
+    state, mask = np.ones(SIZE, dtype=np.float32), np.array([True, False, True])
+    best = int(np.where(mask, policy.scores(state), -np.inf).argmax())
+    for training, draws in ((True, in_training), (False, in_tests)):
+        taken = {policy.act(state, mask, Rng(n), training) for n in range(30)}
+        assert taken == ({0, 2} if draws else {best})
