@@ -13,6 +13,7 @@ from mwzeval.pydial.dialogue.acts import BYE, HELLO, NULL, Act
 from mwzeval.pydial.dialogue.belief import SPOKEN_BYE, Belief
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.error_model import ErrorModel
+from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.tracker import Hypotheses, Tracker
 from mwzeval.pydial.dialogue.user import User, UserSimulator
@@ -75,15 +76,15 @@ class Simulation:
         """Begin a new run: nothing is remembered of the dialogues before."""
         self.tracker.offered_before = False
 
-    def begin(self, rng: Rng, talk: Rng | None = None) -> Belief:
+    def begin(self, rng: Rng, talk: Rng | None = None, goal: Goal | None = None) -> Belief:
         """Start a dialogue, up to the first act of the user; return what is believed then.
 
         The user and all that is said are drawn from `rng`; what is said from where `talk` is, if
-        that is given, so that the same user talks differently.
+        that is given, so that the same user talks differently. With a `goal` none is drawn.
         """
         self.rng = rng
         self.tracker.begin()
-        self.user = self.users.begin(rng)
+        self.user = self.users.begin(rng, goal)
         if talk is not None:
             rng.setstate(talk.getstate())
         self.exchange = 0

@@ -15,6 +15,7 @@ from mwzeval.conversation.record import Record
 from mwzeval.pydial.dialogue.acts import BYE, Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Simulation
 
@@ -161,11 +162,3 @@ def facts_of(user: SimulatedUser) -> dict[str, Any]:
         REWARD: outcome.reward,
     }
     return facts if user.goal is None else facts | {FINAL_GOAL: plain_goal(user.goal)}
-
-
-def plain_goal(goal: Goal) -> dict[str, Any]:
-    """Return a goal as lines of files have it."""
-    constraints = [
-        [item.slot, "!=" if item.negated else "=", item.value] for item in goal.constraints
-    ]
-    return {"constraints": constraints, "requests": dict(goal.requests)}

@@ -55,11 +55,11 @@ class UserSimulator:
         self._goals = GoalGenerator(domain)
         self._patience = LEGACY_PATIENCE if legacy else PATIENCE
 
-    def begin(self, rng: RandomSource) -> User:
-        """Return a new user with parameters, patience and goal of its own."""
+    def begin(self, rng: RandomSource, goal: Goal | None = None) -> User:
+        """Return a new user with parameters and patience of its own, and this goal or its own."""
         parameters = self._model.draw(rng)
         patience = rng.choose(self._patience)
-        return self.user(self._goals.draw(rng), patience, parameters, rng)
+        return self.user(goal or self._goals.draw(rng), patience, parameters, rng)
 
     def user(
         self, goal: Goal, patience: int, parameters: UserParameters, rng: RandomSource

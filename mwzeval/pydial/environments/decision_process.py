@@ -13,6 +13,7 @@ import numpy as np
 from mwzeval.errors import UsageError, printable, shorten
 from mwzeval.pydial.dialogue.acts import Act, parse_act
 from mwzeval.pydial.dialogue.domain import METHODS, Domain
+from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Result, Simulation
 from mwzeval.pydial.environments.actions import Mask, Masks, SummaryActions
@@ -142,10 +143,13 @@ class DecisionProcess:
         if not self.keep_alternatives:
             self.masks.begin()
 
-    def begin(self, rng: Rng) -> tuple[Vector, Info]:
-        """Start a dialogue; return the first observation, shape (size,), and what else is known."""
+    def begin(self, rng: Rng, goal: Goal | None = None) -> tuple[Vector, Info]:
+        """Start a dialogue; return the first observation, shape (size,), and what else is known.
+
+        The user has this goal, or draws one.
+        """
         self.prepare()
-        self.simulation.begin(rng)
+        self.simulation.begin(rng, goal=goal)
         return self.observed(), self._info()
 
     def step(self, action: Any) -> Transition:

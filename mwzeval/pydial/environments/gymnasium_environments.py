@@ -21,6 +21,7 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.rng import rng_from
 from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, exchange_text
 from mwzeval.pydial.environments.features import Vector
+from mwzeval.pydial.environments.options import as_numpy, goal_of
 from mwzeval.pydial.tasks import Task, goodbye_of, task_named
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 
 LONGEST_ACT = 2000
-RENDER_MODES = ["ansi"]
+ANSI, HUMAN = "ansi", "human"
+RENDER_MODES = [ANSI, HUMAN]
 
 
 class RenderModeError(UsageError, TypeError):
@@ -66,7 +68,8 @@ def make_environment(
     `legacy` has the quirks of the published program. `goodbye` tells who ends dialogues where no
     mask does (environments 2 and 4): with "user", the default, "bye" is masked there, as for the
     learned policies of a run; with "policy", the default of `legacy`, it is allowed at any time.
-    With `strict_masks` a masked action raises `UsageError`; `render_mode` is "ansi" or None.
+    With `strict_masks` a masked action raises `UsageError`; `render_mode` is "ansi"
+    (`render()` returns the exchange as text), "human" (it is printed as it comes) or None.
 
     An episode that reaches 25 exchanges is *terminated*, not truncated: it has failed or succeeded
     as any other, and `info["out_of_time"]` tells. Raises `DependencyError` without Gymnasium,
@@ -110,10 +113,11 @@ def make_process(
     return DecisionProcess(domain or load_domain(task.domain, data), task, **options)
 
 
-def check_render_mode(render_mode: str | None) -> None:
+def check_render_mode(render_mode: str | None, known: Sequence[str] = RENDER_MODES) -> None:
     """Raise `RenderModeError` for an unknown mode."""
-    if render_mode not in (None, *RENDER_MODES):
-        raise RenderModeError(f'unknown render mode "{shorten(str(render_mode))}" (ansi)')
+    if render_mode not in (None, *known):
+        modes = ", ".join(known)
+        raise RenderModeError(f'unknown render mode "{shorten(str(render_mode))}" ({modes})')
 
 
 def spaces_of(process: DecisionProcess) -> tuple[Any, Any]:
@@ -148,16 +152,29 @@ def environment_class() -> Any:
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[Vector, Info]:
-            """Start a dialogue; with a seed, a new run of them."""
+            """Start a dialogue; with a seed, a new run of them.
+
+            `options={"goal": …}` gives the user a goal, plain as in files (`goal_from`). Raises
+            `UsageError` for one that is none in the domain, and for other options.
+            """
+            goal = goal_of(options, self.process.simulation.domain.ontology)
             super().reset(seed=seed)
             if seed is not None:
                 self.process.forget()
-            return self.process.begin(rng_from(self.np_random))
+            observation, info = self.process.begin(rng_from(self.np_random), goal)
+            return self._shown(observation, info)
 
         def step(self, action: Any) -> tuple[Vector, float, bool, bool, Info]:
             """Say what an action stands for, and hear what the user answers."""
             observation, reward, ended, info = self.process.step(action)
+            observation, info = self._shown(observation, info)
             return observation, reward, ended, False, info
+
+        def _shown(self, observation: Vector, info: Info) -> tuple[Vector, Info]:
+            """Return what is told of an exchange; in render mode "human" it is printed, too."""
+            if self.render_mode == HUMAN:
+                print(exchange_text(self.process.simulation), flush=True)
+            return observation, as_numpy(info)
 
         def action_masks(self) -> NDArray[np.bool_]:
             """Return which actions are allowed now, shape (actions,)."""
@@ -170,7 +187,7 @@ def environment_class() -> Any:
 
         def render(self) -> str | None:
             """Return the current exchange as text, in render mode "ansi"."""
-            return exchange_text(self.process.simulation) if self.render_mode else None
+            return exchange_text(self.process.simulation) if self.render_mode == ANSI else None
 
         def __reduce__(self) -> tuple[Any, ...]:
             return _restored, (self.__dict__,)
@@ -212,7 +229,7 @@ def make_vector_environment(
     `RenderModeError`, `DependencyError`, `DataError` and `InputError`.
     """
     require_gymnasium()
-    check_render_mode(render_mode)
+    check_render_mode(render_mode, [ANSI])
     if num_envs < 1:
         raise UsageError(f"there must be at least one environment, not {num_envs}")
     process = make_process(
@@ -239,7 +256,7 @@ def vector_class() -> Any:
         """Tasks side by side; see `make_vector_environment`."""
 
         metadata = {  # noqa: RUF012
-            "render_modes": RENDER_MODES,
+            "render_modes": [ANSI],
             "render_fps": 1,
             "autoreset_mode": AutoresetMode.NEXT_STEP,
         }
@@ -264,6 +281,9 @@ def vector_class() -> Any:
             number = self.num_envs
             if options and "reset_mask" in options:
                 raise UsageError("all environments are reset together: there is no reset_mask here")
+            if options:
+                given = shorten(", ".join(map(str, options)))
+                raise UsageError(f"environments that are stepped together take no option ({given})")
             if isinstance(seed, int | np.integer):
                 seed = [int(seed) + index for index in range(number)]
             elif seed is None:
@@ -276,7 +296,9 @@ def vector_class() -> Any:
                     self.processes[index].forget()
             self._ended[:] = False
             begun = [self._begin(index) for index in range(number)]
-            return np.stack([vector for vector, _ in begun]), _together([info for _, info in begun])
+            return np.stack([vector for vector, _ in begun]), _together(
+                [as_numpy(info) for _, info in begun]
+            )
 
         def step(
             self, actions: Any
@@ -298,7 +320,7 @@ def vector_class() -> Any:
                 else:
                     vector, rewards[index], ended[index], info = process.step(action)
                 vectors.append(vector)
-                infos.append(info)
+                infos.append(as_numpy(info))
             self._ended = ended
             truncated = np.zeros(self.num_envs, dtype=np.bool_)
             return np.stack(vectors), rewards, ended.copy(), truncated, _together(infos)

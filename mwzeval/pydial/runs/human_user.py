@@ -62,9 +62,9 @@ class HumanUserSimulator(UserSimulator):
         self._ask = ask
         self._limit = limit
 
-    def begin(self, rng: RandomSource) -> HumanUser:
+    def begin(self, rng: RandomSource, goal: Goal | None = None) -> HumanUser:
         """Return a person with a goal."""
-        return HumanUser(super().begin(rng).state, self._ask, self._limit)
+        return HumanUser(super().begin(rng, goal).state, self._ask, self._limit)
 
 
 def update_goal(goal: Goal, system: Act) -> None:

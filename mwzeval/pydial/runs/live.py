@@ -24,6 +24,7 @@ from mwzeval.pydial import NAME
 from mwzeval.pydial.dialogue.acts import NULL, Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain import has_controls
 from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.dialogue.rng import rng_from
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.dialogue.talk import (
@@ -31,7 +32,6 @@ from mwzeval.pydial.dialogue.talk import (
     SimulatedUser,
     facts_of,
     hold_dialogue,
-    plain_goal,
 )
 from mwzeval.pydial.runs.episodes import TEST, item_name, rng_of_phase
 from mwzeval.pydial.runs.job import single_threaded

@@ -17,14 +17,15 @@ from mwzeval.pydial.dialogue.acts import DONTCARE, Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import Goal
+from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.dialogue.simulation import Simulation
-from mwzeval.pydial.dialogue.talk import SimulatedUser, facts_of, hold_dialogue, plain_goal
+from mwzeval.pydial.dialogue.talk import SimulatedUser, facts_of, hold_dialogue
 from mwzeval.pydial.environments.decision_process import exchange_text
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, View
 from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
-from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
+from mwzeval.pydial.runs.checkpoints import Origin, fitting, read_checkpoint
 from mwzeval.pydial.runs.episodes import ActPolicy, Episode, TaskRunner, rng_of
 from mwzeval.pydial.runs.human_user import (
     HumanUserSimulator,
@@ -149,9 +150,7 @@ def adapter_for(
         raise InputError([Problem("other-checkpoint", message, file=name)])
     preset = preset_named(origin.policy)
     with fitting(name, advice):
-        said = origin.settings.get("goodbye")
-        if said not in GOODBYES:
-            raise ValueError(f"it does not say who says goodbye, but {said!r}")
+        said = _goodbye_of(origin, name)
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
     with fitting(name, advice):
         learner = preset.learner(
@@ -159,6 +158,15 @@ def adapter_for(
         )
         learner.remember(checkpoint.memory, whole=False)
     return ActionPolicyAdapter(runner, learner, preset)
+
+
+def _goodbye_of(origin: Origin, file: str) -> str:
+    """Return who says goodbye, as a checkpoint has learned it."""
+    said = origin.settings.get("goodbye")
+    if said not in GOODBYES:
+        message = f"a checkpoint that does not fit (who says goodbye: {shorten(repr(said))})"
+        raise InputError([Problem("bad-checkpoint", message, file=file)])
+    return str(said)
 
 
 PROMPT = "you> "

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import mwzeval.pydial.environments.gymnasium_environments as environment_module
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial.dialogue.acts import parse_act
+from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.environments.gymnasium_environments import make_vector_environment
 from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
 from mwzeval.pydial.tasks import DEMO, TASKS
@@ -230,12 +231,115 @@ def test_an_exchange_can_be_read() -> None:
         ({"task": "Demo-CR-1", "level": "word"}, 'unknown level "word"'),
         ({"task": "Demo-CR-2", "goodbye": "nobody"}, '"nobody" is not one of policy, user'),
         ({"task": "Demo-CR-2", "goodbye": "user", "level": "act"}, "nothing is masked"),
-        ({"task": "Demo-CR-1", "render_mode": "human"}, 'unknown render mode "human"'),
+        ({"task": "Demo-CR-1", "render_mode": "video"}, r'mode "video" \(ansi, human\)'),
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         environment_module.make_environment(**options)
+
+
+def test_exchanges_are_printed_as_they_come(capsys: pytest.CaptureFixture[str]) -> None:
+    shown, silent = (gymnasium.make(DEMO_NAME, render_mode=mode) for mode in ("human", "ansi"))
+    for environment in (shown, silent):
+        environment.reset(seed=1)
+        first = silent.render() if environment is silent else None
+        environment.step(0)
+    assert capsys.readouterr().out == f"{first}\n{silent.render()}\n"
+    with pytest.raises(UsageError, match=r'mode "human" \(ansi\)'):
+        make_vector_environment("Demo-CR-1", render_mode="human")
+
+
+def test_all_that_is_told_is_of_numpy_and_told_always(demo: Any) -> None:
+    kinds = {"exchange": "i", "action_mask": "i", "success": "b", "out_of_time": "b"}
+    _, info = demo.reset(seed=3)
+    ended = False
+    while not ended:
+        assert {key: value.dtype.kind for key, value in info.items()} == kinds
+        assert not info["success"]
+        assert not info["out_of_time"]
+        _, _, ended, _, info = demo.step(0)
+    assert {key: value.dtype.kind for key, value in info.items()} == kinds
+
+
+def goal_said(environment: Any) -> dict[str, Any]:
+    return plain_goal(environment.unwrapped.process.simulation.user.goal)
+
+
+def test_a_dialogue_can_be_about_a_given_goal(demo: Any) -> None:
+    demo.reset(seed=5)
+    ontology = demo.unwrapped.process.simulation.domain.ontology
+    slots, asked = ontology.constraint_slots, ontology.only_requestable[0]
+    constraints = [[slots[1], "=", ontology.informable[slots[1]][0]], [slots[0], "=", "dontcare"]]
+    goal = {"constraints": constraints, "requests": [asked]}
+    for seed in range(4):
+        first = plain(demo.reset(seed=seed, options={"goal": goal}))
+        said = goal_said(demo)
+        assert said["constraints"] == constraints
+        assert said["requests"] == dict.fromkeys(("name", asked))
+        steps = [plain(demo.step(index)) for index in (0, 3)]
+        assert plain(demo.reset(seed=seed, options={"goal": said | {"requests": [asked]}})) == first
+        assert [plain(demo.step(index)) for index in (0, 3)] == steps
+    demo.reset(options={"goal": None})
+    assert len(goal_said(demo)["constraints"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "messages"),
+    [
+        ({"goals": {}}, ['unknown option "goals" — did you mean "goal"']),
+        ({"goal": 3}, ["a goal is {"]),
+        ({"goal": {"constraint": []}}, ["a goal is {"]),
+        ({"goal": {"constraints": "area"}}, ["are a list, not"]),
+        ({"goal": {"constraints": [["area", "north"]]}}, ['a constraint is [slot, "=", value]']),
+        ({"goal": {"constraints": [["area", "!=", "x"]]}}, ['a constraint is [slot, "=", value]']),
+        (
+            {"goal": {"constraints": [["name", "=", "x"], ["area", "=", "?"]], "requests": ["p"]}},
+            ['unknown slot of constraints "name"', 'value of area "?"', 'requestable slot "p"'],
+        ),
+        ({"goal": {"constraints": [["area", "=", "dontcare"]] * 2}}, ["more than one constraint"]),
+        ({"goal": {"requests": "name"}}, ["are a list of slots"]),
+        ({"goal": {"requests": {"name": "x"}}}, ['"name" has been told already']),
+    ],
+)
+def test_what_is_no_goal_is_refused(
+    options: dict[str, Any], messages: list[str], demo: Any
+) -> None:
+    demo.reset(seed=1)
+    before = demo.unwrapped.process.simulation.user
+    with pytest.raises(UsageError) as error:
+        demo.reset(seed=2, options=options)
+    assert all(message in str(error.value) for message in messages), str(error.value)
+    assert demo.unwrapped.process.simulation.user is before
+
+
+def test_masks_can_be_a_part_of_observations() -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    from mwzeval.pydial.environments.wrappers import MaskInObservation
+
+    plainly, wrapped = gymnasium.make(DEMO_NAME), MaskInObservation(gymnasium.make(DEMO_NAME))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*unwrapped version")
+        check_env(wrapped)
+    assert wrapped.spec is not None
+    assert plain(wrapped.spec.make().reset(seed=3)) == plain(wrapped.reset(seed=3))
+    generator = np.random.default_rng(0)
+    copy = pickle.loads(pickle.dumps(wrapped))
+    assert plain(copy.reset(seed=4)) == plain(wrapped.reset(seed=4))
+    one, (both, info) = plainly.reset(seed=3)[0], wrapped.reset(seed=3)
+    for _ in range(40):
+        assert both in wrapped.observation_space
+        np.testing.assert_array_equal(both["observations"], one)
+        np.testing.assert_array_equal(both["action_mask"], info["action_mask"])
+        action = int(generator.choice(np.flatnonzero(both["action_mask"])))
+        one, _, ended, _, _ = plainly.step(action)
+        both, *_, info = wrapped.step(action)
+        if ended:
+            one, (both, info) = plainly.reset()[0], wrapped.reset()
+    with pytest.raises(UsageError, match='not for level "act"'):
+        MaskInObservation(gymnasium.make(DEMO_NAME, level="act"))
 
 
 def test_without_gymnasium_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,5 +460,7 @@ def test_many_environments_are_reset_together_with_any_whole_seed() -> None:
     many = make_vector_environment("Demo-CR-3", num_envs=2)
     seeded, _ = many.reset(seed=5)
     assert np.array_equal(many.reset(seed=np.int64(5))[0], seeded)
+    with pytest.raises(UsageError, match=r"take no option \(goal\)"):
+        many.reset(options={"goal": {}})
     with pytest.raises(UsageError, match="reset together"):
         many.reset(options={"reset_mask": np.array([True, False])})

@@ -1,0 +1,93 @@
+"""Goals as plain values, such as lines of files have them and environments are told them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.pydial.dialogue.acts import Item
+from mwzeval.pydial.dialogue.domain import NAME, Ontology
+from mwzeval.pydial.dialogue.goals import Goal
+
+CONSTRAINTS, REQUESTS = "constraints", "requests"
+SHOWN = 20
+"""So many of the values that there are stand in a message."""
+
+
+def plain_goal(goal: Goal) -> dict[str, Any]:
+    """Return a goal as lines of files have it."""
+    constraints = [
+        [item.slot, "!=" if item.negated else "=", item.value] for item in goal.constraints
+    ]
+    return {CONSTRAINTS: constraints, REQUESTS: dict(goal.requests)}
+
+
+def goal_from(plain: Any, ontology: Ontology) -> Goal:
+    """Return the goal that `plain_goal` made plain, as it is before a dialogue: nothing was told.
+
+    `requests` may also be a list of slots; the name is always asked for. Raises `UsageError` with
+    everything that is no goal in the domain.
+    """
+    if not isinstance(plain, Mapping) or plain.keys() - {CONSTRAINTS, REQUESTS}:
+        raise UsageError(
+            'a goal is {"constraints": [[slot, "=", value], …], "requests": [slot, …]}, not '
+            f"{shorten(repr(plain))}"
+        )
+    constraints, requests = plain.get(CONSTRAINTS, ()), plain.get(REQUESTS, ())
+    problems = [
+        *_constraint_problems(constraints, ontology),
+        *_request_problems(requests, ontology),
+    ]
+    if problems:
+        raise UsageError(*problems)
+    goal = Goal(
+        [Item(slot, value) for slot, _, value in constraints], dict.fromkeys((NAME, *requests))
+    )
+    for slot, _, value in constraints:
+        goal.use(slot, value)
+    return goal
+
+
+def _constraint_problems(constraints: Any, ontology: Ontology) -> Iterator[str]:
+    if not isinstance(constraints, list | tuple):
+        yield f"the constraints of a goal are a list, not {shorten(repr(constraints))}"
+        return
+    seen = set()
+    for constraint in constraints:
+        if not _is_constraint(constraint):
+            yield f'a constraint is [slot, "=", value], not {shorten(repr(constraint))}'
+            continue
+        slot, _, value = constraint
+        if slot not in ontology.constraint_slots:
+            yield _unknown("slot of constraints", slot, ontology.constraint_slots)
+        elif value not in ontology.values_and_dontcare[slot]:
+            yield _unknown(f"value of {slot}", value, ontology.values_and_dontcare[slot])
+        if slot in seen:
+            yield f'there is more than one constraint on "{shorten(slot)}"'
+        seen.add(slot)
+
+
+def _is_constraint(raw: Any) -> bool:
+    return (
+        isinstance(raw, list | tuple)
+        and len(raw) == 3
+        and all(isinstance(part, str) for part in raw)
+        and raw[1] == "="
+    )
+
+
+def _request_problems(requests: Any, ontology: Ontology) -> Iterator[str]:
+    if not isinstance(requests, list | tuple | Mapping):
+        yield f"the requests of a goal are a list of slots, not {shorten(repr(requests))}"
+        return
+    for slot in requests:
+        if not isinstance(slot, str) or slot not in ontology.requestable:
+            yield _unknown("requestable slot", str(slot), ontology.requestable)
+        elif isinstance(requests, Mapping) and requests[slot] is not None:
+            yield f'"{slot}" has been told already, in a goal for the beginning of a dialogue'
+
+
+def _unknown(what: str, given: str, known: tuple[str, ...]) -> str:
+    shown = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
+    return f'unknown {what} "{shorten(given)}"{did_you_mean(given, known)} ({shown})'
