@@ -64,6 +64,7 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE.jsonl", help="an episode file, to which this is added"
     )
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    _add_own(parser)
     parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
@@ -71,7 +72,7 @@ def _play(arguments: argparse.Namespace) -> int:
     from random import SystemRandom
 
     from mwzeval.errors import UsageError
-    from mwzeval.pydial.dialogue.domain_files import load_domain
+    from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
     from mwzeval.pydial.runs.episode_files import added_to, episodes_in
     from mwzeval.pydial.runs.play import adapter_for, play_with_human
     from mwzeval.pydial.tasks import task_named
@@ -82,7 +83,8 @@ def _play(arguments: argparse.Namespace) -> int:
         raise UsageError(f"a seed is 0 or more, not {seed}")
     before = () if arguments.output is None else episodes_in(arguments.output)
     index = sum((each.task, each.seed) == (task.name, seed) for each in before)
-    domain = load_domain(task.domain, arguments.data, offline=arguments.offline)
+    own = OwnFiles.given(arguments.ontology, arguments.entities)
+    domain = load_domain(task.domain, arguments.data, offline=arguments.offline, own=own)
     system = adapter_for(
         arguments.policy, domain, task, legacy=arguments.legacy, confusion_seed=seed
     )
@@ -108,7 +110,8 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         "--tasks",
         default="all",
         metavar="NAMES",
-        help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all, the paper's 18 (default)",
+        help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all (default): the paper's 18, "
+        "or with --ontology the 6 of that domain",
     )
     parser.add_argument(
         "--policies",
@@ -145,6 +148,13 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         "policy with --legacy, otherwise user)",
     )
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    _add_own(parser)
+
+
+def _add_own(parser: argparse.ArgumentParser) -> None:
+    own = "of a domain of your own, whose tasks are Own-NAME-1 to -6"
+    parser.add_argument("--ontology", metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}")
+    parser.add_argument("--entities", metavar="FILE", help="its entities, JSON or SQLite")
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -166,6 +176,8 @@ def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
         "legacy": arguments.legacy,
         "goodbye": arguments.goodbye,
         "data": arguments.data,
+        "ontology": arguments.ontology,
+        "entities": arguments.entities,
     }
 
 
@@ -282,6 +294,7 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
     parser.add_argument("--legacy", action="store_true", default=None, help="default: as the run")
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    _add_own(parser)
     add_format(parser)
 
 

@@ -5,7 +5,8 @@ Source: Casanueva et al. (2017), Tables 1 to 3, and the benchmark's configuratio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -116,10 +117,39 @@ def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
     )
 
 
+OWN = "Own-"
+"""Prefix of the tasks in a domain of one's own, `Own-museums-1` to `-6`."""
+_OWN_TASK = re.compile(rf"({OWN}[\w.+-]+)-([{min(ENVIRONMENTS)}-{max(ENVIRONMENTS)}])")
+_NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
+
+
+def own_code(domain: str) -> str:
+    """Return the code of a domain of one's own, given its name, in the names of its tasks."""
+    return OWN + _NOT_IN_NAMES.sub("-", domain)
+
+
+def tasks_of(code: str) -> tuple[str, ...]:
+    """Return the names of the tasks in a domain, given its code."""
+    return tuple(f"{code}-{number}" for number in ENVIRONMENTS)
+
+
+def find_task(name: str) -> Task | None:
+    """Return a task by its name, one in a domain of one's own too; None for an unknown one."""
+    own = _OWN_TASK.fullmatch(name)
+    return TASKS.get(name) if own is None else _task(int(own[2]), own[1])
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of tasks, each once, in the order of the paper, and those of one's own last."""
+    order = {name: number for number, name in enumerate(TASKS)}
+    return tuple(sorted(set(names), key=lambda name: (order.get(name, len(order)), name)))
+
+
 def task_named(name: str) -> Task:
     """Return a task by its name. Raises `UsageError` for an unknown one."""
-    if name not in TASKS:
+    task = find_task(name)
+    if task is None:
         first, *_, last = ENVIRONMENTS
         known = ", ".join(f"{domain}-{first} to -{last}" for domain in DOMAIN_FILES)
         raise UsageError(f'unknown task "{shorten(name)}"{did_you_mean(name, TASKS)} ({known})')
-    return TASKS[name]
+    return task

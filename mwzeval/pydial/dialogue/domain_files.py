@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
@@ -29,7 +29,7 @@ from mwzeval.pydial.dialogue.domain import (
     has_controls,
     ontology_from_json,
 )
-from mwzeval.pydial.tasks import DEMO, DOMAIN_FILES
+from mwzeval.pydial.tasks import DEMO, DOMAIN_FILES, OWN, own_code
 
 SQLITE = (".db", ".sqlite", ".sqlite3")
 KIND = "entities"
@@ -175,14 +175,46 @@ def data_root(data: str | Path | None = None, *, offline: bool | None = None) ->
     return root
 
 
-def load_domain(
-    code: str, data: str | Path | None = None, *, offline: bool | None = None
-) -> Domain:
-    """Return a domain by the code in the names of its tasks ("CR", "Demo-LAP").
+class OwnFiles(NamedTuple):
+    """The files of a domain of one's own: its ontology (JSON), its entities (JSON or SQLite)."""
 
-    Published domains come from `data_root`, downloaded and verified if need be. Raises `UsageError`
-    for an unknown code, `DataError` and `InputError`.
+    ontology: str
+    entities: str
+
+    @property
+    def code(self) -> str:
+        """The domain in the names of its tasks."""
+        return own_code(_name_of(Path(self.ontology)))
+
+    @classmethod
+    def given(cls, ontology: str | Path | None, entities: str | Path | None) -> OwnFiles | None:
+        """Return both files, None where there are none. Raises `UsageError` for one alone."""
+        if ontology is None and entities is None:
+            return None
+        if ontology is None or entities is None:
+            raise UsageError("a domain of your own is an ontology and its entities: name both")
+        return cls(str(ontology), str(entities))
+
+
+def load_domain(
+    code: str,
+    data: str | Path | None = None,
+    *,
+    offline: bool | None = None,
+    own: OwnFiles | None = None,
+) -> Domain:
+    """Return a domain by the code in the names of its tasks ("CR", "Demo-LAP", "Own-museums").
+
+    Published domains come from `data_root`, downloaded and verified if need be, one's own from
+    `own`. Raises `UsageError` for an unknown code, `DataError` and `InputError`.
     """
+    if code.startswith(OWN):
+        if own is None or own.code != code:
+            there = "" if own is None else f", those of {own.code} are"
+            raise UsageError(
+                f"the files of {shorten(code)} are not named{there} (--ontology, --entities)"
+            )
+        return read_domain(*own)[0]
     if code not in DOMAIN_FILES:
         hint = did_you_mean(code, DOMAIN_FILES)
         raise UsageError(f'unknown domain "{shorten(code)}"{hint} ({", ".join(DOMAIN_FILES)})')
@@ -205,7 +237,7 @@ def read_domain(
     `InputError` with every problem of both files.
     """
     ontology_file, entities_file = Path(ontology_file), Path(entities_file)
-    name = name or ontology_file.stem.removesuffix("-rules")
+    name = name or _name_of(ontology_file)
     problems: list[Problem] = []
     plain: Any = None
     rows: list[Any] | None = None
@@ -228,6 +260,10 @@ def read_domain(
     if ontology is None or _errors(problems):
         raise InputError(problems)
     return Domain(ontology, EntityTable(ontology, good)), tuple(problems)
+
+
+def _name_of(ontology: Path) -> str:
+    return ontology.stem.removesuffix("-rules")
 
 
 def _requestable(plain: Any) -> list[str]:

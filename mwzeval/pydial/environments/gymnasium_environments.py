@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from mwzeval.pydial.dialogue.rng import rng_from
 from mwzeval.pydial.environments.decision_process import DecisionProcess, Info, Level, exchange_text
 from mwzeval.pydial.environments.features import Vector
 from mwzeval.pydial.environments.options import as_numpy, goal_of
-from mwzeval.pydial.tasks import Task, goodbye_of, task_named
+from mwzeval.pydial.tasks import DOMAIN_FILES, Task, goodbye_of, own_code, task_named
 
 if TYPE_CHECKING:
     import gymnasium
@@ -110,7 +111,13 @@ def make_process(
     if goodbye == "user" and options.get("level") == "act":
         raise UsageError('at level "act" nothing is masked: leave out goodbye="user"')
     options |= {"legacy": legacy, "goodbye": goodbye_of(goodbye, legacy=legacy)}
-    return DecisionProcess(domain or load_domain(task.domain, data), task, **options)
+    if domain is None:
+        domain = load_domain(task.domain, data)
+    elif domain.name != DOMAIN_FILES.get(task.domain):
+        # What is played in it is of another task than the one whose figures it has.
+        code = own_code(domain.name)
+        task = replace(task, name=f"{code}-{task.environment}", domain=code)
+    return DecisionProcess(domain, task, **options)
 
 
 def check_render_mode(render_mode: str | None, known: Sequence[str] = RENDER_MODES) -> None:

@@ -26,7 +26,7 @@ from mwzeval.pydial.runs.job import (
 )
 from mwzeval.pydial.runs.results import interval_over_seeds
 from mwzeval.pydial.runs.run_folder import run_settings
-from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.formats import Cell, Document, sheet
 
 ENVIRONMENTS = (1, 3, 6)
@@ -61,7 +61,7 @@ def cross(
     """
     rewards: dict[tuple[str, str, str], list[float]] = {}
     for job in jobs:
-        task = TASKS[job.task]
+        task = task_named(job.task)
         model = job.model_file(output, job.tested_at[-1])
         if not job.preset.learns or task.environment not in environments or not model.exists():
             continue
@@ -95,7 +95,7 @@ def learned_in(output: str | Path) -> dict[str, Any]:
     ]
     tasks, policies, seeds, dialogues = ({each[part] for each in found} for part in range(4))
     plan = {
-        "tasks": [name for name in TASKS if name in tasks],
+        "tasks": list(in_order(str(task) for task in tasks)),
         "policies": [name for name in PRESETS if name in policies],
         "seeds": sorted(seeds),
         "dialogues": sorted(dialogues),
@@ -126,7 +126,7 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
 def cross_document(crossed: Sequence[CrossResult]) -> Document:
     """Return a table of rewards like the paper's Table 8, with the paper's own behind."""
     records = list(_records(crossed))
-    tested = sorted({c.tested for c in crossed}, key=list(TASKS).index)
+    tested = in_order(c.tested for c in crossed)
     by_place = {(r["policy"], r["trained"], r["tested"]): r for r in records}
     rows: list[list[Cell | str]] = []
     for policy, trained in dict.fromkeys((c.policy, c.trained) for c in crossed):

@@ -35,7 +35,7 @@ from mwzeval.pydial.runs.run_folder import (
     run_settings,
     selected_files,
 )
-from mwzeval.pydial.tasks import TASKS, Task
+from mwzeval.pydial.tasks import TASKS, Task, find_task, in_order, task_named
 from mwzeval.scores.findings import Findings
 
 META = "_meta"
@@ -69,7 +69,7 @@ class Record:
     @property
     def task(self) -> Task:
         """The task that was played."""
-        return TASKS[self.episode.task]
+        return task_named(self.episode.task)
 
 
 Texts = Mapping[str, str]
@@ -119,7 +119,7 @@ def check_records(
     if not records and not findings.errors:
         findings.of_file(path).error("no-episodes", "there is no episode in it")
     _check_environments(records, findings.of_file(path))
-    order = {name: number for number, name in enumerate(TASKS)}
+    order = {name: number for number, name in enumerate(in_order(r.episode.task for r in records))}
     records.sort(
         key=lambda r: (
             r.episode.seed,
@@ -311,14 +311,14 @@ class _Reader:
         if name is None:
             message = "of which task? Say it in the line, or --benchmark pydial-CR-1"
             self._error(where, message, key="task")
-        elif not isinstance(name, str) or name not in TASKS:
+        elif not isinstance(name, str) or (task := find_task(name)) is None:
             hint = did_you_mean(str(name), TASKS)
             self._error(where, f'unknown task "{shorten(str(name))}"{hint}', key="task")
         elif named is not None and name != named:
             message = f"an episode of {name}, not of {named}"
             self._error(where, message, "other-task", key="task")
         else:
-            return TASKS[name]
+            return task
         return None
 
     def _goal(self, where: str, raw: Any) -> tuple[Any, Any]:

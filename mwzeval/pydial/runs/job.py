@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from mwzeval.errors import InputError, Problem
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
-from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import Layout, Learner, Memory, check_arrays
@@ -58,6 +58,7 @@ class Job:
     legacy: bool = False
     data: str | None = None
     goodbye: Goodbye = "user"
+    own: OwnFiles | None = None
 
     @property
     def preset(self) -> Preset:
@@ -122,7 +123,7 @@ def runner_of(job: Job) -> TaskRunner:
     Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
     """
     task = task_named(job.task)
-    domain = load_domain(task.domain, job.data)
+    domain = load_domain(task.domain, job.data, own=job.own)
     return TaskRunner(
         domain,
         task,

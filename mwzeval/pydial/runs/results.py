@@ -7,7 +7,7 @@ Source: Casanueva et al. (2017): Table 6 is after 1,000 training dialogues, 4 af
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import TESTS, RunSettings, location_of, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.pydial.tasks import TASKS, Goodbye
+from mwzeval.pydial.tasks import Goodbye, find_task, in_order, task_named
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.findings import Findings
 from mwzeval.statistics import CONFIDENCE, Interval, holm
@@ -58,12 +58,13 @@ class Results:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks with a test, in the order of the paper."""
-        return self._present(0, TASKS)
+        return in_order(key[0] for key in self.tests)
 
     @property
     def policies(self) -> tuple[str, ...]:
         """The policies with a test, in the order of the tables."""
-        return self._present(1, PRESETS)
+        there = {key[1] for key in self.tests}
+        return tuple(name for name in PRESETS if name in there)
 
     @property
     def dialogues(self) -> tuple[int, ...]:
@@ -75,17 +76,13 @@ class Results:
         tasks = self.tasks
         for task in tasks:
             yield task, (task,)
-        domains = dict.fromkeys(TASKS[task].domain for task in tasks)
+        domains = dict.fromkeys(task_named(task).domain for task in tasks)
         for domain in domains:
-            of_domain = tuple(task for task in tasks if TASKS[task].domain == domain)
+            of_domain = tuple(task for task in tasks if task_named(task).domain == domain)
             if len(of_domain) > 1:
                 yield f"mean of {domain}", of_domain
         if len(domains) > 1:
             yield "mean of all", tasks
-
-    def _present(self, part: int, order: Iterable[str]) -> tuple[str, ...]:
-        there = {key[part] for key in self.tests}
-        return tuple(name for name in order if name in there)
 
     def get(self, task: str, policy: str, dialogues: int) -> PolicyTests | None:
         """Return a test; of a policy that does not learn the one it has."""
@@ -118,7 +115,8 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
         findings = Findings()
     found: dict[tuple[str, str, int], dict[int, tuple[Episode, ...]]] = {}
     settings = run_settings(Path(output))
-    for task in TASKS:
+    folders = sorted(place.name for place in Path(output).glob("*") if find_task(place.name))
+    for task in in_order(folders):
         for policy in PRESETS:
             for file in sorted((Path(output) / task / policy).glob(TESTS)):
                 place = location_of(file)
@@ -254,7 +252,7 @@ def _notes(results: Results, records: Sequence[Mapping[str, Any]]) -> Iterator[s
         yield NOTE_ON_PAPER
     learned = any(PRESETS[name].learns for name in results.policies)
     goodbye = results.settings.goodbye
-    if goodbye and learned and any("bye" not in TASKS[name].masks for name in results.tasks):
+    if goodbye and learned and any("bye" not in task_named(name).masks for name in results.tasks):
         yield NOTES_ON_GOODBYES[goodbye]
 
 

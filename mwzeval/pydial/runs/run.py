@@ -24,11 +24,11 @@ from mwzeval.cluster.processes import pool, processors
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
 from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
-from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.presets import PRESETS, preset_named
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run_folder import SETTINGS
-from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named
+from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
@@ -48,6 +48,8 @@ def run(
     legacy: bool = False,
     goodbye: str | None = None,
     data: str | Path | None = None,
+    ontology: str | Path | None = None,
+    entities: str | Path | None = None,
     processes: int | None = None,
     client: Any = None,
     progress: bool = False,
@@ -59,9 +61,11 @@ def run(
     number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program.
     `goodbye` tells who ends dialogues where no mask tells when (environments 2 and 4): "policy"
     (as the published program, default with `legacy`) or "user" (default without).
-    `data` is the folder of the domains' files. `processes`: worker processes, by default one a
-    core; 0: none but this one. With a Dask `client` the jobs run on its workers instead (which need
-    the data, but no common folder). `progress` shows a bar on standard error.
+    `data` is the folder of the domains' files; `ontology` and `entities` are those of a domain of
+    one's own, whose tasks are "Own-NAME-1" to "-6" (and "all", then). `processes`: worker
+    processes, by default one a core; 0: none but this one. With a Dask `client` the jobs run on its
+    workers instead (which need the data, but no common folder). `progress` shows a bar on standard
+    error.
 
     Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
     a run of other settings. What is wrong with the files of one job does not stop the others: it is
@@ -78,13 +82,15 @@ def run(
         legacy=legacy,
         goodbye=goodbye,
         data=data,
+        ontology=ontology,
+        entities=entities,
     )
     if processes is not None and processes < 0:
         raise UsageError(f"the number of processes is 0 or more, not {processes}")
     if client is None:
         # What is wrong with the data is told before there are any files.
         for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
-            load_domain(domain, data)
+            load_domain(domain, data, own=jobs[0].own)
     folder = Path(output)
     _settle(folder, {"format": FORMAT, **asdict(jobs[0].noted)})
     with tqdm(
@@ -133,6 +139,8 @@ def planned(
     legacy: bool = False,
     goodbye: str | None = None,
     data: str | Path | None = None,
+    ontology: str | Path | None = None,
+    entities: str | Path | None = None,
 ) -> tuple[Job, ...]:
     """Return the jobs of a run, all of one seed before those of the next.
 
@@ -140,7 +148,9 @@ def planned(
     """
     checkpoints = tuple(sorted(set(dialogues)))
     chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
-    task_names, policy_names = _all(tasks, PUBLISHED_TASKS), _all(policies, PRESETS)
+    own = OwnFiles.given(ontology, entities)
+    every_task = PUBLISHED_TASKS if own is None else tasks_of(own.code)
+    task_names, policy_names = _all(tasks, every_task), _all(policies, PRESETS)
     _check_names(task_names, policy_names)
     if not checkpoints or checkpoints[0] < 1:
         given = f", not {checkpoints[0]}" if checkpoints else ""
@@ -154,7 +164,7 @@ def planned(
     place = None if data is None else str(data)
     who = goodbye_of(goodbye, legacy=legacy)
     return tuple(
-        Job(task, policy, seed, checkpoints, tests, legacy, place, who)
+        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own)
         for seed in chosen_seeds
         for task in task_names
         for policy in policy_names

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.json_files import read_json
-from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
+from mwzeval.pydial.tasks import GOODBYES, Goodbye, find_task
 
 PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.zst)?")
 TESTS = "seed-*/test-*.jsonl"
@@ -30,7 +30,7 @@ class TestLocation:
 def location_of(file: Path) -> TestLocation | None:
     """Return what TASK/POLICY/seed-N/test-M.jsonl says; None for a file that is elsewhere."""
     match = PLACE.fullmatch("/".join(file.absolute().parts[-4:]))
-    if match is None or match[1] not in TASKS:
+    if match is None or find_task(match[1]) is None:
         return None
     return TestLocation(match[1], match[2], int(match[3]), int(match[4]))
 

@@ -22,7 +22,7 @@ from mwzeval.pydial.dialogue.domain import NAME
 from mwzeval.pydial.runs.episode_files import ENVIRONMENTS, Record, Texts, check_records, read_texts
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import Selection
-from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.tasks import in_order
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.score import WHOLE, Report, Score, Signature
@@ -197,8 +197,7 @@ def evaluate_texts(
     findings.check()
     notes = Findings()  # no fault of the input, so that `strict` lets them pass
     block = 1 if independent else _block(records, notes)
-    tasks = tuple(dict.fromkeys(record.episode.task for record in records))
-    tasks = tuple(task for task in TASKS if task in tasks)
+    tasks = in_order(record.episode.task for record in records)
     scopes = tasks if len(tasks) > 1 else ()
     environment = "+".join(sorted({ENVIRONMENTS[record.legacy] for record in records}))
     policies = sorted({record.policy for record in records if record.policy is not None})

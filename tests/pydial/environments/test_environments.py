@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 import mwzeval.pydial.environments.gymnasium_environments as environment_module
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial.dialogue.acts import parse_act
+from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.environments.gymnasium_environments import make_vector_environment
 from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
-from mwzeval.pydial.tasks import DEMO, TASKS
+from mwzeval.pydial.tasks import DEMO, TASKS, task_named
 from tests.places import ROOT, shared
+from tests.pydial.small_domain import CAFES
 
 gymnasium = pytest.importorskip("gymnasium")
 DEMO_NAME = "mwzeval/Demo-CR-3-v0"
@@ -340,6 +343,15 @@ def test_masks_can_be_a_part_of_observations() -> None:
             one, (both, info) = plainly.reset()[0], wrapped.reset()
     with pytest.raises(UsageError, match='not for level "act"'):
         MaskInObservation(gymnasium.make(DEMO_NAME, level="act"))
+
+
+def test_ones_own_domain_has_tasks_of_its_own_name() -> None:
+    own = environment_module.make_environment("CR-3", domain=CAFES).process.simulation.task  # type: ignore[attr-defined]
+    assert own == task_named("Own-Cafes-3")
+    assert replace(own, name="CR-3", domain="CR") == TASKS["CR-3"]
+    domain = load_domain("Demo-CR")
+    same = environment_module.make_environment("Demo-CR-3", domain=domain)
+    assert same.process.simulation.task == TASKS["Demo-CR-3"]  # type: ignore[attr-defined]
 
 
 def test_without_gymnasium_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.files.downloads import embedded
 from mwzeval.pydial import command as pydial
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.cross_environment import cross, cross_document, learned_in
@@ -321,6 +323,41 @@ def test_what_a_run_has_learned_need_not_be_said_again(
     shutil.rmtree(tmp_path / "Demo-CR-3" / "gp-sarsa")
     with pytest.raises(UsageError, match="holds nothing that was learned"):
         learned_in(tmp_path)
+
+
+def test_a_run_in_ones_own_domain_is_called_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    demo = embedded("pydial", "demo")
+    Path("museums-rules.json").write_bytes((demo / "ontology/DemoGardens-rules.json").read_bytes())
+    Path("museums.json").write_bytes((demo / "db/DemoGardens-entities.json").read_bytes())
+    files = {"ontology": "museums-rules.json", "entities": "museums.json"}
+    settings = {"dialogues": [3], "seeds": 1, "tests": 4, "processes": 0}
+    run("Own-museums-3", ["gp-sarsa"], "own", **settings, **files)  # type: ignore[arg-type]
+    run("Demo-CR-3", ["gp-sarsa"], "demo", **settings)  # type: ignore[arg-type]
+    place = "gp-sarsa/seed-0/test-000003.jsonl"
+    mine = Path("own/Own-museums-3", place).read_bytes()
+    assert mine == Path("demo/Demo-CR-3", place).read_bytes()
+    tasks = [job.task for job in planned(["all"], ["random"], seeds=1, **files)]  # type: ignore[arg-type]
+    assert tasks == [f"Own-museums-{number}" for number in range(1, 7)]
+    own = [f"--{name}={file}" for name, file in files.items()]
+    for command in (
+        ["pydial", "table", "own"],
+        ["pydial", "cross", "own", *own],
+        ["evaluate", "--benchmark", "pydial", "own"],
+    ):
+        assert main(command) == 0
+        assert "Own-museums-3" in capsys.readouterr().out
+    for wrong, message in (
+        (own[:1], "name both"),
+        ([], "the files of Own-museums are not named"),
+        (["--ontology=museums.json", own[1]], r"not named, those of Own-museums are|expected"),
+        (["--ontology=parks-rules.json", own[1]], "those of Own-parks are"),
+    ):
+        call = ["pydial", "run", "--tasks", "Own-museums-2", "--policies", "random", "-o", "new"]
+        assert main([*call, *wrong]) == 2
+        assert re.search(message, capsys.readouterr().err)
 
 
 def test_the_command_names_all_policies_and_what_numbers_look_like(
