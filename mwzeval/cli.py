@@ -43,6 +43,7 @@ READ = frozenset(
             "dev",
             "dialogues",
             "encoder",
+            "entities",
             "fail_below",
             "file",
             "files",
@@ -51,7 +52,7 @@ READ = frozenset(
             "input",
             "knowledge",
         ),
-        *("model", "policy", "pool", "predictions", "prices", "report", "targets"),
+        *("model", "ontology", "policy", "pool", "predictions", "prices", "report", "targets"),
         *("templates", "tools", "training", "user_prompt"),
     }
 )
