@@ -21,8 +21,7 @@ from mwzeval.crosswoz import META, command_dst, command_nlu, command_simulate
 from mwzeval.crosswoz.command_models import note_training, origin_of
 from mwzeval.crosswoz.command_options import (
     add_fold,
-    add_hold_out,
-    add_settings,
+    add_training,
     fold_of,
     given_settings,
     header,
@@ -72,12 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_policy(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="policy_action", metavar="ACTION", required=True)
-    train = actions.add_parser("train", help="train the policy")
-    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
-    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the policy")
-    add_fold(train, "train")
-    add_hold_out(train)
-    add_settings(train, Settings())
+    add_training(actions, "policy", Settings())
     predict = actions.add_parser("predict", help="write what a policy says")
     predict.add_argument("model", metavar="MODEL", help="file or folder of a trained policy")
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
@@ -91,12 +85,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
 
 def _add_nlg(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="nlg_action", metavar="ACTION", required=True)
-    train = actions.add_parser("train", help="train; called again, it goes on where it was")
-    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
-    add_fold(train, "train")
-    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the generators")
-    add_hold_out(train)
-    add_settings(train, SclstmSettings())
+    add_training(actions, "generators", SclstmSettings())
     generate = actions.add_parser("generate", help="write the NLG track of a predictions file")
     generate.add_argument("model", metavar="MODEL", help="the folder of trained generators")
     add_fold(generate)

@@ -10,8 +10,7 @@ from mwzeval.crosswoz.command_models import note_training
 from mwzeval.crosswoz.command_options import (
     TRAINED,
     add_fold,
-    add_hold_out,
-    add_settings,
+    add_training,
     fold_of,
     given_settings,
     header,
@@ -29,12 +28,7 @@ SETTINGS = (*TRAINED, "characters")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="dst_action", metavar="ACTION", required=True)
-    train = actions.add_parser("train", help="train; called again, it goes on where it was")
-    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
-    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the tracker")
-    add_fold(train, "train")
-    add_hold_out(train)
-    add_settings(train, TradeSettings())
+    train = add_training(actions, "tracker", TradeSettings())
     train.add_argument(
         "--characters",
         action="store_true",

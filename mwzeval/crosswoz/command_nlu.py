@@ -9,7 +9,7 @@ from mwzeval.crosswoz import META
 from mwzeval.crosswoz.command_models import note_training
 from mwzeval.crosswoz.command_options import (
     add_fold,
-    add_settings,
+    add_training,
     fold_of,
     given_settings,
     header,
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     actions = parser.add_subparsers(dest="nlu_action", metavar="ACTION", required=True)
-    train = actions.add_parser("train", help="train; called again, it goes on where it was")
-    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
-    add_fold(train, "train")
-    train.add_argument("-o", "--output", required=True, metavar="DIR", help="of the NLU")
+    train = add_training(actions, "NLU", NluSettings(), holds_out=False)
     train.add_argument(
         "--encoder",
         metavar="FOLDER",
@@ -43,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="context",
         help="read the utterance alone, not those before it",
     )
-    add_settings(train, NluSettings())
     predict = actions.add_parser("predict", help="write the NLU track of a predictions file")
     predict.add_argument("model", metavar="MODEL", help="the folder of a trained NLU")
     add_fold(predict)

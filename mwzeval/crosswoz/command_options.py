@@ -43,7 +43,7 @@ def add_fold(parser: argparse.ArgumentParser, default: str = "test") -> None:
     parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
-def add_settings(parser: argparse.ArgumentParser, defaults: TrainingSettings) -> None:
+def _add_settings(parser: argparse.ArgumentParser, defaults: TrainingSettings) -> None:
     """Add the settings of a training, None where they are not named; `defaults` are told."""
     for name, what in TRAINED.items():
         kind = float if name == "learning_rate" else int
@@ -51,7 +51,26 @@ def add_settings(parser: argparse.ArgumentParser, defaults: TrainingSettings) ->
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=told)
 
 
-def add_hold_out(parser: argparse.ArgumentParser) -> None:
+def add_training(
+    actions: Any, what: str, defaults: TrainingSettings, *, holds_out: bool = True
+) -> argparse.ArgumentParser:
+    """Add the action that trains `what`, with all that trainings have in common; return it.
+
+    `defaults` are told; `holds_out` says that the epoch is chosen on dialogues of their own.
+    """
+    train: argparse.ArgumentParser = actions.add_parser(
+        "train", help="train; called again, it goes on where it was"
+    )
+    train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
+    train.add_argument("-o", "--output", required=True, metavar="DIR", help=f"of the {what}")
+    add_fold(train, "train")
+    if holds_out:
+        _add_hold_out(train)
+    _add_settings(train, defaults)
+    return train
+
+
+def _add_hold_out(parser: argparse.ArgumentParser) -> None:
     """Add the argument that says on what the epoch is chosen."""
     parser.add_argument(
         "--hold-out",

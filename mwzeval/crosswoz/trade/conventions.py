@@ -1,7 +1,8 @@
 """Joint accuracy of TRADE under the conventions of the public code, beside ours.
 
-The paper has 36.08, and users who run the public checkpoint report 24 (CrossWOZ, issue 24). The
-public code can be read in several ways; each is one change to the score `dst.joint_full`.
+The paper has 36.08, and users who run the public checkpoint report 24 (issue 24 of
+thu-coai/CrossWOZ on GitHub). The public code can be read in several ways; each is one change to the
+score `dst.joint_full`.
 """
 
 from __future__ import annotations
