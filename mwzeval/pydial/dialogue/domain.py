@@ -190,7 +190,7 @@ class EntityTable:
             for slot, value in row.items():
                 of_slot = self._with.setdefault(slot, {})
                 of_slot[value.lower()] = of_slot.get(value.lower(), 0) | 1 << index
-        self._told_apart_by = tuple(s for s in ontology.informable if s != NAME and s != "price")
+        self.told_apart_by = tuple(s for s in ontology.informable if s != NAME and s != "price")
         self._first_named: dict[str, Entity] = {}
         for row in self.rows:
             self._first_named.setdefault(row[NAME].lower(), row)
@@ -226,7 +226,7 @@ class EntityTable:
         indifferent = {slot for slot, value in accepted if value == DONTCARE}
         return any(
             0 != rows & having != rows
-            for slot in self._told_apart_by
+            for slot in self.told_apart_by
             if slot not in indifferent
             for having in self._with.get(slot, {}).values()
         )

@@ -37,21 +37,21 @@ UNTOUCHED_SLOTS = frozenset({"", TYPE, "more"})
 class Neighbours:
     """The words that one word is taken for, and how probably."""
 
-    __slots__ = ("_sums", "words")
+    __slots__ = ("sums", "words")
 
     def __init__(self, words: Sequence[str], weights: Sequence[float]) -> None:
         self.words = tuple(words)
-        self._sums = tuple(accumulate(weights))
+        self.sums = tuple(accumulate(weights))
 
     @property
     def probabilities(self) -> tuple[float, ...]:
         """The probability of each word."""
-        total = self._sums[-1]
-        return tuple((b - a) / total for a, b in zip((0.0, *self._sums), self._sums, strict=False))
+        total = self.sums[-1]
+        return tuple((b - a) / total for a, b in zip((0.0, *self.sums), self.sums, strict=False))
 
     def draw(self, rng: RandomSource) -> str:
         """Return one of the words."""
-        return self.words[bisect_right(self._sums, rng.random() * self._sums[-1])]
+        return self.words[bisect_right(self.sums, rng.random() * self.sums[-1])]
 
     def without(self, word: str) -> Neighbours:
         """Return the same but for one word, which nothing is taken for."""
@@ -89,12 +89,12 @@ class Confusion:
         self._legacy = legacy
         self._requestable = ontology.requestable
         self._values: Mapping[str, tuple[str, ...]] = ontology.values_and_dontcare
-        self._acts = neighbours(USER_ACTS, rng)
+        self.acts = neighbours(USER_ACTS, rng)
         # Nothing is taken for the name of an entity, but the name is taken for something else.
         slots = neighbours(ontology.requestable, rng)
         named = {slot: near.without(NAME) for slot, near in slots.items()}
-        self._slots = {slot: near for slot, near in named.items() if near.words}
-        self._values_taken_for = {
+        self.slots = {slot: near for slot, near in named.items() if near.words}
+        self.values_taken_for = {
             slot: neighbours(self._values[slot], rng)
             for slot in dict.fromkeys((*ontology.constraint_slots, NAME))
         }
@@ -121,7 +121,7 @@ class Confusion:
         return VALUE if self._legacy or act.items[0].value is not None else SLOT
 
     def _other_act(self, act: Act, rng: RandomSource) -> Act:
-        near = self._acts.get(act.name)
+        near = self.acts.get(act.name)
         name = near.draw(rng) if near is not None else act.name
         if name in GIVES_A_VALUE:
             slot = rng.choose(self._requestable)
@@ -135,7 +135,7 @@ class Confusion:
         for index, item in enumerate(items):
             if item.slot in UNTOUCHED_SLOTS:
                 break
-            near = self._slots.get(item.slot)
+            near = self.slots.get(item.slot)
             if near is not None:
                 slot = near.draw(rng)
                 items[index] = Item(slot) if item.value is None else self._any_value(slot, rng)
@@ -146,7 +146,7 @@ class Confusion:
         item = act.items[index]
         if not item.slot or item.slot == TYPE or item.value is None:
             return act
-        near = self._values_taken_for.get(item.slot, {}).get(item.value)
+        near = self.values_taken_for.get(item.slot, {}).get(item.value)
         if near is not None:
             value = near.draw(rng)
         else:
@@ -216,35 +216,35 @@ ERROR_SETS: Mapping[str, ErrorParameters] = {
 class _Weighted:
     """Numbers from 0, drawn by weight."""
 
-    __slots__ = ("_sums",)
+    __slots__ = ("sums",)
 
     def __init__(self, weights: Sequence[float]) -> None:
-        self._sums = tuple(accumulate(weights))
+        self.sums = tuple(accumulate(weights))
 
     def draw(self, rng: Rng) -> int:
-        return bisect_right(self._sums, rng.random() * self._sums[-1])
+        return bisect_right(self.sums, rng.random() * self.sums[-1])
 
 
 class _Confidences:
     """Confidences of the ranks of a list, and of what remains."""
 
-    __slots__ = ("_rest", "_scores")
+    __slots__ = ("rest", "scores")
 
     def __init__(self, means: Sequence[float], variances: Sequence[float]) -> None:
         deviations = [sqrt(variance) for variance in variances]
-        self._scores = tuple(
+        self.scores = tuple(
             (m, max(d, LEAST_DEVIATION)) for m, d in zip(means, deviations, strict=True)
         )
-        self._rest = tuple(
+        self.rest = tuple(
             (m, max(d, LEAST_DEVIATION_OF_REST)) for m, d in zip(means, deviations, strict=True)
         )
 
     def draw(self, ranks: int, rng: Rng) -> tuple[list[float], float]:
         """Return a confidence for each rank, and the sum of those beyond."""
         normal = rng.gauss
-        scores = [_clipped(normal(mean, sd)) for mean, sd in self._scores[:ranks]]
+        scores = [_clipped(normal(mean, sd)) for mean, sd in self.scores[:ranks]]
         rest = 0.0
-        for mean, deviation in self._rest[ranks:]:
+        for mean, deviation in self.rest[ranks:]:
             rest += _clipped(normal(mean, deviation))
         return scores, rest
 
@@ -267,32 +267,32 @@ class ErrorModel:
     ) -> None:
         """Prepare the channel of a task. Raises `UsageError` for an unknown set of parameters."""
         error_set = task.error_set
-        self._rate = task.error_rate
+        self.rate = task.error_rate
         self._legacy = legacy
-        self._perfect = error_set is None
+        self.perfect = error_set is None
         if error_set is None:
             return
         if error_set not in ERROR_SETS:
             hint = did_you_mean(error_set, ERROR_SETS)
             raise UsageError(f'unknown error set "{shorten(error_set)}"{hint}')
         figures = ERROR_SETS[error_set]
-        self._confusion = Confusion(domain, confusion_rng, legacy=legacy)
-        self._correct_lengths = _Weighted(figures.correct_lengths[: task.max_hypotheses])
-        self._incorrect_lengths = _Weighted(figures.incorrect_lengths[: task.max_hypotheses])
-        self._positions = _Weighted(figures.incorrect_positions)
-        self._correct = _Confidences(figures.correct_means, figures.correct_variances)
-        self._incorrect = _Confidences(figures.incorrect_means, figures.incorrect_variances)
+        self.confusion = Confusion(domain, confusion_rng, legacy=legacy)
+        self.correct_lengths = _Weighted(figures.correct_lengths[: task.max_hypotheses])
+        self.incorrect_lengths = _Weighted(figures.incorrect_lengths[: task.max_hypotheses])
+        self.positions = _Weighted(figures.incorrect_positions)
+        self.correct = _Confidences(figures.correct_means, figures.correct_variances)
+        self.incorrect = _Confidences(figures.incorrect_means, figures.incorrect_variances)
 
     def nbest(self, true_act: Act, rng: Rng) -> Hypotheses:
         """Return acts and confidences, which sum to 1, by rank (confidences need not descend).
 
         `null()` stands for everything that is not in the list.
         """
-        if self._perfect:
+        if self.perfect:
             return [(true_act, 1.0)]
         acts, position = self._acts(true_act, rng)
         looks_correct = position == 0 or (self._legacy and position is None)
-        confidences = self._correct if looks_correct else self._incorrect
+        confidences = self.correct if looks_correct else self.incorrect
         scores, rest = confidences.draw(len(acts), rng)
         total = sum(scores) + rest
         if NULL in acts:
@@ -305,11 +305,11 @@ class ErrorModel:
     def _acts(self, true_act: Act, rng: Rng) -> tuple[list[Act], int | None]:
         """Return the list of acts and where the true one is in it, None if it is absent."""
         position: int | None = 0
-        if rng.random() >= self._rate:
-            length = self._correct_lengths.draw(rng) + 1
+        if rng.random() >= self.rate:
+            length = self.correct_lengths.draw(rng) + 1
         else:
-            length = self._incorrect_lengths.draw(rng) + 1
-            drawn = self._positions.draw(rng)
+            length = self.incorrect_lengths.draw(rng) + 1
+            drawn = self.positions.draw(rng)
             position = drawn if drawn < length else None
         acts: list[Act] = []
         for rank in range(length):
@@ -317,7 +317,7 @@ class ErrorModel:
                 acts.append(true_act)
                 continue
             for _ in range(REDRAWS):
-                other = self._confusion.mishear(true_act, rng)
+                other = self.confusion.mishear(true_act, rng)
                 if other == true_act or any(other.says_the_same(act) for act in acts):
                     continue
                 acts.append(other)

@@ -115,6 +115,14 @@ class Goal:
         return bool(table.having(NAME, name) & table.matching(tuple(pairs)))
 
 
+def no_goal(domain: str) -> DataError:
+    """Return the error of a domain in which no goal was found."""
+    return DataError(
+        f"{domain}: no goal found in {TRIES:,} draws that {FEWEST_MATCHES} or "
+        f"{MOST_MATCHES} entities satisfy; a domain needs more entities that share values"
+    )
+
+
 class GoalGenerator:
     """Draws goals that two or three entities satisfy."""
 
@@ -132,7 +140,7 @@ class GoalGenerator:
             for slot in ontology.constraint_slots
         ]
         self._everything = table.everything
-        self._orders = tuple(permutations(slots, min(CONSTRAINTS, len(slots))))
+        self.orders = tuple(permutations(slots, min(CONSTRAINTS, len(slots))))
         self._requestable = ontology.only_requestable
 
     def draw(self, rng: RandomSource) -> Goal:
@@ -141,7 +149,7 @@ class GoalGenerator:
         Slots and values ("dontcare" is one of them) are drawn until two or three entities match,
         which prefers slots with few values. Raises `DataError` if a domain has no such goals.
         """
-        choose, orders, everything = rng.choose, self._orders, self._everything
+        choose, orders, everything = rng.choose, self.orders, self._everything
         for _ in range(TRIES):
             rows = everything
             constraints = []
@@ -155,10 +163,7 @@ class GoalGenerator:
             else:
                 if FEWEST_MATCHES <= rows.bit_count() <= MOST_MATCHES:
                     return self._goal(rng, constraints)
-        raise DataError(
-            f"{self._name}: no goal found in {TRIES:,} draws that {FEWEST_MATCHES} or "
-            f"{MOST_MATCHES} entities satisfy; a domain needs more entities that share values"
-        )
+        raise no_goal(self._name)
 
     def _goal(self, rng: RandomSource, constraints: list[Item]) -> Goal:
         # `name` may be drawn again, and then adds nothing.

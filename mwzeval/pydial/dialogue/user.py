@@ -51,15 +51,15 @@ class UserSimulator:
         """Prepare. Raises `UsageError` for an unknown model."""
         self.domain = domain
         self.legacy = legacy
-        self._model = user_model(model)
-        self._goals = GoalGenerator(domain)
-        self._patience = LEGACY_PATIENCE if legacy else PATIENCE
+        self.model = user_model(model)
+        self.goals = GoalGenerator(domain)
+        self.patience = LEGACY_PATIENCE if legacy else PATIENCE
 
     def begin(self, rng: RandomSource, goal: Goal | None = None) -> User:
         """Return a new user with parameters and patience of its own, and this goal or its own."""
-        parameters = self._model.draw(rng)
-        patience = rng.choose(self._patience)
-        return self.user(goal or self._goals.draw(rng), patience, parameters, rng)
+        parameters = self.model.draw(rng)
+        patience = rng.choose(self.patience)
+        return self.user(goal or self.goals.draw(rng), patience, parameters, rng)
 
     def user(
         self, goal: Goal, patience: int, parameters: UserParameters, rng: RandomSource

@@ -121,7 +121,7 @@ class UserModel:
     """Ranges of the parameters, prepared for drawing."""
 
     def __init__(self, ranges: Mapping[str, Range]) -> None:
-        self._ranges = tuple(
+        self.ranges = tuple(
             (ranges[name][0], ranges[name][1] - ranges[name][0]) for name in UserParameters._fields
         )
 
@@ -129,7 +129,7 @@ class UserModel:
         """Return the parameters of one dialogue, each uniform in its range."""
         drawn = rng.random
         return UserParameters._make(
-            [low + drawn() * width if width else low for low, width in self._ranges]
+            [low + drawn() * width if width else low for low, width in self.ranges]
         )
 
 

@@ -24,7 +24,7 @@ from mwzeval.pydial.dialogue.domain import METHODS, Domain, Ontology, Pairs, eff
 
 Slots = tuple[str, ...]
 _ALL_BITS = 2**64 - 1
-_SMALLEST = 8
+SMALLEST = 8
 
 
 def alphabetical(slots: Slots) -> Slots:
@@ -46,11 +46,11 @@ def after_name(slots: Slots, name: str) -> Slots:
 
 def _dictionary_order(keys: Iterable[str]) -> Slots:
     """Return distinct keys in the order of a 64-bit Python 2 dictionary that they are put in."""
-    table: list[str | None] = [None] * _SMALLEST
+    table: list[str | None] = [None] * SMALLEST
     for used, key in enumerate(keys, start=1):
         _put(key, table)
         if used * 3 >= len(table) * 2:
-            size = _SMALLEST
+            size = SMALLEST
             while size <= used * 4:
                 size *= 2
             old, table = table, [None] * size
@@ -61,7 +61,7 @@ def _dictionary_order(keys: Iterable[str]) -> Slots:
 
 
 def _put(key: str, table: list[str | None]) -> None:
-    place = perturbed = _hash(key)
+    place = perturbed = python2_hash(key)
     size = len(table)
     while table[place % size] is not None:
         place = (5 * place + perturbed + 1) & _ALL_BITS
@@ -69,7 +69,8 @@ def _put(key: str, table: list[str | None]) -> None:
     table[place % size] = key
 
 
-def _hash(text: str) -> int:
+def python2_hash(text: str) -> int:
+    """Return the hash of a text, which is not empty, in a 64-bit Python 2."""
     hashed = ord(text[0]) << 7
     for character in text:
         hashed = ((1000003 * hashed) & _ALL_BITS) ^ ord(character)
@@ -213,25 +214,25 @@ class NeuralVector:
 
     def __init__(self, ontology: Ontology) -> None:
         names: list[str] = []
-        self._values: list[tuple[str, int, dict[str, int]]] = []
+        self.places: list[tuple[str, int, dict[str, int]]] = []
         for slot, values in ontology.informable.items():
             places = {value: len(names) + index for index, value in enumerate(values)}
             none = len(names) + len(values)
-            self._values.append((slot, none, {**places, DONTCARE: none + 1}))
+            self.places.append((slot, none, {**places, DONTCARE: none + 1}))
             names += [f"{slot}={value}" for value in (*values, "**NONE**", DONTCARE)]
-        self._methods = len(names)
+        self.methods = len(names)
         names += [f"method={method}" for method in METHODS]
-        self._discourse = {act: len(names) + i for i, act in enumerate(ontology.discourse_acts)}
+        self.discourse = {act: len(names) + i for i, act in enumerate(ontology.discourse_acts)}
         names += [f"discourse_act={act}" for act in ontology.discourse_acts]
-        self._requested = {slot: len(names) + i for i, slot in enumerate(ontology.requestable)}
+        self.requested = {slot: len(names) + i for i, slot in enumerate(ontology.requestable)}
         names += [f"requested={slot}" for slot in ontology.requestable]
-        self._flags = len(names)
+        self.flags = len(names)
         names += ["nothing_found", "offered"]
         self._matches = len(names)
         names += [f"matches_{index}" for index in range(ABOUT_MATCHES)]
         self.names = tuple(names)
         self.size = len(names)
-        self._nones = [none for _, none, _ in self._values]
+        self._nones = [none for _, none, _ in self.places]
 
     def __call__(self, belief: Belief, summary: Summary) -> Vector:
         """Return the vector of a belief, shape (size,)."""
@@ -239,7 +240,7 @@ class NeuralVector:
         at: list[int] = []
         mass: list[float] = []
         slots = belief.slots
-        for slot, none, places in self._values:
+        for slot, none, places in self.places:
             believed = slots[slot]
             at.append(none)
             mass.append(believed.none)
@@ -249,17 +250,17 @@ class NeuralVector:
                     at.append(place)
                     mass.append(probability)
         for act, probability in belief.discourse_acts.items():
-            if act in self._discourse:
-                at.append(self._discourse[act])
+            if act in self.discourse:
+                at.append(self.discourse[act])
                 mass.append(probability)
         for slot, probability in belief.requested.items():
-            at.append(self._requested[slot])
+            at.append(self.requested[slot])
             mass.append(probability)
         vector[at] = mass
-        start = self._methods
+        start = self.methods
         vector[start : start + len(METHODS)] = belief.methods
-        vector[self._flags] = belief.nothing_found
-        vector[self._flags + 1] = belief.offered
+        vector[self.flags] = belief.nothing_found
+        vector[self.flags + 1] = belief.offered
         vector[self._matches :] = summary.matches
         return vector
 
