@@ -1,0 +1,141 @@
+"""Many dialogues of a task at once, each the very dialogue that a scalar one would be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.pydial.batched.codes import Codes
+from mwzeval.pydial.batched.kernel.advance import BEGIN, LOOK, STEP, advance_function
+from mwzeval.pydial.batched.kernel.draw import random_function
+from mwzeval.pydial.batched.kernel.rng import seeder_state
+from mwzeval.pydial.batched.layout import dialogue_type
+from mwzeval.pydial.batched.shared import shared_record
+from mwzeval.pydial.dialogue.goals import no_goal
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.environments.decision_process import DecisionProcess
+
+Flags = NDArray[np.bool_]
+
+
+class BatchedSimulation:
+    """So many dialogues of a process, one after the other in each place.
+
+    `vectors`, shape (dialogues, size), and `masks`, shape (dialogues, actions), are what was
+    observed last: of a dialogue that ended the vector is zero and the mask that of its last action.
+    `rewards` are those of the last step. Each place has a NumPy generator (`seed`), from which each
+    of its dialogues is seeded as `rng_from` does it.
+    """
+
+    def __init__(self, process: DecisionProcess, number: int) -> None:
+        """Prepare. The first dialogues need `seed`, and then `begin`.
+
+        Raises `DependencyError` without numba, and `UsageError` for a domain that has more values
+        of a slot than there are codes.
+        """
+        self.process = process
+        self.number = number
+        self.codes = Codes(process.simulation.domain)
+        self.shared, sizes = shared_record(process, self.codes)
+        self.dialogues = _zeros(number, dialogue_type(sizes))
+        self.vectors = np.zeros((number, process.neural.size), dtype=np.float32)
+        self.masks = np.ones((number, len(process.actions.names)), dtype=np.bool_)
+        self.rewards = np.zeros(number)
+        self.dialogues["ended"] = True
+
+    @property
+    def ended(self) -> Flags:
+        """Which dialogues are over, shape (dialogues,)."""
+        return self._flags("ended")
+
+    @property
+    def success(self) -> Flags:
+        """Which dialogues are over and have succeeded, shape (dialogues,)."""
+        return self._flags("success")
+
+    @property
+    def out_of_time(self) -> Flags:
+        """Which dialogues are over because there was no time left, shape (dialogues,)."""
+        return self._flags("out_of_time")
+
+    @property
+    def exchanges(self) -> NDArray[np.int64]:
+        """How many exchanges each dialogue has had, shape (dialogues,)."""
+        exchanges: NDArray[np.int64] = self.dialogues["exchange"].copy()
+        return exchanges
+
+    def _flags(self, name: str) -> Flags:
+        flags: Flags = self.dialogues[name] != 0
+        return flags
+
+    def seed(self, places: Sequence[int], generators: Sequence[np.random.Generator]) -> None:
+        """Seed the dialogues to come in some places; what they remember of others is forgotten.
+
+        A generator is read, not changed.
+        """
+        for place, generator in zip(places, generators, strict=True):
+            self.dialogues["seeder"][place] = seeder_state(generator)
+            self.dialogues["offered_before"][place] = False
+            self.dialogues["alternative_awaited"][place] = False
+
+    def begin(self, which: Flags, *, looks: bool = True) -> None:
+        """Begin a dialogue in some places. Raises `DataError` for a domain without goals."""
+        no_actions = np.zeros(self.number, dtype=np.int64)
+        self._advance(np.where(which, BEGIN, LOOK), no_actions, looks)
+
+    def step(
+        self, actions: NDArray[np.int64], begin: Flags | None = None, *, looks: bool = True
+    ) -> None:
+        """Take an action in each place where there is a dialogue; begin one where `begin` says so.
+
+        Without `looks` vectors and masks stay as they are; `HANDCRAFTED` does not need them. Raises
+        `DataError` for a domain without goals.
+        """
+        what = np.where(self.ended, LOOK, STEP)
+        if begin is not None:
+            what[begin] = BEGIN
+        self._advance(what, actions, looks)
+
+    def _advance(self, what: NDArray[np.int64], actions: NDArray[np.int64], looks: bool) -> None:
+        self.rewards = np.zeros(self.number)
+        if looks:
+            # What was handed out before stays as it is.
+            self.vectors = np.empty_like(self.vectors)
+        failed = advance_function()(
+            self.shared,
+            self.dialogues,
+            what,
+            actions,
+            self.vectors,
+            self.masks,
+            self.rewards,
+            looks,
+        )
+        if failed >= 0:
+            raise no_goal(self.process.simulation.domain.name)
+
+
+def _zeros(number: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return records of zeros, in huge pages where the system has them.
+
+    A step touches a little of every record. NumPy asks for huge pages in `empty`, not in `zeros`.
+    """
+    records = np.empty(number, dtype=kind)
+    records.view(np.uint8)[:] = 0
+    return records
+
+
+class PlaceRng(Rng):
+    """The random numbers of the dialogue in one place, for policies that draw."""
+
+    def __init__(self, batch: BatchedSimulation, place: int) -> None:
+        super().__init__(0)
+        self._batch, self._place = batch, place
+        self._draw = random_function()
+
+    def random(self) -> float:
+        """Return a number from 0 up to, but without, 1."""
+        return self._draw(self._batch.dialogues, self._place)
