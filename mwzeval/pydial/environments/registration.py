@@ -56,9 +56,7 @@ def _register() -> None:
             gymnasium.register(
                 name,
                 entry_point="mwzeval.pydial.environments.gymnasium_environments:make_environment",
-                vector_entry_point=(
-                    "mwzeval.pydial.environments.gymnasium_environments:make_vector_environment"
-                ),
+                vector_entry_point="mwzeval.pydial.batched.environment:make_vector_environment",
                 kwargs={"task": task, "legacy": legacy},
             )
 

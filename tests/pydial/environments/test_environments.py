@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import mwzeval.pydial.environments.gymnasium_environments as environment_module
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial.dialogue.acts import parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.plain_goals import plain_goal
-from mwzeval.pydial.environments.gymnasium_environments import make_vector_environment
 from mwzeval.pydial.environments.registration import environment_ids, register_with_gymnasium
 from mwzeval.pydial.tasks import DEMO, TASKS, task_named
 from tests.places import ROOT, shared
@@ -249,8 +247,6 @@ def test_exchanges_are_printed_as_they_come(capsys: pytest.CaptureFixture[str]) 
         first = silent.render() if environment is silent else None
         environment.step(0)
     assert capsys.readouterr().out == f"{first}\n{silent.render()}\n"
-    with pytest.raises(UsageError, match=r'mode "human" \(ansi\)'):
-        make_vector_environment("Demo-CR-1", render_mode="human")
 
 
 def test_all_that_is_told_is_of_numpy_and_told_always(demo: Any) -> None:
@@ -360,27 +356,6 @@ def test_without_gymnasium_it_is_said_what_to_install(monkeypatch: pytest.Monkey
         environment_module.make_environment("Demo-CR-1")
 
 
-@pytest.mark.parametrize("task", ["CR-3", "LAP-6-legacy"])
-def test_many_dialogues_at_once_are_those_of_single_environments(task: str) -> None:
-    name = f"mwzeval/Demo-{task}-v0"
-    together = gymnasium.make_vec(name, num_envs=5, vectorization_mode="vector_entry_point")
-    apart = gymnasium.make_vec(name, num_envs=5, vectorization_mode="sync")
-    assert plain(together.reset(seed=8)) == plain(apart.reset(seed=8))
-    generator = np.random.default_rng(0)
-    ends = 0
-    for _ in range(80):
-        masks: NDArray[np.bool_] = together.unwrapped.action_masks()
-        actions = np.array([generator.choice(np.flatnonzero(mask)) for mask in masks])
-        mine, theirs = together.step(actions), apart.step(actions)
-        assert plain(mine) == plain(theirs)
-        ends += int(mine[2].sum())
-    assert ends > 5
-    copy = pickle.loads(pickle.dumps(together))
-    assert plain(copy.reset(seed=[1, 2, 3, 4, 5])) == plain(together.reset(seed=[1, 2, 3, 4, 5]))
-    with pytest.raises(UsageError, match="5 environments need 5 seeds, not 1"):
-        together.unwrapped.reset(seed=[1])
-
-
 def test_environments_do_not_disturb_each_other() -> None:
     environments = [gymnasium.make(DEMO_NAME) for _ in range(2)]
     alone = plain(list(masked_steps(gymnasium.make(DEMO_NAME), 30, seed=9)))
@@ -457,22 +432,3 @@ def test_all_published_tasks_are_registered() -> None:
             "task": task,
             "legacy": False,
         }
-
-
-@pytest.mark.parametrize("wrong", [[0], [0, 0, 0, 0], None, 3, {}, [0, 99, 0], [0, 0, None]])
-def test_no_environment_takes_a_step_where_an_action_is_wrong(wrong: Any) -> None:
-    many = make_vector_environment("Demo-CR-3", num_envs=3)
-    many.reset(seed=1)
-    with pytest.raises(UsageError, match=r"an action is a number|3 environments need 3 actions"):
-        many.step(wrong)
-    assert many.step(np.zeros(3, dtype=np.int64))[4]["exchange"].tolist() == [2, 2, 2]
-
-
-def test_many_environments_are_reset_together_with_any_whole_seed() -> None:
-    many = make_vector_environment("Demo-CR-3", num_envs=2)
-    seeded, _ = many.reset(seed=5)
-    assert np.array_equal(many.reset(seed=np.int64(5))[0], seeded)
-    with pytest.raises(UsageError, match=r"take no option \(goal\)"):
-        many.reset(options={"goal": {}})
-    with pytest.raises(UsageError, match="reset together"):
-        many.reset(options={"reset_mask": np.array([True, False])})
