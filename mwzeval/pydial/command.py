@@ -188,6 +188,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, metavar="DIR", help="the folder of the run"
     )
     parser.add_argument(
+        "--batch",
+        type=int,
+        default=1,
+        metavar="N",
+        help="play so many dialogues at once, which needs mwzeval[batched]; neural policies learn "
+        "when all of them have ended (default: %(default)s, one after the other)",
+    )
+    parser.add_argument(
         "--processes",
         type=int,
         metavar="N",
@@ -203,7 +211,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.run import run as run_benchmark
 
-    plan = _plan(arguments)
+    plan = {**_plan(arguments), "batch": arguments.batch}
     if arguments.dask:
         from mwzeval.cluster.dask import cluster
 

@@ -6,7 +6,7 @@ checked before any of them is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -82,6 +82,29 @@ class Learner(ActionPolicy, Protocol):
         Raises `ValueError` or another error of what is read where it is no such memory.
         """
         ...
+
+
+class BatchPolicy(Protocol):
+    """A policy that chooses actions of several dialogues at once."""
+
+    def act_together(
+        self,
+        states: State,
+        masks: NDArray[np.bool_],
+        rngs: Sequence[Rng],
+        ahead: Sequence[int] | None = None,
+    ) -> list[int]:
+        """Return an action for each dialogue, as `act` does.
+
+        `states` has shape (dialogues, size), `masks` (dialogues, actions); each of `rngs` is that
+        of a dialogue. In training `ahead` tells how many dialogues will have been learned from
+        before each of them; None: in tests.
+        """
+        ...
+
+
+class BatchLearner(BatchPolicy, Learner, Protocol):
+    """A policy that learns, and can play several dialogues at once before it does."""
 
 
 @dataclass(frozen=True, slots=True)

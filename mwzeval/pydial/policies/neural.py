@@ -283,17 +283,43 @@ class NeuralPolicy(ABC):
 
         `state` has shape (size,), `mask` (actions,).
         """
-        share = self.exploring if training else 0.0
+        explored = self._explored(mask, rng, 0 if training else None)
+        if explored is not None:
+            return explored
+        return self._choice(self.scores(state), mask, rng, training)
+
+    def act_together(
+        self,
+        states: State,
+        masks: NDArray[np.bool_],
+        rngs: Sequence[Rng],
+        ahead: Sequence[int] | None = None,
+    ) -> list[int]:
+        """Return what `act` does for each dialogue (see `BatchPolicy`), but for rounding."""
+        training, actions = ahead is not None, []
+        for index, scores in enumerate(self.scores(states)):
+            action = self._explored(masks[index], rngs[index], ahead[index] if ahead else None)
+            if action is None:
+                action = self._choice(scores, masks[index], rngs[index], training)
+            actions.append(action)
+        return actions
+
+    def _explored(self, mask: Mask, rng: Rng, ahead: int | None) -> int | None:
+        """Return any action with the probability of a training dialogue, otherwise None.
+
+        The dialogue is `ahead` of the one that is learned from next; None: it is a test.
+        """
+        share = 0.0 if ahead is None else self.exploration.share(self.dialogues + ahead)
         if share and rng.random() < share:
             return int(rng.choose(np.flatnonzero(mask).tolist()))
-        return self._choice(self.scores(state), mask, rng, training)
+        return None
 
     def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
         """Return the action taken unless any is; scores have shape (actions,)."""
         return best_allowed(scores, mask)
 
     def scores(self, state: State) -> NDArray[np.float32]:
-        """Return a score for each action, shape (actions,)."""
+        """Return a score for each action, shape (actions,) or (states, actions)."""
         with self.torch.inference_mode():
             scores: NDArray[np.float32] = self._scores(self.torch.from_numpy(state)).numpy()
         return scores

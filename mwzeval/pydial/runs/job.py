@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -24,7 +24,7 @@ from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import Layout, Learner, Memory, check_arrays
-from mwzeval.pydial.policies.presets import RANDOM, Preset, preset_named
+from mwzeval.pydial.policies.presets import HANDCRAFTED, RANDOM, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,
     Origin,
@@ -36,6 +36,9 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
 from mwzeval.pydial.tasks import Goodbye, task_named
+
+if TYPE_CHECKING:
+    from mwzeval.pydial.batched.runner import BatchedRunner
 
 PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"
@@ -59,6 +62,8 @@ class Job:
     data: str | None = None
     goodbye: Goodbye = "user"
     own: OwnFiles | None = None
+    batch: int = 1
+    """How many dialogues are played at once, in training and tests."""
 
     @property
     def preset(self) -> Preset:
@@ -74,6 +79,8 @@ class Job:
     def origin(self) -> Origin:
         """Of what its checkpoints are."""
         settings = self.preset.described(self.legacy, self.goodbye)
+        if self.batch > 1:
+            settings["dialogues_at_once"] = self.batch
         return Origin(self.policy, self.task, self.seed, self.legacy, settings)
 
     @property
@@ -96,7 +103,8 @@ class Job:
     @property
     def noted(self) -> RunSettings:
         """What the run that it is a part of says of all of its tests."""
-        return RunSettings(self.tests, self.legacy, self.goodbye)
+        batch = self.batch if self.batch > 1 else None
+        return RunSettings(self.tests, self.legacy, self.goodbye, batch)
 
     def has_test(self, output: str | Path, dialogues: int) -> bool:
         """Tell whether the test after some dialogues is there.
@@ -133,6 +141,18 @@ def runner_of(job: Job) -> TaskRunner:
         goodbye=job.goodbye,
         looks_again=job.legacy and job.preset.kind is DQN,
     )
+
+
+def batched_runner_of(job: Job) -> BatchedRunner:
+    """Return what plays several dialogues of a job at once. Raises as `runner_of` does.
+
+    Raises `DependencyError` without numba.
+    """
+    from mwzeval.pydial.batched.runner import BatchedRunner
+
+    task = task_named(job.task)
+    domain = load_domain(task.domain, job.data, own=job.own)
+    return BatchedRunner(domain, task, job.batch, confusion_seed=job.seed, goodbye=job.goodbye)
 
 
 @contextmanager
@@ -187,6 +207,9 @@ def run_job(
 
 def _tests_untrained(job: Job) -> Iterator[Episode]:
     """Yield the test dialogues of a policy that does not learn."""
+    if job.batch > 1 and job.policy == HANDCRAFTED:
+        yield from batched_runner_of(job).test_handcrafted(job.seed, job.tests)
+        return
     runner = runner_of(job)
     if job.policy == RANDOM:
         policy = RandomPolicy()
@@ -218,16 +241,21 @@ class _ProgressReport:
 
 def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float) -> None:
     runner = runner_of(job)
-    policy = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
+    side_by_side = batched_runner_of(job) if job.batch > 1 else None
+    policy: Any = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
     progress = job.folder(output) / PROGRESS
     done, history = _resumed(job, progress, runner, policy)
     report(done)
     saved = time.monotonic()
     for checkpoint in job.checkpoints:
         while done < checkpoint:
-            history.append(_outcome(runner.train(policy, job.seed, done)))
-            done += 1
-            report(1)
+            if side_by_side is None:
+                played = [runner.train(policy, job.seed, done)]
+            else:
+                played = side_by_side.train(policy, job.seed, done, checkpoint)
+            history += map(_outcome, played)
+            done += len(played)
+            report(len(played))
             if time.monotonic() - saved > save_seconds and done < checkpoint:
                 _save(job, progress, runner, policy, history)
                 saved = time.monotonic()
@@ -239,8 +267,11 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
         saved = time.monotonic()
         model = Checkpoint(job.origin, done, False, policy.memory(whole=False), {})
         write_checkpoint(job.model_file(output, checkpoint), model)
-        testing = runner.for_tests()
-        episodes = [testing.test(policy, job.seed, index) for index in range(job.tests)]
+        if side_by_side is None:
+            testing = runner.for_tests()
+            episodes = [testing.test(policy, job.seed, index) for index in range(job.tests)]
+        else:
+            episodes = side_by_side.test(policy, job.seed, job.tests)
         _write_training(job, output, history)
         write_episodes(test, episodes)
         report(job.tests)

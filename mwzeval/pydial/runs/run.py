@@ -12,7 +12,7 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,15 +25,16 @@ from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
 from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-from mwzeval.pydial.policies.presets import PRESETS, preset_named
+from mwzeval.pydial.policies.presets import PRESETS, RANDOM, preset_named
 from mwzeval.pydial.runs.job import Job, run_job
-from mwzeval.pydial.runs.run_folder import SETTINGS
+from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
 FORMAT = 2
 """Of what is below the folder; raised when the same call would play other dialogues."""
+NOTED = tuple(field.name for field in fields(RunSettings))
 ALL = "all"
 
 
@@ -50,6 +51,7 @@ def run(
     data: str | Path | None = None,
     ontology: str | Path | None = None,
     entities: str | Path | None = None,
+    batch: int = 1,
     processes: int | None = None,
     client: Any = None,
     progress: bool = False,
@@ -62,10 +64,11 @@ def run(
     `goodbye` tells who ends dialogues where no mask tells when (environments 2 and 4): "policy"
     (as the published program, default with `legacy`) or "user" (default without).
     `data` is the folder of the domains' files; `ontology` and `entities` are those of a domain of
-    one's own, whose tasks are "Own-NAME-1" to "-6" (and "all", then). `processes`: worker
-    processes, by default one a core; 0: none but this one. With a Dask `client` the jobs run on its
-    workers instead (which need the data, but no common folder). `progress` shows a bar on standard
-    error.
+    one's own, whose tasks are "Own-NAME-1" to "-6" (and "all", then). `batch` dialogues are played
+    at once (extra `batched`), in rounds after which neural policies learn; with 1, one after the
+    other. `processes`: worker processes, by default one a core; 0: none but this one. With a Dask
+    `client` the jobs run on its workers instead (which need the data, but no common folder).
+    `progress` shows a bar on standard error.
 
     Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
     a run of other settings. What is wrong with the files of one job does not stop the others: it is
@@ -84,6 +87,7 @@ def run(
         data=data,
         ontology=ontology,
         entities=entities,
+        batch=batch,
     )
     if processes is not None and processes < 0:
         raise UsageError(f"the number of processes is 0 or more, not {processes}")
@@ -92,7 +96,8 @@ def run(
         for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
             load_domain(domain, data, own=jobs[0].own)
     folder = Path(output)
-    _settle(folder, {"format": FORMAT, **asdict(jobs[0].noted)})
+    noted = {key: value for key, value in asdict(jobs[0].noted).items() if value is not None}
+    _settle(folder, {"format": FORMAT, **noted})
     with tqdm(
         total=sum(job.work for job in jobs),
         unit="dialogue",
@@ -141,6 +146,7 @@ def planned(
     data: str | Path | None = None,
     ontology: str | Path | None = None,
     entities: str | Path | None = None,
+    batch: int = 1,
 ) -> tuple[Job, ...]:
     """Return the jobs of a run, all of one seed before those of the next.
 
@@ -161,14 +167,30 @@ def planned(
         raise UsageError(f"seeds are 0 or more, not {min(chosen_seeds)}")
     if tests < 1:
         raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
+    _check_batch(batch, policy_names, legacy=legacy)
     place = None if data is None else str(data)
     who = goodbye_of(goodbye, legacy=legacy)
     return tuple(
-        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own)
+        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own, batch)
         for seed in chosen_seeds
         for task in task_names
         for policy in policy_names
     )
+
+
+def _check_batch(batch: int, policies: Sequence[str], *, legacy: bool) -> None:
+    """Raise `UsageError` where dialogues cannot be played so many at once."""
+    if batch < 1:
+        raise UsageError(f"the number of dialogues at once is 1 or more, not {batch}")
+    if batch == 1:
+        return
+    if legacy:
+        raise UsageError(
+            "in the legacy environment dialogues depend on those before them: leave out the batch"
+        )
+    alone = [name for name in policies if preset_named(name).view != "neural" or name == RANDOM]
+    if alone:
+        raise UsageError(f"dialogues of {', '.join(alone)} are played one after the other")
 
 
 def _check_names(tasks: Sequence[str], policies: Sequence[str]) -> None:
@@ -215,11 +237,11 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
         Problem(
             "other-run",
             f"the folder holds a run with {key} {json.dumps(found.get(key))}, not "
-            f"{json.dumps(settings[key])}: use another folder",
+            f"{json.dumps(settings.get(key))}: use another folder",
             file=str(place),
         )
-        for key in settings
-        if found.get(key) != settings[key]
+        for key in dict.fromkeys((*settings, *NOTED))
+        if found.get(key) != settings.get(key)
     ]
     if problems:
         raise InputError(problems)

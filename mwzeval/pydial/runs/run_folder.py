@@ -37,12 +37,13 @@ def location_of(file: Path) -> TestLocation | None:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run has noted: dialogues in each of its tests, whether it is legacy, and who says
-    goodbye where no mask tells when."""
+    """What a run has noted: dialogues in each of its tests, whether it is legacy, who says goodbye
+    where no mask tells when, and how many dialogues were played at once, if several."""
 
     tests: int | None = None
     legacy: bool | None = None
     goodbye: Goodbye | None = None
+    batch: int | None = None
 
 
 def run_settings(run: Path) -> RunSettings:
@@ -51,7 +52,8 @@ def run_settings(run: Path) -> RunSettings:
     plain = read_json(file) if file.is_file() else {}
     if not isinstance(plain, Mapping):
         raise InputError([Problem("settings", "expected an object", file=str(file))])
-    tests, legacy, goodbye = (plain.get(key) for key in ("tests", "legacy", "goodbye"))
+    keys = ("tests", "legacy", "goodbye", "batch")
+    tests, legacy, goodbye, batch = (plain.get(key) for key in keys)
     problems = [
         Problem(
             "settings", f"expected {expected}, got {shorten(repr(value))}", key=key, file=str(file)
@@ -60,12 +62,13 @@ def run_settings(run: Path) -> RunSettings:
             ("tests", tests, type(tests) is int and tests > 0, "a number from 1"),
             ("legacy", legacy, isinstance(legacy, bool), "true or false"),
             ("goodbye", goodbye, goodbye in GOODBYES, " or ".join(GOODBYES)),
+            ("batch", batch, type(batch) is int and batch > 1, "a number from 2"),
         )
         if value is not None and not fine
     ]
     if problems:
         raise InputError(problems)
-    return RunSettings(tests, legacy, goodbye)
+    return RunSettings(tests, legacy, goodbye, batch)
 
 
 @dataclass(frozen=True, slots=True)
