@@ -18,6 +18,7 @@ from benchmarks import (
     endpoints,
     live,
     multiwoz,
+    pydial_batched,
     pydial_simulation,
     pydial_training,
     reporting,
@@ -54,6 +55,7 @@ def main() -> int:
         crosswoz_simulation.rows(folder.parents[1] / "crosswoz"),
         pydial_simulation.rows(folder.parents[1]),
         pydial_training.rows(folder.parents[1]),
+        pydial_batched.rows(folder.parents[1]),
     ):
         lines.append(_line(row))
         print(lines[-1], flush=True)
