@@ -24,7 +24,7 @@ from mwzeval.output import tell, write_result
 from mwzeval.pydial.tasks import GOODBYES
 
 SEEDS = 2**20
-POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo"
+POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared"
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
     "again, it goes on where it was, with more seeds, tasks or checkpoints if you like.",

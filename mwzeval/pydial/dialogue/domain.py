@@ -207,6 +207,11 @@ class EntityTable:
         """Return the bit set of rows with this value, in whatever case."""
         return self._with.get(slot, {}).get(value.lower(), 0)
 
+    def counts(self, slot: str, rows: int) -> tuple[int, ...]:
+        """Return how many rows of a bit set have each value of a slot that some of them have."""
+        having = self._with.get(slot, {}).values()
+        return tuple(count for each in having if (count := (each & rows).bit_count()))
+
     def _matching(self, pairs: Pairs) -> int:
         """Return the bit set of rows that have all values; "dontcare" asks for nothing."""
         rows = self.everything

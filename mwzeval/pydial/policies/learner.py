@@ -19,7 +19,7 @@ from mwzeval.pydial.environments.actions import Mask
 State = NDArray[Any]
 """A belief as a vector, shape (size,): see `mwzeval.pydial.environments.features`."""
 Arrays = dict[str, NDArray[Any]]
-View = Literal["neural", "kernel"]
+View = Literal["neural", "kernel", "slots"]
 
 
 class Exchange(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,10 @@ from mwzeval.pydial.policies.neural import (
     unpack_optimizer,
     unpacked_dialogues,
 )
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +90,7 @@ class PPO(NeuralPolicy):
             seed=seed,
         )
         self.settings = settings
-        generator = seeded(seed)
-        sizes = (size, *settings.hidden)
-        self.network = self.torch.nn.ModuleDict(
-            {
-                "policy": layers((*sizes, actions), generator, activation="Tanh", deviation=None),
-                "value": layers((*sizes, 1), generator, activation="Tanh", deviation=None),
-            }
-        )
+        self.network = self._new_network(seeded(seed))
         self.optimizer = self.torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, foreach=True
         )
@@ -104,8 +101,23 @@ class PPO(NeuralPolicy):
             return best_allowed(scores, mask)
         return drawn(scores, mask, rng)
 
+    def _new_network(self, generator: torch.Generator) -> nn.ModuleDict:
+        """Return actor and critic, which have learned nothing."""
+        sizes = (self.size, *self.settings.hidden)
+        network: nn.ModuleDict = self.torch.nn.ModuleDict(
+            {
+                name: layers((*sizes, end), generator, activation="Tanh", deviation=None)
+                for name, end in (("policy", self.actions), ("value", 1))
+            }
+        )
+        return network
+
     def _scores(self, state: Any) -> Any:
         return self.network["policy"](state)
+
+    def _values(self, states: Any) -> Any:
+        """Return what the critic expects of states, shape (states,)."""
+        return self.network["value"](states)[:, 0]
 
     def _learn(self, dialogue: Sequence[Exchange]) -> None:
         self.waiting.append(tuple(dialogue))
@@ -117,7 +129,7 @@ class PPO(NeuralPolicy):
         settings, torch = self.settings, self.torch
         states, masks, actions = stacked([e for dialogue in dialogues for e in dialogue])
         with torch.no_grad():
-            values = self.network["value"](states)[:, 0]
+            values = self._values(states)
             before = self._logs(states, masks, actions)[0]
         ends = np.cumsum([len(dialogue) for dialogue in dialogues])[:-1]
         parts = np.split(values.double().numpy(), ends)
@@ -138,7 +150,7 @@ class PPO(NeuralPolicy):
                 ratio = (logs - before[part]).exp()
                 held = ratio.clamp(1 - settings.clip, 1 + settings.clip)
                 gain = torch.minimum(ratio * advantage[part], held * advantage[part])
-                missed = (self.network["value"](states[part])[:, 0] - returns[part]) ** 2
+                missed = (self._values(states[part]) - returns[part]) ** 2
                 loss = (
                     -gain + settings.value_weight * missed - settings.entropy_weight * entropy
                 ).mean()
@@ -149,7 +161,7 @@ class PPO(NeuralPolicy):
 
     def _logs(self, states: Any, masks: Any, actions: Any) -> tuple[Any, Any]:
         """Return the logarithms of the probabilities of actions, and the entropies."""
-        logs = allowed_logits(self.network["policy"](states), masks).log_softmax(1)
+        logs = allowed_logits(self._scores(states), masks).log_softmax(1)
         entropy = -(logs.exp() * logs).sum(1)
         return logs.gather(1, actions[:, None])[:, 0], entropy
 

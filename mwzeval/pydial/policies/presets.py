@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo, ppo_shared
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
 from mwzeval.pydial.tasks import Goodbye
@@ -35,6 +35,11 @@ class Preset:
     def learns(self) -> bool:
         """Whether it is trained."""
         return self.kind is not None
+
+    @property
+    def any_domain(self) -> bool:
+        """Whether what was learned in one domain can act in others."""
+        return self.view == "slots"
 
     @property
     def view(self) -> View:
@@ -65,7 +70,7 @@ class Preset:
         """
         if self.kind is None:
             raise UsageError(f"the policy {self.name} does not learn")
-        if legacy and self.kind.view == "neural":
+        if legacy and self.kind.view != "kernel":
             seed = PUBLISHED_SEED
         learner: Learner = self.kind(size, actions, settings=self.chosen(legacy), seed=seed)
         return learner
@@ -86,6 +91,7 @@ PRESETS: Mapping[str, Preset] = {
         Preset("dqn-modern", "DQN+", None, dqn.DQN, dqn.MODERN),
         Preset("a2c-modern", "A2C+", None, a2c.A2C, a2c.MODERN),
         Preset("ppo", "PPO", None, ppo.PPO, ppo.MODERN),
+        Preset("ppo-shared", "PPO shared", None, ppo_shared.SharedPPO, ppo_shared.MODERN),
     )
 }
 """All policies of the benchmark by name, in the order of the tables."""

@@ -117,13 +117,18 @@ class TaskRunner:
             task,
             legacy=legacy,
             confusion_seed=confusion_seed,
-            keep_alternatives=legacy and view == "neural",
+            keep_alternatives=legacy and view != "kernel",
             looks_again=looks_again,
             goodbye=goodbye,
         )
         self.actions = len(self.process.actions.names)
         process = self.process
-        self.size = process.neural.size if view == "neural" else process.kernel.size
+        sizes = {
+            "neural": process.neural.size,
+            "kernel": process.kernel.size,
+            "slots": process.slots.size,
+        }
+        self.size = sizes[view]
 
     def for_tests(self) -> TaskRunner:
         """Return a stage that begins as this one is, and leaves no trace in it."""
@@ -172,6 +177,9 @@ class TaskRunner:
         """Return the vectors to act on and to learn from, given the neural one."""
         if self.view == "neural":
             return vector, vector
+        if self.view == "slots":
+            seen = self.process.slot_vector()
+            return seen, seen
         seen = self.process.kernel_vector()
         return seen, self.process.kernel_vector(choosing=False) if self.process.legacy else seen
 

@@ -161,7 +161,7 @@ def single_threaded(preset: Preset | None) -> Iterator[None]:
 
     Raises `DependencyError` for a neural policy without PyTorch.
     """
-    if preset is not None and preset.learns and preset.view == "neural":
+    if preset is not None and preset.learns and preset.view != "kernel":
         # Now, since PyTorch that comes later would compute in as many as it likes.
         required("torch")
     torch: Any = sys.modules.get("torch")

@@ -28,6 +28,7 @@ from mwzeval.pydial.tasks import GOODBYES, Goodbye
         ("a2c", 450, 60.0),
         ("enac", 300, 60.0),
         ("ppo", 300, 80.0),
+        ("ppo-shared", 200, 80.0),
     ],
 )
 @pytest.mark.exhaustive(but=2)

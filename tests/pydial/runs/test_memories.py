@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from mwzeval.cli import main
 from mwzeval.errors import InputError
 from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.environments.actions import ABOUT_SLOTS, GENERAL
+from mwzeval.pydial.environments.slot_features import OF_DIALOGUE, OF_SLOT
 from mwzeval.pydial.policies.learner import Learner, Memory
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import read_checkpoint, write_checkpoint
@@ -26,23 +28,31 @@ from mwzeval.pydial.tasks import task_named
 Array = NDArray[Any]
 LEARNERS = [name for name, preset in PRESETS.items() if preset.learns]
 TASK, OTHER = "Demo-CR-1", "Demo-CR-3"
-SIZE, ACTIONS, EXCHANGES = 5, 3, 10
+EXCHANGES = 10
+
+
+def sizes(policy: str) -> tuple[int, int]:
+    """Return the size of a state and the number of actions of a small problem."""
+    if PRESETS[policy].any_domain:
+        return len(OF_DIALOGUE) + len(OF_SLOT), len(ABOUT_SLOTS) + len(GENERAL)
+    return 5, 3
 
 
 def new(policy: str) -> Learner:
     """Return a small policy that has learned nothing."""
-    if PRESETS[policy].view == "neural":
+    if PRESETS[policy].view != "kernel":
         pytest.importorskip("torch").set_num_threads(1)
-    return PRESETS[policy].learner(SIZE, ACTIONS, seed=1)
+    return PRESETS[policy].learner(*sizes(policy), seed=1)
 
 
-def let_learn(learner: Learner, dialogues: int) -> None:
+def let_learn(learner: Learner, policy: str, dialogues: int) -> None:
     generator = np.random.default_rng(0)
-    mask = np.ones(ACTIONS, dtype=np.bool_)
+    size, actions = sizes(policy)
+    mask = np.ones(actions, dtype=np.bool_)
     for _ in range(dialogues):
         learner.begin()
         for number in range(EXCHANGES):
-            learner.record(generator.random(SIZE, np.float32), mask, number % ACTIONS, -1.0)
+            learner.record(generator.random(size, np.float32), mask, number % actions, -1.0)
         learner.end()
 
 
@@ -74,7 +84,8 @@ def altered(arrays: dict[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
 @pytest.mark.exhaustive(but=3)
 def test_a_policy_takes_nothing_but_its_own_memory(policy: str, whole: bool) -> None:
     learned = new(policy)
-    let_learn(learned, 74)  # so that each has updated its networks, and keeps some dialogues
+    # So many that each has updated its networks, and keeps some dialogues.
+    let_learn(learned, policy, 74)
     arrays, about = learned.memory(whole=whole)
     assert not whole or policy == "gp-sarsa" or any("optimizer" in name for name in arrays)
     learner = new(policy)
@@ -91,13 +102,13 @@ def test_a_policy_takes_nothing_but_its_own_memory(policy: str, whole: bool) -> 
     again, _ = learner.memory(whole=whole)
     assert all(np.array_equal(again[name], array) for name, array in arrays.items())
     if whole:
-        let_learn(learner, 2)
+        let_learn(learner, policy, 2)
 
 
 @pytest.mark.parametrize("policy", LEARNERS)
 @pytest.mark.exhaustive(but=2)
 def test_other_checkpoints_are_told_with_what_to_do(policy: str, tmp_path: Path) -> None:
-    if PRESETS[policy].view == "neural":
+    if PRESETS[policy].view != "kernel":
         pytest.importorskip("torch").set_num_threads(1)
     job = Job(TASK, policy, 0, (2,), tests=1)
     run_job(job, tmp_path)
