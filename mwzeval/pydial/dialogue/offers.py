@@ -204,11 +204,12 @@ def _change_goal(user: UserState, act: Act, offered: str | None, *, nothing_matc
     slot = rng.choose(mentioned or [item.slot for item in goal.constraints])
     goal.forget_names()
     value = DONTCARE
-    if not rng.happens(parameters.constraint_relax) and slot in goal.used:
-        unused = [v for v in ontology.informable.get(slot, ()) if v not in goal.used[slot]]
-        if unused:
-            value = rng.choose(unused)
-    goal.use(slot, value)
+    if not rng.happens(parameters.constraint_relax):
+        if slot in goal.used:
+            unused = [v for v in ontology.informable.get(slot, ()) if v not in goal.used[slot]]
+            if unused:
+                value = rng.choose(unused)
+        goal.use(slot, value)
     goal.replace(slot, value)
     if nothing_matches or rng.happens(parameters.tell_about_change):
         agenda.push(Act("reqalts", (Item(slot, value),)))

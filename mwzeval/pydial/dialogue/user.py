@@ -114,9 +114,10 @@ def _reply(user: UserState) -> Act:
         act = REQALTS
     if act.items and (act.name in GIVING or act.name in GIVING_WITH_ITEMS):
         agenda.drop_told({item.slot for item in act.items})
-    if act.name not in SAID_AS_THEY_ARE and user.last_heard.name != "reqmore":
-        act = user.last_said = _combined(user, act)
-    return _normal(user, act)
+    if act.name in SAID_AS_THEY_ARE or user.last_heard.name == "reqmore":
+        return _normal(user, act)
+    user.last_said = _normal(user, _combined(user, act))
+    return user.last_said
 
 
 def _combined(user: UserState, act: Act) -> Act:

@@ -107,10 +107,11 @@ def _change(
     slot = rng.choose(slots or [c.slot for c in user.constraints])
     user.remove_name_constraints()
     value = DONTCARE
-    if not rng.happens(user.parameters.constraint_relax) and slot in user.used:
-        unused = [v for v in ontology.informable.get(slot, ()) if v not in user.used[slot]]
-        value = rng.choose(unused) if unused else DONTCARE
-    user.record(slot, value)
+    if not rng.happens(user.parameters.constraint_relax):
+        if slot in user.used:
+            unused = [v for v in ontology.informable.get(slot, ()) if v not in user.used[slot]]
+            value = rng.choose(unused) if unused else DONTCARE
+        user.record(slot, value)
     user.put(slot, value)
     if name_none or rng.happens(user.parameters.tell_about_change):
         user.push("reqalts", Item(slot, value))

@@ -165,7 +165,8 @@ def respond(user: SpecifiedUser, rng: RandomSource) -> Act:
     if name in ("inform", "confirm") or (name in ("affirm", "negate") and items):  # 3
         user.remove_told({item.slot for item in items})
     heard = user.last_heard.name
-    if name not in ("thankyou", "repeat", "ack", "deny", "confirm") and heard != "reqmore":  # 4
+    plain = name in ("thankyou", "repeat", "ack", "deny", "confirm") or heard == "reqmore"
+    if not plain:  # 4
         if (  # 5
             heard in ("request", "select")
             and name == "inform"
@@ -189,7 +190,6 @@ def respond(user: SpecifiedUser, rng: RandomSource) -> Act:
                 and rng.happens(parameters.inform_combination)
             ):
                 items += user.agenda.pop().items
-        user.last_said = Act(name, tuple(items))
     if name == "request" and Item(NAME) in items:  # 8
         name, items = "inform", [item for item in items if item != Item(NAME)]
     items = [
@@ -199,4 +199,7 @@ def respond(user: SpecifiedUser, rng: RandomSource) -> Act:
     near = user.equal_value("near")  # 9
     if name == "request" and any(i.slot == "near" for i in items) and near not in (None, DONTCARE):
         name, items[0] = "confirm", Item(items[0].slot, near)
-    return Act(name, tuple(items))
+    said = Act(name, tuple(items))
+    if not plain:
+        user.last_said = said
+    return said

@@ -208,6 +208,27 @@ def test_asking_for_the_name_is_lost_in_legacy_only(legacy: bool, said: str) -> 
     assert said in answers(before, "hello()")
 
 
+def test_what_is_said_again_is_what_was_said() -> None:
+    """Asking for the name is lost, and who informs goes on with what else there is to say."""
+    goal = Goal([NORTH], {"name": None, "phone": None})
+    parameters = HALF._replace(greeting=0.0, inform_combination=1.0)
+    user = UserSimulator(CAFES, legacy=True).user(goal, 4, parameters, Rng(1))
+    user.state.agenda = Agenda(map(parse_act, ["request(phone,name)", "inform(area=north)"]))
+    assert str(user.answer(parse_act("hello()"))) == "inform(phone)"
+    assert str(user.answer(parse_act("null()"))) == 'inform(phone,area="north")'
+
+
+@pytest.mark.parametrize("relax", [0.0, 1.0], ids=["new value", "relaxed"])
+def test_a_constraint_that_is_given_up_may_have_any_value_later(relax: float) -> None:
+    goal = Goal([NORTH], {"name": None})
+    goal.use("area", "north")
+    parameters = HALF._replace(constraint_relax=relax)
+    user = UserSimulator(CAFES, legacy=True).user(goal, 4, parameters, Rng(1))
+    user.answer(parse_act('inform(name=none,food="cake")'))
+    assert goal.used == ({"area": {"north"}} if relax else {"area": {"north"}, "food": {DONTCARE}})
+    assert goal.wanted("food") == DONTCARE
+
+
 @pytest.mark.parametrize(("legacy", "slots"), [(True, {"name", "area"}), (False, {"name"})])
 def test_checking_a_constraint_makes_what_was_said_a_request_in_legacy_only(
     legacy: bool, slots: set[str]

@@ -251,14 +251,16 @@ def _reply(t: Any, d: Any) -> None:
             drop_told(d, slot_of(items[at]))
     d.said_act = act
     as_it_is = act == THANKYOU or act == REPEAT or act == ACK or act == DENY or act == CONFIRM
-    if not as_it_is and d.system_act[d.now] != REQMORE:
+    said_again = not as_it_is and d.system_act[d.now] != REQMORE
+    if said_again:
         _combine(t, d)
-        d.again_act = act
+    if t.legacy and act == REQUEST:
+        _distort(t, d)
+    if said_again:
+        d.again_act = d.said_act
         d.again_items = d.said_items
         for at in range(d.said_items):
             d.again_item[at] = items[at]
-    if t.legacy and act == REQUEST:
-        _distort(t, d)
 
 
 @compiled

@@ -139,8 +139,8 @@ def _slot_to_change(t: Any, d: Any, items: Any, number: int) -> int:
 
 @compiled
 def _new_value(t: Any, d: Any, slot: int) -> int:
-    """Return a value that the slot was never to have, or no preference."""
-    if happens(d, d.parameters[_CONSTRAINT_RELAX]) or not d.used_slot[slot]:
+    """Return a value that the slot was never to have; no preference where it has none."""
+    if not d.used_slot[slot]:
         return DONTCARE
     first, unused = t.first[slot] + FIRST_VALUE, 0
     for at in range(first, first + t.numbers[slot]):
@@ -163,8 +163,10 @@ def _change_goal(
     """Relax or change a constraint, one of those mentioned if possible, and ask again."""
     slot = _slot_to_change(t, d, items, number)
     forget(d, t.name, False)
-    value = _new_value(t, d, slot)
-    use(t, d, slot, value)
+    value = DONTCARE
+    if not happens(d, d.parameters[_CONSTRAINT_RELAX]):
+        value = _new_value(t, d, slot)
+        use(t, d, slot, value)
     replace(d, slot, value)
     if nothing_matches or happens(d, d.parameters[_TELL_ABOUT_CHANGE]):
         push_item(d, REQALTS, coded(slot, value, False))
