@@ -173,8 +173,9 @@ REMEMBERED = 2**15
 class Tracker:
     """Keeps the belief of one dialogue after the other.
 
-    In `legacy`, a value without a slot is only understood after a request, the method "none" keeps
-    a mass that nothing feeds, and that an offer was made is remembered across dialogues.
+    In `legacy`, a value without a slot is only understood after a request (elsewhere it still makes
+    the method "byconstraints"), the method "none" keeps a mass that nothing feeds, and that an
+    offer was made is remembered across dialogues.
     """
 
     def __init__(self, domain: Domain, *, legacy: bool = False) -> None:
@@ -224,7 +225,7 @@ class Tracker:
                 if system.this in belief.slots:
                     if system.this not in dict(meaning.informed):
                         _add(goals, system.this or "", DONTCARE, score)
-                else:
+                elif not self.legacy:
                     method = meaning.method_without_this
             if meaning.affirms and system.confirmed:
                 slot, value = system.confirmed

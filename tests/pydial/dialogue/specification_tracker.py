@@ -156,16 +156,14 @@ class SpecifiedTracker:
         ]
 
     def _resolved(self, acts: list[Elementary], system: Act) -> list[Elementary]:
-        """Return the acts with the requested slot for `this`, without `this` after other acts."""
+        """Return the acts with the requested slot, if there is one, for `this`."""
         asked = system.items[0].slot if system.name == "request" else ""
-        return [
-            act._replace(slot=asked) if act.slot == "this" else act
-            for act in acts
-            if act.slot != "this" or asked in self.informable
-        ]
+        if asked not in self.informable:
+            asked = ""
+        return [act._replace(slot=asked) if act.slot == "this" else act for act in acts]
 
     def _goals(self, acts: list[Elementary], system: Act) -> dict[str, str]:
-        goals = {act.slot: act.value for act in acts if act.name == "inform"}
+        goals = {act.slot: act.value for act in acts if act.name == "inform" and act.slot}
         if system.name == "confirm" and any(act.name == "affirm" for act in acts):
             slot, value, _ = system.items[0]
             goals.setdefault(slot, str(value))

@@ -119,6 +119,13 @@ def test_methods(exchanges: list[tuple[str, str]], method: str) -> None:
     assert heard(*exchanges).methods == [float(name == method) for name in METHODS]
 
 
+@pytest.mark.parametrize("system", ['select(area="north",area="south")', 'confirm(area="north")'])
+def test_no_preference_about_nothing_asked_for_is_a_constraint_in_legacy(system: str) -> None:
+    belief = heard((system, 'inform(="dontcare")'), legacy=True)
+    assert belief.methods == [float(name in ("none", "byconstraints")) / 2 for name in METHODS]
+    assert not belief.slots["area"].values
+
+
 def test_legacy_keeps_a_mass_of_no_method_that_decays() -> None:
     inform = ("request(area)", 'inform(area="north")')
     none, by_constraints = METHODS.index("none"), METHODS.index("byconstraints")

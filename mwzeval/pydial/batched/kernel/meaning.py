@@ -76,6 +76,8 @@ def interpret(t: Any, d: Any, rank: int, this: int, confirmed: int, score: float
         informs = True
         if not _told(t, items, first, number, this):
             _add(t, this, DONTCARE, score)
+    elif about_this:
+        informs = bool(t.legacy) or informs
     if act == AFFIRM and confirmed >= 0:
         slot = slot_of(confirmed)
         if t.is_informable[slot] and not _told(t, items, first, number, slot):
