@@ -24,6 +24,8 @@ from mwzeval.output import tell, write_result
 from mwzeval.pydial.tasks import GOODBYES
 
 SEEDS = 2**20
+MOST_SEEDS = 10_000
+"""In a range, which is mistyped otherwise."""
 POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared"
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
@@ -128,10 +130,10 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seeds",
-        type=int,
+        type=_seeds,
         default=10,
-        metavar="N",
-        help="how many, from seed 0 on (default: %(default)s)",
+        metavar="SEEDS",
+        help="how many, from seed 0 on, or which: 101-110 or 3,7,101-110 (default: %(default)s)",
     )
     parser.add_argument(
         "--tests",
@@ -164,6 +166,24 @@ def _numbers(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(
             f'expected numbers with commas between, such as 1000,4000, not "{text}"'
         ) from None
+
+
+def _seeds(text: str) -> int | tuple[int, ...]:
+    """Return how many seeds, or which: 10, 101-110, or both and single ones with commas between."""
+    if text.isdecimal():
+        return int(text)
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise argparse.ArgumentTypeError(
+                f"expected how many seeds or which, such as 10, 101-110 or 3,7, not {text!r}"
+            )
+        start, stop = int(first), int(last or first)
+        if not start <= stop < start + MOST_SEEDS:
+            raise argparse.ArgumentTypeError(f"{part} is no range of 1 to {MOST_SEEDS} seeds")
+        seeds += range(start, stop + 1)
+    return tuple(dict.fromkeys(seeds))
 
 
 def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -234,7 +254,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def _table(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.runs.results import read_results, table_document
+    from mwzeval.pydial.results.run_results import read_results, table_document
     from mwzeval.report.formats import render, warnings_text
     from mwzeval.scores.findings import Findings
 
@@ -265,7 +285,7 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 
 def _plot(arguments: argparse.Namespace) -> int:
     from mwzeval.files.writing import write_atomically
-    from mwzeval.pydial.runs.curves import plot_curves
+    from mwzeval.pydial.results.curves import plot_curves
     from mwzeval.report.formats import warnings_text
     from mwzeval.scores.findings import Findings
 
@@ -298,7 +318,9 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
         metavar="N,…",
         help="what was learned after the last of these (default: those of the run)",
     )
-    parser.add_argument("--seeds", type=int, metavar="N", help="default: those of the run")
+    parser.add_argument(
+        "--seeds", type=_seeds, metavar="SEEDS", help="as of `run`; default: those of the run"
+    )
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
     parser.add_argument("--legacy", action="store_true", default=None, help="default: as the run")
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")

@@ -16,7 +16,7 @@ from mwzeval.errors import InputError, UsageError
 from mwzeval.metrics.measure import Resampling, named
 from mwzeval.pydial.benchmark import BENCHMARK
 from mwzeval.pydial.board import published_document, published_results
-from mwzeval.pydial.runs.results import read_results
+from mwzeval.pydial.results.run_results import read_results
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import REASON_CODES, evaluate, validate

@@ -16,6 +16,7 @@ import numpy as np
 from mwzeval.errors import UsageError
 from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results.run_results import interval_over_seeds
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import (
@@ -24,7 +25,6 @@ from mwzeval.pydial.runs.job import (
     single_threaded,
     write_episodes,
 )
-from mwzeval.pydial.runs.results import interval_over_seeds
 from mwzeval.pydial.runs.run_folder import run_settings
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.formats import Cell, Document, sheet

@@ -35,6 +35,7 @@ from mwzeval.pydial.runs.checkpoints import (
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
+from mwzeval.pydial.runs.times import JobClock
 from mwzeval.pydial.tasks import Goodbye, task_named
 
 if TYPE_CHECKING:
@@ -199,7 +200,9 @@ def run_job(
             if job.preset.learns:
                 _learn(job, Path(output), report, save_seconds)
             else:
+                clock = JobClock(job.folder(output))
                 write_episodes(job.test_file(output, 0), _tests_untrained(job))
+                clock.tested(0)
                 report(job.tests)
     report.flush()
     return job
@@ -247,6 +250,7 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
     done, history = _resumed(job, progress, runner, policy)
     report(done)
     saved = time.monotonic()
+    clock = JobClock(job.folder(output), done=done)
     for checkpoint in job.checkpoints:
         while done < checkpoint:
             if side_by_side is None:
@@ -258,12 +262,14 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
             report(len(played))
             if time.monotonic() - saved > save_seconds and done < checkpoint:
                 _save(job, progress, runner, policy, history)
+                clock.trained(done, checkpoint=False)
                 saved = time.monotonic()
         test = job.test_file(output, checkpoint)
         if done > checkpoint or job.has_test(output, checkpoint):
             report(job.tests)
             continue
         _save(job, progress, runner, policy, history)
+        clock.trained(done, checkpoint=True)
         saved = time.monotonic()
         model = Checkpoint(job.origin, done, False, policy.memory(whole=False), {})
         write_checkpoint(job.model_file(output, checkpoint), model)
@@ -274,6 +280,7 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
             episodes = side_by_side.test(policy, job.seed, job.tests)
         _write_training(job, output, history)
         write_episodes(test, episodes)
+        clock.tested(checkpoint)
         report(job.tests)
 
 

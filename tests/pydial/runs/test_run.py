@@ -24,6 +24,7 @@ from mwzeval.pydial.runs.cross_environment import cross, cross_document, learned
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run import job_files, next_part, planned, run
+from mwzeval.pydial.runs.times import TIMES, JobTimes, read_times
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -38,11 +39,11 @@ class Stopped(Exception):  # noqa: N818
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, without progress that is written as time goes by."""
+    """Return all files below a folder, without the times that they took."""
     return {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))
-        if file.is_file()
+        if file.is_file() and file.name != TIMES
     }
 
 
@@ -106,6 +107,67 @@ def test_further_checkpoints_go_on_from_those_that_are_there(tmp_path: Path) -> 
     run_job(GP, tmp_path / "extended")
     run_job(GP, tmp_path / "straight")
     assert files(tmp_path / "extended") == files(tmp_path / "straight")
+
+
+def test_seconds_of_training_go_on_where_they_were(tmp_path: Path) -> None:
+    run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path)
+    first = read_times(GP.folder(tmp_path))
+    run_job(GP, tmp_path)
+    whole = read_times(GP.folder(tmp_path))
+    assert list(whole.training) == list(whole.tests) == [12, 30]
+    assert whole.training[12] == first.training[12] < whole.training[30]
+    assert whole.so_far == pytest.approx(whole.training[30], abs=0.001)
+    assert min(whole.tests.values()) > 0
+
+
+def test_seconds_of_training_that_was_not_timed_stay_unknown(tmp_path: Path) -> None:
+    run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path)
+    (GP.folder(tmp_path) / TIMES).unlink()
+    assert read_times(GP.folder(tmp_path)) == JobTimes()
+    run_job(GP, tmp_path)
+    times = read_times(GP.folder(tmp_path))
+    assert (times.training, list(times.tests), times.so_far) == ({}, [30], None)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "[]",
+        '{"training": {}, "tests": {}}',
+        '{"training": {"a": 1}, "tests": {}, "so_far": 1}',
+        '{"training": {"1": -1}, "tests": {}, "so_far": 1}',
+    ],
+)
+def test_damaged_times_are_told(damaged: str, tmp_path: Path) -> None:
+    (tmp_path / TIMES).write_text(damaged, encoding="utf-8")
+    with pytest.raises(InputError, match=r"times\.json.*no CPU seconds"):
+        read_times(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "seeds"),
+    [("2", [0, 1]), ("1,", None), ("101-103", [101, 102, 103]), ("7,3-4,3", [7, 3, 4])],
+)
+def test_seeds_are_a_number_or_ranges(
+    said: str, seeds: list[int] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["pydial", "run", "--tasks", TASK, "--policies", "random", "--tests", "1"]
+    command += ["--processes", "0", "--seeds", said, "-o", str(tmp_path)]
+    if seeds is None:
+        with pytest.raises(SystemExit):
+            main(command)
+        assert "such as 10, 101-110 or 3,7" in capsys.readouterr().err
+        return
+    assert main(command) == 0
+    found = {file.name for file in (tmp_path / TASK / "random").iterdir()}
+    assert found == {f"seed-{seed}" for seed in seeds}
+
+
+@pytest.mark.parametrize("said", ["5-3", "0-99999999999", "-1", "a-b"])
+def test_senseless_ranges_of_seeds_are_refused(said: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["pydial", "run", "--policies", "random", "--seeds", said, "-o", str(tmp_path / "r")])
+    assert stopped.value.code == 2
 
 
 def test_a_test_that_training_has_passed_is_not_made_up(tmp_path: Path) -> None:
@@ -192,7 +254,8 @@ def test_a_job_is_done_a_test_at_a_time_on_a_cluster(tmp_path: Path) -> None:
     assert part is not None
     assert part.checkpoints == (12,)
     run_job(part, tmp_path)
-    assert set(job_files(GP, tmp_path)) == {"progress.npz", "test-000012.jsonl", "training.jsonl"}
+    made = {"progress.npz", "test-000012.jsonl", "training.jsonl", TIMES}
+    assert set(job_files(GP, tmp_path)) == made
     following = next_part(GP, tmp_path)
     assert following == GP
     run_job(following, tmp_path)
@@ -252,7 +315,8 @@ def test_without_data_there_are_no_files_of_a_run(tmp_path: Path) -> None:
 
 def test_the_random_policy_is_tested_once_and_finds_little(tmp_path: Path) -> None:
     (job,) = run([TASK], ["random"], tmp_path, dialogues=[5, 9], seeds=1, tests=50, processes=0)
-    assert [file.name for file in job.folder(tmp_path).iterdir()] == ["test-000000.jsonl"]
+    made = sorted(file.name for file in job.folder(tmp_path).iterdir())
+    assert made == ["test-000000.jsonl", TIMES]
     episodes = read_episodes(job.test_file(tmp_path, 0), TASK, 0)
     # Random actions seldom succeed; the handcrafted policy of this task nearly always does.
     assert 0 < sum(episode.success for episode in episodes) < 40

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
-from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.job import TRAINING
-from mwzeval.pydial.runs.results import (
+from mwzeval.pydial.results.run_results import (
     LIMITS,
     Figure,
     Results,
     interval_over_seeds,
     read_results,
 )
+from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.job import TRAINING
 from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, new_figure, require_matplotlib

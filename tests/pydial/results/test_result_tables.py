@@ -12,15 +12,15 @@ from scipy import stats
 
 from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.board import published_results
-from mwzeval.pydial.runs.curves import plot_curves, read_curves
-from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.results import (
+from mwzeval.pydial.results.curves import plot_curves, read_curves
+from mwzeval.pydial.results.run_results import (
     interval_over_seeds,
     not_worse_than_best,
     p_value_over_seeds,
     read_results,
     table_document,
 )
+from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.report.formats import FORMATS, render
 from tests.places import read_json, shared

@@ -1,0 +1,1 @@
+"""What came of runs: figures over seeds and tasks, tables, curves."""
