@@ -6,7 +6,7 @@ Closer Look at Invalid Action Masking in Policy Gradient Algorithms", 2022.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ from mwzeval.pydial.policies.neural import (
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,22 @@ class PPO(NeuralPolicy):
         """Return what the critic expects of states, shape (states,)."""
         return self.network["value"](states)[:, 0]
 
+    def _outputs(self, states: Tensor, lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return logits, shape (exchanges, actions), and values, shape (exchanges,).
+
+        `states` are those that `_batches` gave together, with `lengths`, or those of all dialogues.
+        """
+        return self._scores(states), self._values(states)
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[tuple[NDArray[np.int64], list[int]]]:
+        """Yield the numbers of exchanges to learn from at once, and lengths for `_outputs`.
+
+        `lengths` are those of the dialogues whose exchanges are numbered.
+        """
+        order = self.generator.permutation(sum(lengths))
+        for first in range(0, len(order), self.settings.batch):
+            yield order[first : first + self.settings.batch], []
+
     def _learn(self, dialogue: Sequence[Exchange]) -> None:
         self.waiting.append(tuple(dialogue))
         if len(self.waiting) >= self.settings.every:
@@ -128,11 +144,11 @@ class PPO(NeuralPolicy):
     def _update(self, dialogues: Sequence[Sequence[Exchange]]) -> None:
         settings, torch = self.settings, self.torch
         states, masks, actions = stacked([e for dialogue in dialogues for e in dialogue])
+        lengths = [len(dialogue) for dialogue in dialogues]
         with torch.no_grad():
-            values = self._values(states)
-            before = self._logs(states, masks, actions)[0]
-        ends = np.cumsum([len(dialogue) for dialogue in dialogues])[:-1]
-        parts = np.split(values.double().numpy(), ends)
+            logits, values = self._outputs(states, lengths)
+            before = logs_of(logits, masks, actions)[0]
+        parts = np.split(values.double().numpy(), np.cumsum(lengths)[:-1])
         gains = np.concatenate(
             [
                 advantages(d, v, settings.discount, settings.trace)
@@ -143,14 +159,14 @@ class PPO(NeuralPolicy):
         gains = (gains - gains.mean()) / (gains.std() + 1e-8)
         advantage = torch.from_numpy(gains.astype(np.float32))
         for _ in range(settings.epochs):
-            order = self.generator.permutation(len(gains))
-            for first in range(0, len(order), settings.batch):
-                part = torch.from_numpy(order[first : first + settings.batch])
-                logs, entropy = self._logs(states[part], masks[part], actions[part])
+            for numbers, together in self._batches(lengths):
+                part = torch.from_numpy(numbers)
+                logits, values = self._outputs(states[part], together)
+                logs, entropy = logs_of(logits, masks[part], actions[part])
                 ratio = (logs - before[part]).exp()
                 held = ratio.clamp(1 - settings.clip, 1 + settings.clip)
                 gain = torch.minimum(ratio * advantage[part], held * advantage[part])
-                missed = (self._values(states[part]) - returns[part]) ** 2
+                missed = (values - returns[part]) ** 2
                 loss = (
                     -gain + settings.value_weight * missed - settings.entropy_weight * entropy
                 ).mean()
@@ -158,12 +174,6 @@ class PPO(NeuralPolicy):
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.most_gradient)
                 self.optimizer.step()
-
-    def _logs(self, states: Any, masks: Any, actions: Any) -> tuple[Any, Any]:
-        """Return the logarithms of the probabilities of actions, and the entropies."""
-        logs = allowed_logits(self._scores(states), masks).log_softmax(1)
-        entropy = -(logs.exp() * logs).sum(1)
-        return logs.gather(1, actions[:, None])[:, 0], entropy
 
     def _networks(self) -> Arrays:
         return packed("network", self.network)
@@ -183,6 +193,16 @@ class PPO(NeuralPolicy):
     def _unpack(self, arrays: Arrays) -> None:
         unpack_optimizer(self.optimizer, arrays)
         self.waiting = unpacked_dialogues(arrays)
+
+
+def logs_of(logits: Tensor, masks: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the logarithms of the probabilities of actions, and the entropies, both shape (n,).
+
+    `logits` and `masks` have shape (n, actions), `actions` (n,).
+    """
+    logs = allowed_logits(logits, masks).log_softmax(1)
+    entropy = -(logs.exp() * logs).sum(1)
+    return logs.gather(1, actions[:, None])[:, 0], entropy
 
 
 def advantages(
