@@ -26,7 +26,10 @@ from mwzeval.pydial.tasks import GOODBYES
 SEEDS = 2**20
 MOST_SEEDS = 10_000
 """In a range, which is mistyped otherwise."""
-POLICIES = "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared"
+POLICIES = (
+    "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared, "
+    "ppo-recurrent"
+)
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
     "again, it goes on where it was, with more seeds, tasks or checkpoints if you like.",

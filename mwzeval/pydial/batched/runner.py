@@ -42,7 +42,6 @@ class BatchedRunner:
         self.batch = BatchedSimulation(process, number)
         self.actions = len(process.actions.names)
         self.size = process.neural.size
-        self._rngs = [PlaceRng(self.batch, place) for place in range(number)]
 
     def train(self, policy: BatchLearner, seed: int, first: int, end: int) -> list[Episode]:
         """Play a round of training dialogues, from `first` on and before `end`; learn from them."""
@@ -78,11 +77,12 @@ class BatchedRunner:
         generators = [np.random.default_rng((seed, phase, index)) for index in indices]
         batch.seed(range(len(indices)), generators)
         batch.begin(which)
+        dialogues = [PlaceRng(batch, place) for place in range(len(indices))]
         rewards = np.zeros(batch.number)
         actions = np.zeros(batch.number, dtype=np.int64)
         while len(places := np.flatnonzero(which & ~batch.ended)):
             states, masks = batch.vectors[places], batch.masks[places]
-            rngs = [self._rngs[place] for place in places.tolist()]
+            rngs = [dialogues[place] for place in places.tolist()]
             ahead = None if recorded is None else places.tolist()
             taken = policy.act_together(states, masks, rngs, ahead)
             actions[places] = taken

@@ -44,8 +44,9 @@ class ActionPolicy(Protocol):
     def act(self, state: State, mask: Mask, rng: Rng, training: bool = False) -> int:
         """Return the number of an action that `mask`, shape (actions,), allows.
 
-        `state` has shape (size,). What is drawn is drawn with `rng`; in `training` the policy may
-        explore.
+        `state` has shape (size,). What is drawn is drawn with `rng`, which is the same object in
+        all of a dialogue and in no other one, so that what remembers knows them by it; in
+        `training` the policy may explore.
         """
         ...
 

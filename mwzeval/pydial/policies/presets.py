@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo, ppo_shared
+from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo, ppo_recurrent, ppo_shared
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
 from mwzeval.pydial.tasks import Goodbye
@@ -92,6 +92,13 @@ PRESETS: Mapping[str, Preset] = {
         Preset("a2c-modern", "A2C+", None, a2c.A2C, a2c.MODERN),
         Preset("ppo", "PPO", None, ppo.PPO, ppo.MODERN),
         Preset("ppo-shared", "PPO shared", None, ppo_shared.SharedPPO, ppo_shared.MODERN),
+        Preset(
+            "ppo-recurrent",
+            "PPO recurrent",
+            None,
+            ppo_recurrent.RecurrentPPO,
+            ppo_recurrent.MODERN,
+        ),
     )
 }
 """All policies of the benchmark by name, in the order of the tables."""

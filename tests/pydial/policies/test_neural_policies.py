@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo
+from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo, ppo_recurrent
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
 from mwzeval.pydial.policies.neural import discounted
 from tests.pydial.policies.toy_problems import Corridor, mean_return, play
@@ -35,6 +35,7 @@ MAKERS: dict[str, Callable[[], Learner]] = {
     "a2c-modern": lambda: a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.MODERN, **KEEPING)),
     "enac": lambda: enac.ENAC(SIZE, ACTIONS, settings=replace(enac.PAPER, **KEEPING)),
     "ppo": lambda: ppo.PPO(SIZE, ACTIONS),
+    "ppo-recurrent": lambda: ppo_recurrent.RecurrentPPO(SIZE, ACTIONS),
     "gp-sarsa": lambda: gp_sarsa.GPSarsa(SIZE, ACTIONS),
 }
 

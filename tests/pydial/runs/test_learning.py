@@ -29,6 +29,7 @@ from mwzeval.pydial.tasks import GOODBYES, Goodbye
         ("enac", 300, 60.0),
         ("ppo", 300, 80.0),
         ("ppo-shared", 200, 80.0),
+        ("ppo-recurrent", 300, 80.0),
     ],
 )
 @pytest.mark.exhaustive(but=2)
