@@ -21,10 +21,10 @@ SECONDS = {"gp-sarsa": 30.0, "dqn": 25.0}
 MEGABYTES = 600
 TRAINED = """
 import resource, sys, tempfile
-from mwzeval.pydial.runs.job import Job, do
+from mwzeval.pydial.runs.job import Job, run_job
 task, policy, dialogues, data = sys.argv[1:]
 with tempfile.TemporaryDirectory() as folder:
-    do(Job(task, policy, 1, (int(dialogues),), tests=1, data=data or None), folder)
+    run_job(Job(task, policy, 1, (int(dialogues),), tests=1, data=data or None), folder)
 spent = resource.getrusage(resource.RUSAGE_SELF)
 print(spent.ru_utime + spent.ru_stime, spent.ru_maxrss / 1024)
 """

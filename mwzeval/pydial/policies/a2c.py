@@ -10,37 +10,37 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.policies.kept import dialogue_layouts, packed_replay, unpacked_replay
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
     Layout,
     best_allowed,
+    reaches,
 )
 from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,
     SMALL,
     NeuralPolicy,
-    dialogue_layouts,
+    adam,
     discounted,
     drawn,
     layers,
     optimizer_layouts,
     packed,
     packed_optimizer,
-    packed_replay,
     seeded,
     stacked,
     unpack,
     unpack_optimizer,
-    unpacked_replay,
 )
 
 Draws = Literal["never", "training", "always"]
@@ -84,6 +84,18 @@ PAPER = A2CSettings()
 MODERN = A2CSettings(draws="always")
 
 
+class Played(NamedTuple):
+    """A dialogue that was kept; arrays have shape (exchanges,).
+
+    `values` are what the critic gave when it was played, from which the others are (`targets`).
+    """
+
+    exchanges: tuple[Exchange, ...]
+    values: NDArray[np.float64]
+    returns: NDArray[np.float64]
+    advantages: NDArray[np.float64]
+
+
 class A2C(NeuralPolicy):
     """The policy."""
 
@@ -108,12 +120,8 @@ class A2C(NeuralPolicy):
                 "policy": layers((*widths, actions), generator, **common),
             }
         )
-        self.optimizer = self.torch.optim.Adam(
-            self.network.parameters(), lr=settings.learning_rate, foreach=True
-        )
-        self.replay: deque[tuple[tuple[Exchange, ...], NDArray[np.float64]]] = deque(
-            maxlen=settings.replay
-        )
+        self.optimizer = adam(self.network.parameters(), settings.learning_rate)
+        self.replay: deque[Played] = deque(maxlen=settings.replay)
 
     def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:
         draws = self.settings.draws
@@ -130,21 +138,25 @@ class A2C(NeuralPolicy):
             states = self.torch.from_numpy(np.stack([e.state for e in dialogue]))
             with self.torch.inference_mode():
                 values = self.network["value"](self.network["shared"](states))[:, 0].numpy()
-            self.replay.append((tuple(dialogue), values.astype(np.float64)))
-        kept = sum(len(values) for _, values in self.replay)
-        if (self.dialogues + 1) % settings.every or kept < settings.warm_up:
+            self._keep(tuple(dialogue), values.astype(np.float64))
+        if (self.dialogues + 1) % settings.every or not reaches(
+            (len(played.exchanges) for played in self.replay), settings.warm_up
+        ):
             return
         batch = min(settings.batch, len(self.replay))
         drawn = self.generator.choice(len(self.replay), batch, replace=False)
         self._update([self.replay[index] for index in drawn.tolist()])
 
-    def _update(self, batch: Sequence[tuple[tuple[Exchange, ...], NDArray[np.float64]]]) -> None:
+    def _keep(self, dialogue: tuple[Exchange, ...], values: NDArray[np.float64]) -> None:
+        pair = targets(dialogue, values, self.settings.discount)
+        self.replay.append(Played(dialogue, values, *pair))
+
+    def _update(self, batch: Sequence[Played]) -> None:
         settings, torch = self.settings, self.torch
-        states, _, actions = stacked([e for dialogue, _ in batch for e in dialogue])
-        pairs = [targets(dialogue, values, settings.discount) for dialogue, values in batch]
+        states, _, actions = stacked([e for played in batch for e in played.exchanges])
         returns, advantages = (
             torch.from_numpy(np.concatenate(arrays).astype(np.float32))
-            for arrays in zip(*pairs, strict=True)
+            for arrays in ([p.returns for p in batch], [p.advantages for p in batch])
         )
         hidden = self.network["shared"](states)
         values = self.network["value"](hidden)[:, 0]
@@ -168,7 +180,8 @@ class A2C(NeuralPolicy):
         unpack("network", self.network, arrays)
 
     def _pack(self) -> Arrays:
-        replay = packed_replay("values", self.replay, self.size)
+        kept = ((played.exchanges, played.values) for played in self.replay)
+        replay = packed_replay("values", kept, self.size)
         return {**packed_optimizer(self.optimizer), **replay}
 
     def _layouts(self, arrays: Arrays) -> dict[str, Layout]:
@@ -181,7 +194,8 @@ class A2C(NeuralPolicy):
     def _unpack(self, arrays: Arrays) -> None:
         unpack_optimizer(self.optimizer, arrays)
         self.replay.clear()
-        self.replay.extend(unpacked_replay("values", arrays))
+        for kept in unpacked_replay("values", arrays):
+            self._keep(*kept)
 
 
 def targets(

@@ -22,6 +22,7 @@ from mwzeval.pydial.policies.learner import (
 from mwzeval.pydial.policies.neural import (
     SMALL,
     NeuralPolicy,
+    adam,
     allowed_logits,
     layers,
     optimizer_layouts,
@@ -144,9 +145,7 @@ class DQN(NeuralPolicy):
         # The target network starts from weights of its own, as the published one does.
         self.online = layers(sizes, generator, deviation=settings.deviation)
         self.target = layers(sizes, generator, deviation=settings.deviation)
-        self.optimizer = self.torch.optim.Adam(
-            self.online.parameters(), lr=settings.learning_rate, foreach=True
-        )
+        self.optimizer = adam(self.online.parameters(), settings.learning_rate)
         self.transitions = Transitions(settings.replay)
 
     def _scores(self, state: Any) -> Any:

@@ -19,29 +19,29 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.pydial.policies.kept import dialogue_layouts, packed_replay, unpacked_replay
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
     Exploration,
     Layout,
     best_allowed,
+    reaches,
 )
 from mwzeval.pydial.policies.neural import (
     PROBABLE_AT_LEAST,
     SMALL,
     NeuralPolicy,
-    dialogue_layouts,
+    adam,
     discounted,
     layers,
     optimizer_layouts,
     packed,
     packed_optimizer,
-    packed_replay,
     seeded,
     stacked,
     unpack,
     unpack_optimizer,
-    unpacked_replay,
 )
 
 
@@ -107,9 +107,7 @@ class ENAC(NeuralPolicy):
             activation="ReLU6",
             deviation=settings.deviation,
         )
-        self.optimizer = self.torch.optim.Adam(
-            self.network.parameters(), lr=settings.learning_rate, foreach=True
-        )
+        self.optimizer = adam(self.network.parameters(), settings.learning_rate)
         self.replay: deque[Played] = deque(maxlen=settings.replay)
 
     def _scores(self, state: Any) -> Any:
@@ -119,8 +117,9 @@ class ENAC(NeuralPolicy):
         settings = self.settings
         if dialogue:
             self.replay.append(Played(tuple(dialogue), self._chances(dialogue)))
-        kept = sum(len(played.exchanges) for played in self.replay)
-        if (self.dialogues + 1) % settings.every or kept < settings.warm_up:
+        if (self.dialogues + 1) % settings.every or not reaches(
+            (len(played.exchanges) for played in self.replay), settings.warm_up
+        ):
             return
         batch = min(settings.batch, len(self.replay))
         drawn = self.generator.choice(len(self.replay), batch, replace=False)

@@ -6,8 +6,9 @@ checked before any of them is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -127,6 +128,11 @@ class Exploration:
             dialogue %= self.restart
         done = min(1.0, dialogue / self.dialogues)
         return self.start + done * (self.stop - self.start)
+
+
+def reaches(lengths: Iterable[int], least: int) -> bool:
+    """Tell whether lengths add up to `least` or more; no more of them are looked at than needed."""
+    return any(total >= least for total in accumulate(lengths, initial=0))
 
 
 def best_allowed(values: NDArray[Any], mask: Mask) -> int:

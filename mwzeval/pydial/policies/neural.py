@@ -6,7 +6,7 @@ Networks are small and in PyTorch (extra `neural`); arrays stand for them in a m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.policies.in_numpy import layers_class
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
@@ -55,6 +56,9 @@ def layers(
     Weights are drawn with `generator` from a normal distribution cut off at two standard
     deviations, biases are 0; `deviation` None takes that of He et al. (2015), except for the last
     open layer: SMALL.
+
+    Called with a tensor they are modules of PyTorch; with an array of one vector, shape (size,),
+    they compute in NumPy, which has less to prepare.
     """
     torch = required("torch")
     modules: list[Any] = []
@@ -70,8 +74,16 @@ def layers(
         modules.append(layer)
         if not is_end:
             modules.append(getattr(torch.nn, activation)())
-    network: nn.Sequential = torch.nn.Sequential(*modules)
+    network: nn.Sequential = layers_class()(*modules)
     return network
+
+
+def adam(parameters: Iterable[nn.Parameter], learning_rate: float) -> torch.optim.Adam:
+    """Return the optimiser of all neural policies. Raises `DependencyError` without PyTorch."""
+    optimizer: torch.optim.Adam = required("torch").optim.Adam(
+        parameters, lr=learning_rate, fused=True
+    )
+    return optimizer
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -91,9 +103,11 @@ def stacked(exchanges: Sequence[Exchange]) -> tuple[Any, Any, Any]:
     Shapes are (n, size), (n, actions) and (n,). Raises `DependencyError` without PyTorch.
     """
     torch = required("torch")
-    states = torch.from_numpy(np.stack([e.state for e in exchanges]))
-    masks = torch.from_numpy(np.stack([e.mask for e in exchanges]))
-    return states, masks, torch.tensor([e.action for e in exchanges])
+    number = len(exchanges)
+    states = np.concatenate([e.state for e in exchanges]).reshape(number, -1)
+    masks = np.concatenate([e.mask for e in exchanges]).reshape(number, -1)
+    actions = np.array([e.action for e in exchanges], dtype=np.int64)
+    return torch.from_numpy(states), torch.from_numpy(masks), torch.from_numpy(actions)
 
 
 def packed(name: str, module: nn.Module) -> Arrays:
@@ -151,74 +165,6 @@ def optimizer_layouts(optimizer: torch.optim.Optimizer, arrays: Arrays) -> dict[
     return layouts
 
 
-def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], size: int) -> Arrays:
-    """Return kept dialogues as arrays in the shapes of `dialogue_layouts`; `size` is a state's."""
-    exchanges = [exchange for dialogue in dialogues for exchange in dialogue]
-    states = [e.state for e in exchanges]
-    return {
-        "kept.lengths": np.array([len(dialogue) for dialogue in dialogues], dtype=np.int64),
-        "kept.states": np.array(states, dtype=np.float32).reshape(len(states), size),
-        "kept.masks": np.array([e.mask for e in exchanges], dtype=np.bool_),
-        "kept.actions": np.array([e.action for e in exchanges], dtype=np.int64),
-        "kept.rewards": np.array([e.reward for e in exchanges], dtype=np.float64),
-    }
-
-
-def packed_replay(
-    name: str, replay: Iterable[tuple[Sequence[Exchange], NDArray[np.float64]]], size: int
-) -> Arrays:
-    """Return kept dialogues as arrays, and a number of each exchange under a name.
-
-    `replay` has the dialogues, each with its numbers, shape (exchanges,); `size` is a state's.
-    """
-    kept = list(replay)
-    numbers = np.concatenate([np.zeros(0), *(numbers for _, numbers in kept)])
-    return {**packed_dialogues([dialogue for dialogue, _ in kept], size), name: numbers}
-
-
-def unpacked_replay(
-    name: str, arrays: Arrays
-) -> Iterator[tuple[tuple[Exchange, ...], NDArray[np.float64]]]:
-    """Yield the dialogues and numbers that `packed_replay` made arrays of. Raises `ValueError`."""
-    at = 0
-    for dialogue in unpacked_dialogues(arrays):
-        yield dialogue, arrays[name][at : at + len(dialogue)]
-        at += len(dialogue)
-
-
-def dialogue_layouts(size: int, actions: int) -> dict[str, Layout]:
-    """Return what `packed_dialogues` returns, given the sizes of a state and of a mask."""
-    return {
-        "kept.lengths": Layout(np.int64, ("dialogues",)),
-        "kept.states": Layout(np.float32, ("exchanges", size)),
-        "kept.masks": Layout(np.bool_, ("exchanges", actions)),
-        "kept.actions": Layout(np.int64, ("exchanges",), below=actions),
-        "kept.rewards": Layout(np.float64, ("exchanges",)),
-    }
-
-
-def unpacked_dialogues(arrays: Arrays) -> list[tuple[Exchange, ...]]:
-    """Return the dialogues that `packed_dialogues` made arrays of. Raises `ValueError`."""
-    lengths = arrays["kept.lengths"].tolist()
-    if min(lengths, default=1) < 0 or sum(lengths) != len(arrays["kept.states"]):
-        raise ValueError("the lengths of kept dialogues are not those of their exchanges")
-    exchanges = [
-        Exchange(state, mask, action, reward)
-        for state, mask, action, reward in zip(
-            arrays["kept.states"],
-            arrays["kept.masks"],
-            arrays["kept.actions"].tolist(),
-            arrays["kept.rewards"].tolist(),
-            strict=True,
-        )
-    ]
-    dialogues, at = [], 0
-    for length in lengths:
-        dialogues.append(tuple(exchanges[at : at + length]))
-        at += length
-    return dialogues
-
-
 def discounted(rewards: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
     """Return from each place on the discounted sum of what follows, shape (n,)."""
     sums = np.zeros(len(rewards))
@@ -251,6 +197,8 @@ class NeuralPolicy(ABC):
     """
 
     view: ClassVar[View] = "neural"
+    in_numpy: ClassVar[bool] = True
+    """Whether `_scores` takes an array of one state, too (as `layers` do)."""
 
     def __init__(
         self,
@@ -295,7 +243,7 @@ class NeuralPolicy(ABC):
         rngs: Sequence[Rng],
         ahead: Sequence[int] | None = None,
     ) -> list[int]:
-        """Return what `act` does for each dialogue (see `BatchPolicy`), but for rounding."""
+        """Return what `act` does for each dialogue (see `BatchPolicy`)."""
         training, actions = ahead is not None, []
         for index, scores in enumerate(self.scores(states)):
             action = self._explored(masks[index], rngs[index], ahead[index] if ahead else None)
@@ -319,9 +267,18 @@ class NeuralPolicy(ABC):
         return best_allowed(scores, mask)
 
     def scores(self, state: State) -> NDArray[np.float32]:
-        """Return a score for each action, shape (actions,) or (states, actions)."""
-        with self.torch.inference_mode():
-            scores: NDArray[np.float32] = self._scores(self.torch.from_numpy(state)).numpy()
+        """Return a score for each action, shape (actions,) or (states, actions).
+
+        With `in_numpy` those of a state are the same bits, whichever other states are there.
+        """
+        scores: NDArray[np.float32]
+        if not self.in_numpy:
+            with self.torch.inference_mode():
+                scores = self._scores(self.torch.from_numpy(state)).numpy()
+        elif state.ndim == 2:
+            scores = np.stack([self._scores(each) for each in state])
+        else:
+            scores = self._scores(state)
         return scores
 
     def record(self, state: State, mask: Mask, action: int, reward: float) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
+from mwzeval.pydial.policies.kept import dialogue_layouts, packed_dialogues, unpacked_dialogues
 from mwzeval.pydial.policies.learner import (
     Arrays,
     Exchange,
@@ -24,20 +25,18 @@ from mwzeval.pydial.policies.learner import (
 )
 from mwzeval.pydial.policies.neural import (
     NeuralPolicy,
+    adam,
     allowed_logits,
-    dialogue_layouts,
     discounted,
     drawn,
     layers,
     optimizer_layouts,
     packed,
-    packed_dialogues,
     packed_optimizer,
     seeded,
     stacked,
     unpack,
     unpack_optimizer,
-    unpacked_dialogues,
 )
 
 if TYPE_CHECKING:
@@ -91,9 +90,7 @@ class PPO(NeuralPolicy):
         )
         self.settings = settings
         self.network = self._new_network(seeded(seed))
-        self.optimizer = self.torch.optim.Adam(
-            self.network.parameters(), lr=settings.learning_rate, foreach=True
-        )
+        self.optimizer = adam(self.network.parameters(), settings.learning_rate)
         self.waiting: list[tuple[Exchange, ...]] = []
 
     def _choice(self, scores: NDArray[np.float32], mask: Mask, rng: Rng, training: bool) -> int:

@@ -43,6 +43,7 @@ class SharedPPO(PPO):
     """
 
     view: ClassVar[View] = "slots"
+    in_numpy: ClassVar[bool] = False
 
     def __init__(
         self, size: int, actions: int, *, settings: PPOSettings = MODERN, seed: int = 0

@@ -32,7 +32,7 @@ from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
-FORMAT = 2
+FORMAT = 3
 """Of what is below the folder; raised when the same call would play other dialogues."""
 NOTED = tuple(field.name for field in fields(RunSettings))
 ALL = "all"
