@@ -4,9 +4,9 @@ Source: Casanueva et al. (2017) and its published program; Peters and Schaal, "N
 Actor-Critic", 2008.
 
 The natural gradient needs the pseudo-inverse of a matrix with a row for each dialogue and a column
-for each weight. A dialogue's row is a sum over its exchanges of outer products (what goes into a
-layer × what comes back to it), so that products of rows come from much smaller ones, and the
-pseudo-inverse from that of the 64 × 64 matrix of these: pinv(G) = Gᵀ pinv(GGᵀ).
+for each weight: it comes from that of the 64 × 64 matrix of products of rows, pinv(G) =
+Gᵀ pinv(GGᵀ). A dialogue's row is a sum over its exchanges of outer products (what goes into a layer
+× what comes back to it), so that one forward and one backward pass give all rows.
 """
 
 from __future__ import annotations
@@ -139,25 +139,22 @@ class ENAC(NeuralPolicy):
         torch = self.torch
         states, _, actions = stacked([e for played in batch for e in played.exchanges])
         lengths = [len(played.exchanges) for played in batch]
-        of_dialogue = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(lengths))
         inputs, outputs, losses, logs = self._forward(states, actions)
         chosen = logs.detach().double().exp().numpy()
         worth = self._worth(batch, np.split(chosen, np.cumsum(lengths)[:-1]))
-        returned = torch.autograd.grad(losses.sum(), outputs, retain_graph=True)
+        returned = torch.autograd.grad(losses.sum(), outputs)
         try:
-            weights = natural_weights(
+            gradient = natural_gradient(
                 [layer.detach().double().numpy() for layer in inputs],
                 [layer.double().numpy() for layer in returned],
-                of_dialogue.numpy(),
+                lengths,
                 worth,
                 self.settings.cutoff,
             )
         except np.linalg.LinAlgError:
             return
-        # What the pseudo-inverse gives is a weighted sum of the dialogues' gradients.
-        shares = torch.from_numpy(weights.astype(np.float32))[of_dialogue]
-        self.optimizer.zero_grad()
-        (losses * shares).sum().backward()
+        for parameter, part in zip(self.network.parameters(), gradient, strict=True):
+            parameter.grad = torch.from_numpy(part.astype(np.float32))
         self.optimizer.step()
 
     def _forward(self, states: Any, actions: Any) -> tuple[list[Any], list[Any], Any, Any]:
@@ -216,27 +213,41 @@ class ENAC(NeuralPolicy):
         self.replay.extend(Played(*kept) for kept in unpacked_replay("chances", arrays))
 
 
-def natural_weights(
+def natural_gradient(
     inputs: Sequence[NDArray[np.float64]],
     returned: Sequence[NDArray[np.float64]],
-    of_dialogue: NDArray[np.intp],
+    lengths: Sequence[int],
     worth: NDArray[np.float64],
     cutoff: float,
-) -> NDArray[np.float64]:
-    """Return c such that Gᵀc = pinv(G) R, without ever making G; shape (dialogues,).
+) -> list[NDArray[np.float64]]:
+    """Return pinv(G) R without the baseline: for each linear layer the part of weights and biases.
 
     The row of a dialogue in G is its gradient and a 1 (the column of the baseline). `inputs` and
     `returned` hold for each linear layer what went in, shape (exchanges, in), and the gradient that
-    came back, shape (exchanges, out). `of_dialogue` says of which dialogue an exchange is, shape
-    (exchanges,); `worth` is R, shape (dialogues,); eigenvalues below the share `cutoff` of the
-    largest count as 0. Raises `LinAlgError` where eigenvalues cannot be found.
+    came back, shape (exchanges, out). Dialogues have `lengths` of these exchanges; `worth` is R,
+    shape (dialogues,); eigenvalues of GGᵀ below the share `cutoff` of the largest count as 0.
+    Raises `LinAlgError` where eigenvalues cannot be found.
     """
-    number = len(worth)
-    pairs = sum(
-        (before @ before.T + 1.0) * (back @ back.T)  # + 1.0: the biases
-        for before, back in zip(inputs, returned, strict=True)
-    )
-    belongs = np.zeros((number, len(of_dialogue)))
-    belongs[of_dialogue, np.arange(len(of_dialogue))] = 1.0
-    gram = belongs @ pairs @ belongs.T + 1.0
-    return np.asarray(np.linalg.pinv(gram, rcond=cutoff, hermitian=True) @ worth)
+    number = len(lengths)
+    starts = np.cumsum([0, *lengths[:-1]])
+    dialogues = [
+        slice(start, start + length) for start, length in zip(starts, lengths, strict=True)
+    ]
+    rows: list[NDArray[np.float64]] = []
+    shapes: list[tuple[Any, tuple[int, int]]] = []
+    for before, back in zip(inputs, returned, strict=True):
+        used = before.any(0)  # many values are never heard of
+        heard = before[:, used]
+        weights = np.empty((number, back.shape[1], heard.shape[1]))
+        for row, of in zip(weights, dialogues, strict=True):
+            np.matmul(back[of].T, heard[of], out=row)
+        shapes.append((used, (back.shape[1], before.shape[1])))
+        rows += [weights.reshape(number, -1), np.add.reduceat(back, starts)]
+    gram = sum((row @ row.T for row in rows), start=np.ones((number, number)))
+    shares = np.linalg.pinv(gram, rcond=cutoff, hermitian=True) @ worth
+    found = [shares @ row for row in rows]
+    for index, (used, layer) in enumerate(shapes):
+        whole = np.zeros(layer)
+        whole[:, used] = found[2 * index].reshape(layer[0], -1)
+        found[2 * index] = whole
+    return found
