@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -43,6 +43,7 @@ MODERN = RecurrentPPOSettings()
 class RecurrentPPO(PPO):
     """The policy; what it remembers begins anew with each dialogue, that is with each `Rng`."""
 
+    in_numpy: ClassVar[bool] = False
     settings: RecurrentPPOSettings
 
     def __init__(
