@@ -38,10 +38,20 @@ class BatchedRunner:
     ) -> None:
         """Prepare. Raises `DependencyError` without numba."""
         process = DecisionProcess(domain, task, confusion_seed=confusion_seed, goodbye=goodbye)
-        self.task = task
-        self.batch = BatchedSimulation(process, number)
-        self.actions = len(process.actions.names)
-        self.size = process.neural.size
+        self._play_in(BatchedSimulation(process, number))
+
+    @classmethod
+    def of(cls, batch: BatchedSimulation) -> BatchedRunner:
+        """Return a runner that plays in a simulation that is there already."""
+        runner = object.__new__(cls)
+        runner._play_in(batch)
+        return runner
+
+    def _play_in(self, batch: BatchedSimulation) -> None:
+        self.batch = batch
+        self.task = batch.process.simulation.task
+        self.actions = len(batch.process.actions.names)
+        self.size = batch.process.neural.size
 
     def train(self, policy: BatchLearner, seed: int, first: int, end: int) -> list[Episode]:
         """Play a round of training dialogues, from `first` on and before `end`; learn from them."""

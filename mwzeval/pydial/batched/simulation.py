@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,14 @@ class BatchedSimulation:
         of a slot than there are codes.
         """
         self.process = process
-        self.number = number
         self.codes = Codes(process.simulation.domain)
         self.shared, sizes = shared_record(process, self.codes)
-        self.dialogues = _zeros(number, dialogue_type(sizes))
+        self._make_room(number, dialogue_type(sizes))
+
+    def _make_room(self, number: int, kind: np.dtype[Any]) -> None:
+        process = self.process
+        self.number = number
+        self.dialogues = _zeros(number, kind)
         self.vectors = np.zeros((number, process.neural.size), dtype=np.float32)
         self.masks = np.ones((number, len(process.actions.names)), dtype=np.bool_)
         self.rewards = np.zeros(number)
@@ -71,15 +76,28 @@ class BatchedSimulation:
         flags: Flags = self.dialogues[name] != 0
         return flags
 
-    def seed(self, places: Sequence[int], generators: Sequence[np.random.Generator]) -> None:
-        """Seed the dialogues to come in some places; what they remember of others is forgotten.
+    def sibling(self, number: int) -> BatchedSimulation:
+        """Return `number` other dialogues of the same process; all that was prepared is shared."""
+        other = copy(self)
+        other._make_room(number, self.dialogues.dtype)
+        return other
+
+    def seed(
+        self,
+        places: Sequence[int],
+        generators: Sequence[np.random.Generator],
+        *,
+        forget: bool = True,
+    ) -> None:
+        """Seed the dialogues to come in some places, and `forget` what is remembered of others.
 
         A generator is read, not changed.
         """
         for place, generator in zip(places, generators, strict=True):
             self.dialogues["seeder"][place] = seeder_state(generator)
-            self.dialogues["offered_before"][place] = False
-            self.dialogues["alternative_awaited"][place] = False
+            if forget:
+                self.dialogues["offered_before"][place] = False
+                self.dialogues["alternative_awaited"][place] = False
 
     def begin(self, which: Flags, *, looks: bool = True) -> None:
         """Begin a dialogue in some places. Raises `DataError` for a domain without goals."""

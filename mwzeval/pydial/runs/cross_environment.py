@@ -118,7 +118,7 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
             )
             with fitting(model, "Without the file, the others are tested"):
                 policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
-            write_episodes(place, (runner.test(policy, job.seed, index) for index in range(tests)))
+            write_episodes(place, runner.tests(policy, job.seed, tests))
     episodes = read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
     return float(np.mean([episode.reward for episode in episodes]))
 

@@ -146,6 +146,10 @@ class TaskRunner:
         """Play a test dialogue."""
         return self._play(policy, None, TEST, seed, index)
 
+    def tests(self, policy: ActionPolicy, seed: int, number: int) -> list[Episode]:
+        """Play the test dialogues before `number`."""
+        return [self.test(policy, seed, index) for index in range(number)]
+
     def _play(
         self, policy: ActionPolicy, learner: Learner | None, phase: int, seed: int, index: int
     ) -> Episode:

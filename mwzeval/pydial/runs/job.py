@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mwzeval.errors import InputError, Problem
+from mwzeval.errors import DependencyError, InputError, Problem, UsageError
 from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
@@ -46,6 +46,8 @@ TRAINING = "training.jsonl"
 SAVE_SECONDS = 60.0
 REPORT_SECONDS = 0.5
 HISTORY = "history"
+WORTH_COMPILING = 1000
+"""From so many dialogues on it pays to load, or even to compile, what plays them faster."""
 
 OnProgress = Callable[[int], None]
 
@@ -129,19 +131,26 @@ class Job:
 def runner_of(job: Job) -> TaskRunner:
     """Return what plays the dialogues of a job. What sounds alike in them is drawn from the seed.
 
+    Many dialogues of a neural policy are played by compiled code if numba is there, to the same
+    result.
+
     Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
     """
     task = task_named(job.task)
     domain = load_domain(task.domain, job.data, own=job.own)
-    return TaskRunner(
-        domain,
-        task,
-        job.preset.view,
-        legacy=job.legacy,
-        confusion_seed=job.seed,
-        goodbye=job.goodbye,
-        looks_again=job.legacy and job.preset.kind is DQN,
-    )
+    how: dict[str, Any] = {
+        "legacy": job.legacy,
+        "confusion_seed": job.seed,
+        "goodbye": job.goodbye,
+        "looks_again": job.legacy and job.preset.kind is DQN,
+    }
+    if job.preset.learns and job.preset.view == "neural" and job.work >= WORTH_COMPILING:
+        # Without numba, or with more values than it has codes for.
+        with suppress(DependencyError, UsageError):
+            from mwzeval.pydial.batched.task_runner import CompiledTaskRunner
+
+            return CompiledTaskRunner(domain, task, **how)
+    return TaskRunner(domain, task, job.preset.view, **how)
 
 
 def batched_runner_of(job: Job) -> BatchedRunner:
@@ -274,8 +283,7 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
         model = Checkpoint(job.origin, done, False, policy.memory(whole=False), {})
         write_checkpoint(job.model_file(output, checkpoint), model)
         if side_by_side is None:
-            testing = runner.for_tests()
-            episodes = [testing.test(policy, job.seed, index) for index in range(job.tests)]
+            episodes = runner.for_tests().tests(policy, job.seed, job.tests)
         else:
             episodes = side_by_side.test(policy, job.seed, job.tests)
         _write_training(job, output, history)

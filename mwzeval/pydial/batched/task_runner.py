@@ -1,0 +1,97 @@
+"""A `TaskRunner` whose dialogues are played by compiled code: the same ones, sooner."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, cast
+
+import numpy as np
+
+from mwzeval.pydial.batched.runner import BatchedRunner
+from mwzeval.pydial.batched.simulation import BatchedSimulation, PlaceRng
+from mwzeval.pydial.dialogue.domain import Domain
+from mwzeval.pydial.policies.learner import ActionPolicy, BatchPolicy, Learner
+from mwzeval.pydial.policies.neural import NeuralPolicy
+from mwzeval.pydial.runs.episodes import Episode, TaskRunner
+from mwzeval.pydial.tasks import Goodbye, Task
+
+TOGETHER = 256
+"""Tests that are played at once."""
+CARRIED_OVER = ("offered_before", "alternative_awaited")
+
+
+class CompiledTaskRunner(TaskRunner):
+    """A task for neural policies; arguments are those of `TaskRunner`.
+
+    Tests are played side by side where that cannot be seen in them: by policies whose scores are
+    the same bits in any company, in clean environments, where no dialogue depends on another.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        task: Task,
+        *,
+        legacy: bool = False,
+        confusion_seed: int = 0,
+        goodbye: Goodbye = "policy",
+        looks_again: bool = False,
+    ) -> None:
+        """Prepare. Raises `DependencyError` without numba."""
+        super().__init__(
+            domain,
+            task,
+            "neural",
+            legacy=legacy,
+            confusion_seed=confusion_seed,
+            goodbye=goodbye,
+            looks_again=looks_again,
+        )
+        self._batch = BatchedSimulation(self.process, 1)
+
+    def for_tests(self) -> CompiledTaskRunner:
+        """Return a stage that begins as this one is, and leaves no trace in it."""
+        other = copy(self)
+        other._batch = self._batch.sibling(1)
+        other.carry_over(self.carried_over())
+        return other
+
+    def tests(self, policy: ActionPolicy, seed: int, number: int) -> list[Episode]:
+        """Play the test dialogues before `number`."""
+        exact = isinstance(policy, NeuralPolicy) and policy.in_numpy
+        if exact and not self.process.legacy:
+            batched = BatchedRunner.of(self._batch.sibling(TOGETHER))
+            return batched.test(cast("BatchPolicy", policy), seed, number)
+        return super().tests(policy, seed, number)
+
+    def _play(
+        self, policy: ActionPolicy, learner: Learner | None, phase: int, seed: int, index: int
+    ) -> Episode:
+        batch, rng = self._batch, PlaceRng(self._batch, 0)
+        batch.seed([0], [np.random.default_rng((seed, phase, index))], forget=False)
+        batch.begin(np.ones(1, dtype=np.bool_))
+        if learner is not None:
+            learner.begin()
+        dialogue = batch.dialogues[0]
+        total = 0.0
+        while not dialogue["ended"]:
+            state, mask = batch.vectors[0], batch.masks[0].copy()
+            action = policy.act(state, mask, rng, learner is not None)
+            batch.step(np.array([action]))
+            reward = float(batch.rewards[0])
+            total += reward
+            if learner is not None:
+                learner.record(state, mask, action, reward)
+        if learner is not None:
+            learner.end()
+        success, exchanges = bool(dialogue["success"]), int(dialogue["exchange"])
+        return Episode(self.process.simulation.task.name, seed, index, success, exchanges, total)
+
+    def carried_over(self) -> dict[str, Any]:
+        """Return what one dialogue leaves to the next: nothing that matters but in `legacy`."""
+        return {name: bool(self._batch.dialogues[name][0]) for name in CARRIED_OVER}
+
+    def carry_over(self, left: dict[str, Any]) -> None:
+        """Go on after the dialogue that left this."""
+        for name in CARRIED_OVER:
+            self._batch.dialogues[name][0] = bool(left[name])
