@@ -4,6 +4,7 @@ run    train and test policies in tasks; called again, it goes on where it was
 table  print the paper's tables beside those of a run
 plot   draw the learning curves of a run, with bands
 cross  test what a run has learned in other environments (the paper's Table 8)
+record write the dialogues of a policy as a data set in Minari's format
 play   be the user in a task, against a policy: type acts, or choose from a menu
 
 Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
@@ -38,6 +39,8 @@ DESCRIPTIONS = {
     "the handcrafted policy.",
     "cross": "Test what a run has learned in environments 1, 3 and 6 of its domains (the paper's "
     "Table 8). Tests are kept in the run's folder, and not done again.",
+    "record": "Write the dialogues of a policy with the simulated user as a data set in Minari's "
+    "format, DIR/POLICY/TASK-v0, for learning without an environment.",
     "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
 }
 
@@ -343,12 +346,53 @@ def _cross(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _add_record(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tasks", nargs="+", metavar="TASK", help="CR-1 to LAP-6, Demo-CR-1, …")
+    parser.add_argument(
+        "--policy",
+        default="mixed",
+        metavar="NAME",
+        help="random, handcrafted, mixed (default: the two in turn, dialogue by dialogue), or the "
+        "checkpoint file of one that has learned",
+    )
+    parser.add_argument(
+        "--dialogues", type=int, default=1000, metavar="N", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="the folder of data sets"
+    )
+    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    _add_own(parser)
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    from mwzeval.errors import UsageError
+    from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
+    from mwzeval.pydial.offline.behaviour import behaviour_named
+    from mwzeval.pydial.offline.datasets import write_dataset
+    from mwzeval.pydial.tasks import task_named
+
+    seed, own = arguments.seed, OwnFiles.given(arguments.ontology, arguments.entities)
+    if seed < 0:
+        raise UsageError(f"a seed is 0 or more, not {seed}")
+    for task in [task_named(name) for name in dict.fromkeys(arguments.tasks)]:
+        domain = load_domain(task.domain, arguments.data, own=own)
+        behaviour = behaviour_named(arguments.policy, domain, task, confusion_seed=seed)
+        folder = write_dataset(arguments.output, behaviour, seed, arguments.dialogues)
+        tell(f"wrote {folder}: {arguments.dialogues} dialogues")
+    return 0
+
+
 Action = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
 ACTIONS: dict[str, Action] = {
     "run": ("train and test policies", _add_run, _run),
     "table": ("the paper's tables beside those of a run", _add_table, _table),
     "plot": ("learning curves with bands", _add_plot, _plot),
     "cross": ("what was learned, in other environments", _add_cross, _cross),
+    "record": ("dialogues of a policy as a data set", _add_record, _record),
     "play": ("be the user in a task, against a policy", _add_play, _play),
 }
 """Action → what it does, how its arguments are added, and how it is run."""

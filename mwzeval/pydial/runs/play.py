@@ -18,9 +18,10 @@ from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.plain_goals import plain_goal
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.dialogue.talk import SimulatedUser, facts_of, hold_dialogue
-from mwzeval.pydial.environments.decision_process import exchange_text
+from mwzeval.pydial.environments.decision_process import DecisionProcess, exchange_text
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, View
@@ -89,16 +90,23 @@ class ActionPolicyAdapter:
         self._runner = runner
         self._policy = policy
 
+    @property
+    def process(self) -> DecisionProcess:
+        """Where its actions are carried out."""
+        return self._runner.process
+
     def prepare(self) -> None:
         """Mask actions as at the beginning of a dialogue."""
-        self._runner.process.prepare()
+        self.process.prepare()
+
+    def choose(self, rng: Rng) -> int:
+        """Return the number of the action that the policy takes now; it draws with `rng`."""
+        state, _ = self._runner.views(self.process.observed())
+        return self._policy.act(state, self.process.mask, rng)
 
     def answer(self, belief: Belief) -> Act:
         """Return the act of what the policy chooses."""
-        runner = self._runner
-        state, _ = runner.views(runner.process.observed())
-        action = self._policy.act(state, runner.process.mask, self.simulation.rng)
-        return runner.process.act(action)
+        return self.process.act(self.choose(self.simulation.rng))
 
 
 def adapter_for(

@@ -1,0 +1,260 @@
+"""Data sets of dialogues in Minari's format: a folder BEHAVIOUR/TASK-v0 with HDF5 and JSON.
+
+Source: Minari 0.5, "Dataset Standards". They are written with Minari (extra `offline`) and read
+with h5py alone, so that nothing that a file describes is made or run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.errors import InputError, Problem, UsageError, shorten
+from mwzeval.files.json_files import read_json
+from mwzeval.files.reading import read_model, size_limit, too_large
+from mwzeval.files.writing import named_where_unwritable
+from mwzeval.libraries import required
+from mwzeval.pydial.environments.gymnasium_environments import spaces_of
+from mwzeval.pydial.environments.registration import environment_ids
+from mwzeval.pydial.offline.behaviour import MIXED, Behaviour, Recording, recordings
+from mwzeval.pydial.policies.learner import Exchange
+from mwzeval.pydial.tasks import Task
+from mwzeval.version import __version__
+
+EXTRA = "offline"
+DATA = "data"
+ARRAYS, METADATA = "main_data.hdf5", "metadata.json"
+READABLE_FROM = "0.5.0"
+"""Minari refuses data sets of later versions than itself; the format is the same since this one."""
+OWN_KEY = "mwzeval"
+"""What metadata say under this key: task, policy, seed, goodbye, model."""
+READ = (
+    *("observations", "infos/action_mask", "actions", "rewards"),
+    *("terminations", "truncations"),
+)
+"""What is read of a dialogue."""
+AT_A_TIME = 200
+VERSION = 0
+"""Grows when the same call would record other dialogues."""
+NOT_IN_IDS = re.compile(r"[^\w-]")
+
+
+def dataset_name(task: str) -> str:
+    """Return what the data set of a task is called in the folder of a behaviour: `CR-3-v0`."""
+    return f"{NOT_IN_IDS.sub('-', task)}-v{VERSION}"
+
+
+def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues: int) -> Path:
+    """Record dialogues, and return the folder below `output` that they are in.
+
+    With `MINARI_DATASETS_PATH=OUTPUT` it is what `minari.load_dataset("BEHAVIOUR/TASK-v0")` loads.
+    It is there as a whole or not at all. Raises `UsageError` where it is there already,
+    `DependencyError` without Minari, `MwzevalError` where it cannot be written.
+    """
+    if dialogues < 1:
+        raise UsageError(f"the number of dialogues is 1 or more, not {dialogues}")
+    required("h5py", EXTRA, "data sets need h5py")
+    required("minari", EXTRA, "data sets need Minari")
+    from minari.dataset.minari_storage import MinariStorage
+
+    task = behaviour.process.simulation.task
+    name = f"{behaviour.name}/{dataset_name(task.name)}"
+    folder = Path(output, name)
+    if folder.exists():
+        raise UsageError(f"{folder} is there already: remove it, or name another folder")
+    specification = _specification(task, behaviour, seed)
+    observations, actions = spaces_of(behaviour.process)
+    with named_where_unwritable(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Minari does not find its own files below a relative path.
+        with TemporaryDirectory(prefix=".mwzeval-", dir=folder.parent.absolute()) as place:
+            made = Path(place, folder.name)
+            made.mkdir()
+            storage = MinariStorage.new(
+                made / DATA,
+                observation_space=observations,
+                action_space=actions,
+                env_spec=specification,
+                data_format="hdf5",
+            )
+            storage.update_metadata(_metadata(name, task, behaviour, seed))
+            waiting = recordings(behaviour, seed, dialogues)
+            first = 0
+            while some := tuple(islice(waiting, AT_A_TIME)):
+                storage.update_episodes(map(_buffer, some))
+                numbers = range(first, first + len(some))
+                storage.update_episode_metadata([{"policy": each.policy} for each in some], numbers)
+                first += len(some)
+            made.rename(folder)
+    return folder
+
+
+def _specification(task: Task, behaviour: Behaviour, seed: int) -> Any:
+    """Return with what Gymnasium makes the environment; None in a domain of one's own."""
+    gymnasium = required("gymnasium", EXTRA, "data sets need Gymnasium")
+    ids = [name for name, known in environment_ids().items() if known == (task.name, False)]
+    if not ids:
+        return None
+    specification = gymnasium.spec(ids[0])
+    specification.kwargs |= {"confusion_seed": seed, "goodbye": behaviour.goodbye}
+    return specification
+
+
+def _metadata(name: str, task: Task, behaviour: Behaviour, seed: int) -> dict[str, Any]:
+    turns = " (dialogue by dialogue in turn: handcrafted, random)" * (behaviour.name == MIXED)
+    return {
+        "dataset_id": name,
+        "minari_version": READABLE_FROM,
+        "algorithm_name": behaviour.name,
+        "author": {"mwzeval"},
+        "description": (
+            f"Dialogues in PyDial's task {task.name} with the policy {behaviour.name}{turns}, "
+            f"recorded with seed {seed}; infos have the masks."
+        ),
+        "requirements": [f"mwzeval>={__version__}", "gymnasium>=1.1"],
+        OWN_KEY: {
+            "task": task.name,
+            "policy": behaviour.name,
+            "model": behaviour.model,
+            "seed": seed,
+            "goodbye": behaviour.goodbye,
+        },
+    }
+
+
+def _buffer(recording: Recording) -> Any:
+    from minari.data_collector import EpisodeBuffer
+
+    ends = np.zeros(len(recording.actions), dtype=np.bool_)
+    terminations = ends.copy()
+    terminations[-1] = True
+    return EpisodeBuffer(
+        seed=recording.seed,
+        observations=recording.observations,
+        actions=recording.actions,
+        rewards=recording.rewards,
+        terminations=terminations,
+        truncations=ends,
+        infos=recording.infos,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Dialogues to learn from; `source` is what they are of: task, policy, seed, goodbye, model."""
+
+    folder: Path
+    source: dict[str, Any]
+    dialogues: tuple[tuple[Exchange, ...], ...]
+
+
+def read_dataset(
+    folder: str | Path, task: str, size: int, actions: int, dialogues: int | None = None
+) -> Dataset:
+    """Return the data set of a task, or its first `dialogues`; `folder` is that of a behaviour.
+
+    `size` is that of an observation, `actions` the number of actions. Raises `UsageError` where
+    there is none or it has too few, `InputError` for one that is damaged or of something else, and
+    `DependencyError` without h5py.
+    """
+    place = Path(folder, dataset_name(task))
+    if not place.is_dir():
+        raise UsageError(
+            f"{place}: there is no data set of {task} (`mwzeval pydial record {task} -o FOLDER` "
+            "makes FOLDER/POLICY, which is the folder to name)"
+        )
+    metadata, file = place / DATA / METADATA, place / DATA / ARRAYS
+    try:
+        source, held = _source(read_json(metadata), task)
+    except InputError:
+        raise
+    except Exception as error:  # whatever is in it
+        raise _damaged(metadata, error) from None
+    wanted = held if dialogues is None else dialogues
+    if wanted > held:
+        raise UsageError(f"{place} has {held} dialogues, and {wanted} are to be learned from")
+    h5py = required("h5py", EXTRA, "data sets need h5py")
+    try:
+        with h5py.File(BytesIO(read_model(file)), "r") as groups:
+            read = tuple(_dialogues(groups, file, size, actions, wanted))
+    except InputError:
+        raise
+    except Exception as error:  # of HDF5 or what is in it
+        raise _damaged(file, error) from None
+    return Dataset(place, source, read)
+
+
+def _damaged(file: Path, error: Exception) -> InputError:
+    reason = shorten(str(error), 200)
+    message = f"no data set that can be learned from ({reason}): record it again"
+    return InputError([Problem("bad-dataset", message, file=str(file))])
+
+
+def _dialogues(
+    groups: Any, file: Path, size: int, actions: int, wanted: int
+) -> Iterator[tuple[Exchange, ...]]:
+    """Yield dialogues; raises all sorts of errors where there are none."""
+    limit = size_limit()
+    for index in range(wanted):
+        group = groups[f"episode_{index}"]
+        limit -= sum(group[key].nbytes for key in READ)
+        if limit < 0:
+            raise too_large(str(file), "what it holds")
+        yield _dialogue(group, size, actions)
+
+
+def _source(plain: Any, task: str) -> tuple[dict[str, Any], int]:
+    """Return of what metadata are, and of how many dialogues; raises all sorts of errors."""
+    source, held = plain[OWN_KEY], plain["total_episodes"]
+    if not isinstance(source, dict) or type(held) is not int:
+        raise TypeError(f"{OWN_KEY}, total_episodes: {source!r}, {held!r}")
+    if source["task"] != task:
+        raise ValueError(f"it is of task {source['task']}")
+    return source, held
+
+
+def _dialogue(group: Any, size: int, actions: int) -> tuple[Exchange, ...]:
+    """Return a dialogue; raises all sorts of errors for what is none."""
+    states, masks, taken, rewards, ended, cut = (group[key][()] for key in READ)
+    number = len(taken)
+    for name, array, kinds, shape in (
+        ("observations", states, "f", (number + 1, size)),
+        ("action_mask", masks, "biu", (number + 1, actions)),
+        ("actions", taken, "iu", (number,)),
+        ("rewards", rewards, "f", (number,)),
+        ("terminations", ended, "b", (number,)),
+        ("truncations", cut, "b", (number,)),
+    ):
+        if array.dtype.kind not in kinds or array.shape != shape:
+            raise ValueError(f"{group.name}/{name} is {array.dtype} of shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{group.name}/{name} has what is no number")
+    if not number or cut.any() or not ended[-1] or ended[:-1].any():
+        raise ValueError(f"{group.name} does not end as a dialogue")
+    allowed = masks.astype(np.bool_)
+    if taken.min() < 0 or taken.max() >= actions or not _taken_of(allowed, taken).all():
+        raise ValueError(f"{group.name}/actions has what is masked, or no action")
+    return tuple(
+        Exchange(*each)
+        for each in zip(
+            states[:-1].astype(np.float32),
+            allowed[:-1],
+            taken.tolist(),
+            rewards.tolist(),
+            strict=True,
+        )
+    )
+
+
+def _taken_of(values: NDArray[Any], actions: NDArray[Any]) -> NDArray[Any]:
+    of_taken: NDArray[Any] = values[np.arange(len(actions)), actions]
+    return of_taken
