@@ -119,7 +119,8 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         default="all",
         metavar="NAMES",
         help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all (default): the paper's 18, "
-        "or with --ontology the 6 of that domain",
+        "or with --ontology the 6 of that domain; CR-1+SFR-3: one policy (ppo-shared) that learns "
+        "in both",
     )
     parser.add_argument(
         "--policies",
@@ -319,6 +320,13 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
     for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
         parser.add_argument(f"--{option}", metavar=metavar, help="default: those of the run")
     parser.add_argument(
+        "--in",
+        dest="tested_in",
+        metavar="NAMES",
+        help="test all in these tasks; those of ppo-shared may be of any domain (default: "
+        "environments 1, 3 and 6 of the domain that was learned in)",
+    )
+    parser.add_argument(
         "--dialogues",
         type=_numbers,
         metavar="N,…",
@@ -341,7 +349,12 @@ def _cross(arguments: argparse.Namespace) -> int:
 
     said = {key: value for key, value in _plan(arguments).items() if value is not None}
     plan = learned_in(arguments.folder) | said
-    crossed = cross(arguments.folder, planned(**plan), tests=plan.get("tests", TESTS))
+    crossed = cross(
+        arguments.folder,
+        planned(**plan),
+        tested_in=arguments.tested_in and arguments.tested_in.split(","),
+        tests=plan.get("tests", TESTS),
+    )
     write_result(render(cross_document(crossed), arguments.format), arguments.format)
     return 0
 

@@ -102,6 +102,8 @@ PRESETS: Mapping[str, Preset] = {
     )
 }
 """All policies of the benchmark by name, in the order of the tables."""
+IN_ANY_DOMAIN = tuple(name for name, preset in PRESETS.items() if preset.any_domain)
+"""The policies that act in other domains than they learned in, and learn in several at once."""
 
 
 def preset_named(name: str) -> Preset:

@@ -21,7 +21,7 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.run_folder import TESTS, RunSettings, location_of, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.pydial.tasks import Goodbye, find_task, in_order, task_named
+from mwzeval.pydial.tasks import Goodbye, find_tasks, in_order, tasks_named
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.findings import Findings
 from mwzeval.statistics import CONFIDENCE, Interval, holm
@@ -72,13 +72,17 @@ class Results:
         return tuple(sorted({key[2] for key in self.tests} - {0}))
 
     def groups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the tasks, and the domains and all as means, by name and with their tasks."""
-        tasks = self.tasks
-        for task in tasks:
+        """Yield the tasks, and the domains and all as means, by name and with their tasks.
+
+        Tasks that are joined are in no mean: theirs is the mean of their own.
+        """
+        for task in self.tasks:
             yield task, (task,)
-        domains = dict.fromkeys(task_named(task).domain for task in tasks)
+        of_task = {name: found for name in self.tasks if len(found := tasks_named(name)) == 1}
+        tasks = tuple(of_task)
+        domains = dict.fromkeys(found.domain for (found,) in of_task.values())
         for domain in domains:
-            of_domain = tuple(task for task in tasks if task_named(task).domain == domain)
+            of_domain = tuple(name for name in tasks if of_task[name][0].domain == domain)
             if len(of_domain) > 1:
                 yield f"mean of {domain}", of_domain
         if len(domains) > 1:
@@ -115,7 +119,7 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
         findings = Findings()
     found: dict[tuple[str, str, int], dict[int, tuple[Episode, ...]]] = {}
     settings = run_settings(Path(output))
-    folders = sorted(place.name for place in Path(output).glob("*") if find_task(place.name))
+    folders = sorted(place.name for place in Path(output).glob("*") if find_tasks(place.name))
     for task in in_order(folders):
         for policy in PRESETS:
             for file in sorted((Path(output) / task / policy).glob(TESTS)):
@@ -252,7 +256,11 @@ def _notes(results: Results, records: Sequence[Mapping[str, Any]]) -> Iterator[s
         yield NOTE_ON_PAPER
     learned = any(PRESETS[name].learns for name in results.policies)
     goodbye = results.settings.goodbye
-    if goodbye and learned and any("bye" not in task_named(name).masks for name in results.tasks):
+    if (
+        goodbye
+        and learned
+        and any("bye" not in task.masks for name in results.tasks for task in tasks_named(name))
+    ):
         yield NOTES_ON_GOODBYES[goodbye]
 
 

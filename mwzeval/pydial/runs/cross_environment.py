@@ -1,4 +1,4 @@
-"""Policies tested in other environments of their domain than they were trained in.
+"""Policies tested in other environments than they were trained in, or in other domains.
 
 Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 """
@@ -15,8 +15,8 @@ import numpy as np
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.board import published_results
-from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results.run_results import interval_over_seeds
+from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS
+from mwzeval.pydial.results.run_results import LIMITS, interval_over_seeds
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import (
@@ -26,22 +26,30 @@ from mwzeval.pydial.runs.job import (
     write_episodes,
 )
 from mwzeval.pydial.runs.run_folder import run_settings
+from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.formats import Cell, Document, sheet
 
 ENVIRONMENTS = (1, 3, 6)
 FOLDER = "cross"
+FIGURES = {
+    "reward": "Reward in other environments",
+    "success": "Success rate in other environments (%)",
+}
+"""What tables are of, and their titles."""
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
 
 
 @dataclass(frozen=True, slots=True)
 class CrossResult:
-    """The mean reward of each seed of a policy, trained in one task and tested in another."""
+    """What a policy has in a task after training in another: of each seed the mean reward and the
+    success rate in percent."""
 
     policy: str
     trained: str
     tested: str
     rewards: tuple[float, ...]
+    success: tuple[float, ...]
 
 
 def cross(
@@ -49,34 +57,55 @@ def cross(
     jobs: Sequence[Job],
     *,
     environments: Sequence[int] = ENVIRONMENTS,
+    tested_in: Sequence[str] | None = None,
     tests: int = 500,
     on_progress: Callable[[int], None] | None = None,
 ) -> tuple[CrossResult, ...]:
     """Test what a run has learned, after its last checkpoint, in other environments.
 
-    `jobs` are those of the run. Tests of `tests` dialogues are kept below `output`, and not done
+    `jobs` are those of the run. What was learned in `environments` is tested in the others of them
+    in the same domains; with `tested_in` all is tested in these tasks, which may be of any domain
+    for policies that act in any. Tests of `tests` dialogues are kept below `output`, and not done
     again; `on_progress` is called with their number. Raises `UsageError` when none of the jobs has
-    a model to test, `InputError` for a damaged model or test, `DataError` for the files of a domain
-    and `MwzevalError` where a file cannot be written.
+    a model to test, or one is to act where it cannot, `InputError` for a damaged model or test,
+    `DataError` for the files of a domain and `MwzevalError` where a file cannot be written.
     """
-    rewards: dict[tuple[str, str, str], list[float]] = {}
-    for job in jobs:
-        task = task_named(job.task)
+    means: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    planned = [(job, _tasks_of_tests(job, environments, tested_in)) for job in jobs]
+    for job, tasks in planned:
         model = job.model_file(output, job.tested_at[-1])
-        if not job.preset.learns or task.environment not in environments or not model.exists():
+        if not job.preset.learns or not model.exists():
             continue
-        for environment in environments:
-            tested = f"{task.domain}-{environment}"
-            if tested == job.task:
-                continue
+        for tested in tasks:
             mean = _test(job, tested, Path(output), model, tests)
-            rewards.setdefault((job.policy, job.task, tested), []).append(mean)
+            means.setdefault((job.policy, job.task, tested), []).append(mean)
             if on_progress is not None:
                 on_progress(tests)
-    if not rewards:
-        where = ", ".join(map(str, environments))
-        raise UsageError(f"{output} holds nothing that was learned in environments {where}")
-    return tuple(CrossResult(*key, tuple(values)) for key, values in rewards.items())
+    if not means:
+        where = "" if tested_in else f" in environments {', '.join(map(str, environments))}"
+        raise UsageError(f"{output} holds nothing that was learned{where}")
+    return tuple(CrossResult(*key, *zip(*of, strict=True)) for key, of in means.items())
+
+
+def _tasks_of_tests(
+    job: Job, environments: Sequence[int], tested_in: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the tasks in which what a job has learned is tested. Raises `UsageError`."""
+    domains = dict.fromkeys(task.domain for task in job.tasks)
+    if tested_in is None:
+        if not any(task.environment in environments for task in job.tasks):
+            return ()
+        trained = {task.name for task in job.tasks}
+        others = dict.fromkeys(f"{domain}-{n}" for domain in domains for n in environments)
+        return tuple(name for name in others if name not in trained)
+    tasks = [task_named(name) for name in dict.fromkeys(tested_in)]
+    foreign = [task.name for task in tasks if task.domain not in domains]
+    if foreign and job.preset.learns and not job.preset.any_domain:
+        raise UsageError(
+            f"what {job.policy} has learned in {job.task} cannot act in {', '.join(foreign)}, of "
+            f"another domain: {', '.join(IN_ANY_DOMAIN)} can (--policies)"
+        )
+    return tuple(task.name for task in tasks)
 
 
 def learned_in(output: str | Path) -> dict[str, Any]:
@@ -106,7 +135,8 @@ def learned_in(output: str | Path) -> dict[str, Any]:
     return plan | {key: value for key, value in noted.items() if value is not None}
 
 
-def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float:
+def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> tuple[float, float]:
+    """Return mean reward and success rate in percent."""
     name = f"seed-{job.seed}-{job.tested_at[-1]:06d}-{tests}.jsonl"
     place = output / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
     if not place.exists():
@@ -120,28 +150,32 @@ def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> float
                 policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
             write_episodes(place, runner.tests(policy, job.seed, tests))
     episodes = read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
-    return float(np.mean([episode.reward for episode in episodes]))
+    return mean_of("reward", episodes), mean_of("success", episodes)
 
 
 def cross_document(crossed: Sequence[CrossResult]) -> Document:
-    """Return a table of rewards like the paper's Table 8, with the paper's own behind."""
+    """Return a table of rewards like the paper's Table 8, with the paper's own behind, and one of
+    success rates."""
     records = list(_records(crossed))
     tested = in_order(c.tested for c in crossed)
     by_place = {(r["policy"], r["trained"], r["tested"]): r for r in records}
-    rows: list[list[Cell | str]] = []
-    for policy, trained in dict.fromkeys((c.policy, c.trained) for c in crossed):
-        cells = [by_place.get((policy, trained, task)) for task in tested]
-        rows.append([trained, PRESETS[policy].label, *(_cell(cell) for cell in cells)])
-    table = sheet("Reward in other environments", ["Trained in", "Policy", *tested], rows)
+    tables = []
+    for figure, title in FIGURES.items():
+        rows: list[list[Cell | str]] = []
+        for policy, trained in dict.fromkeys((c.policy, c.trained) for c in crossed):
+            cells = [by_place.get((policy, trained, task)) for task in tested]
+            rows.append([trained, PRESETS[policy].label, *(_cell(cell, figure) for cell in cells)])
+        tables.append(sheet(title, ["Trained in", "Policy", *tested], rows))
     note = "Mean over seeds ± the reach of the 95 % t interval"
     if any(record["published"] is not None for record in records):
         note += "; in brackets the paper's Table 8"
-    return Document((), (table,), (f"{note}.",), tuple(records), {"cross": records})
+    return Document((), tuple(tables), (f"{note}.",), tuple(records), {"cross": records})
 
 
-def _records(crossed: Sequence[CrossResult]) -> Iterator[dict[str, object]]:
+def _records(crossed: Sequence[CrossResult]) -> Iterator[dict[str, Any]]:
     for c in crossed:
         interval = interval_over_seeds(c.rewards)
+        success = interval_over_seeds(c.success, limits=LIMITS["success"])
         published = published_results().cross.get(PRESETS[c.policy].published or "", {})
         yield {
             "policy": c.policy,
@@ -150,17 +184,21 @@ def _records(crossed: Sequence[CrossResult]) -> Iterator[dict[str, object]]:
             "reward": float(np.mean(c.rewards)),
             "low": None if interval is None else interval.low,
             "high": None if interval is None else interval.high,
+            "success": float(np.mean(c.success)),
+            "success_low": None if success is None else success.low,
+            "success_high": None if success is None else success.high,
             "seeds": len(c.rewards),
             "published": published.get(c.trained, {}).get(c.tested),
         }
 
 
-def _cell(record: dict[str, object] | None) -> Cell:
+def _cell(record: dict[str, Any] | None, figure: str) -> Cell:
     if record is None:
         return Cell("–")
-    reward, high, published = record["reward"], record["high"], record["published"]
-    assert isinstance(reward, float)
-    text = f"{reward:.1f}"
-    if isinstance(high, float):
-        text += f" ±{high - reward:.1f}"
+    prefix, published = ("", record["published"]) if figure == "reward" else ("success_", None)
+    value, low, high = record[figure], record[f"{prefix}low"], record[f"{prefix}high"]
+    text = f"{value:.1f}"
+    if high is not None:
+        # Of an interval that was cut off, the longer side.
+        text += f" ±{max(high - value, value - low):.1f}"
     return Cell(text if published is None else f"{text} ({published:.1f})")

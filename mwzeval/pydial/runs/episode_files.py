@@ -35,7 +35,7 @@ from mwzeval.pydial.runs.run_folder import (
     run_settings,
     selected_files,
 )
-from mwzeval.pydial.tasks import TASKS, Task, find_task, in_order, task_named
+from mwzeval.pydial.tasks import JOINED, TASKS, Task, find_task, find_tasks, in_order, task_named
 from mwzeval.scores.findings import Findings
 
 META = "_meta"
@@ -187,9 +187,13 @@ class _Reader:
         self._findings = findings.of_file(file)
         legacy = {} if settings.legacy is None else {"legacy": settings.legacy}
         self._place = {**said, **legacy}
+        joined = [task.name for task in find_tasks(said.get("task", ""))]
+        self._joined = joined if len(joined) > 1 else []
+        if self._joined:  # each line says of which it is
+            del self._place["task"]
         self._said = dict(self._place)
         self._tests = settings.tests
-        self._numbers: list[int] = []
+        self._numbers: dict[str, list[int]] = {task: [] for task in joined}
         self._errors = 0
 
     def read(self, text: str) -> list[Record]:
@@ -210,7 +214,7 @@ class _Reader:
                 self._error(place, message, "repeated", dialogue=unit)
                 continue
             self._seen.add(unit)
-            self._numbers.append(record.episode.index)
+            self._numbers.setdefault(record.episode.task, []).append(record.episode.index)
             records.append(record)
         return records
 
@@ -231,9 +235,11 @@ class _Reader:
         if self._errors:
             return
         tests = self._tests
-        due = len(self._numbers) if tests is None else tests
-        if sorted(self._numbers) != list(range(due)):
-            found = f"{len(self._numbers)} dialogues"
+        for task, numbers in self._numbers.items():
+            due = len(numbers) if tests is None else tests
+            if sorted(numbers) == list(range(due)):
+                continue
+            found = f"{len(numbers)} dialogues" + f" of {task}" * bool(self._joined)
             expected = "numbered from 0 on" if tests is None else f"the {due} of the run's tests"
             message = (
                 f"{found}, which are not {expected}: the file was cut or changed. Remove it, and "
@@ -314,6 +320,9 @@ class _Reader:
         elif not isinstance(name, str) or (task := find_task(name)) is None:
             hint = did_you_mean(str(name), TASKS)
             self._error(where, f'unknown task "{shorten(str(name))}"{hint}', key="task")
+        elif self._joined and name not in self._joined:
+            message = f"the folder of the file says {JOINED.join(self._joined)}, the line {name}"
+            self._error(where, message, "other-place", key="task")
         elif named is not None and name != named:
             message = f"an episode of {name}, not of {named}"
             self._error(where, message, "other-task", key="task")

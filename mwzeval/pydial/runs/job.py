@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +34,10 @@ from mwzeval.pydial.runs.checkpoints import (
 )
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
+from mwzeval.pydial.runs.joint import JointRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
 from mwzeval.pydial.runs.times import JobClock
-from mwzeval.pydial.tasks import Goodbye, task_named
+from mwzeval.pydial.tasks import Goodbye, Task, task_named, tasks_named
 
 if TYPE_CHECKING:
     from mwzeval.pydial.batched.runner import BatchedRunner
@@ -54,7 +55,11 @@ OnProgress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done: `checkpoints` are numbers of training dialogues, in rising order."""
+    """What is to be done: `checkpoints` are numbers of training dialogues, in rising order.
+
+    `task` may join several, of which dialogues are played in turn. Their training dialogues are
+    counted together, and `tests` are played in each.
+    """
 
     task: str
     policy: str
@@ -74,6 +79,16 @@ class Job:
         return preset_named(self.policy)
 
     @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The task, or those that are joined. Raises `UsageError` for an unknown one."""
+        return tasks_named(self.task)
+
+    @property
+    def of_a_test(self) -> int:
+        """How many dialogues a test has."""
+        return self.tests * len(self.tasks)
+
+    @property
     def tested_at(self) -> tuple[int, ...]:
         """After how many training dialogues it is tested; what does not learn is, before any."""
         return self.checkpoints if self.preset.learns else (0,)
@@ -89,7 +104,7 @@ class Job:
     @property
     def work(self) -> int:
         """How many dialogues it takes."""
-        return self.tested_at[-1] + self.tests * len(self.tested_at)
+        return self.tested_at[-1] + self.of_a_test * len(self.tested_at)
 
     def folder(self, output: str | Path) -> Path:
         """Return where its files are."""
@@ -151,6 +166,12 @@ def runner_of(job: Job) -> TaskRunner:
 
             return CompiledTaskRunner(domain, task, **how)
     return TaskRunner(domain, task, job.preset.view, **how)
+
+
+def training_runner_of(job: Job) -> TaskRunner | JointRunner:
+    """Return what plays the dialogues of a job that may join tasks. Raises as `runner_of` does."""
+    runners = [runner_of(replace(job, task=task.name)) for task in job.tasks]
+    return runners[0] if len(runners) == 1 else JointRunner(runners)
 
 
 def batched_runner_of(job: Job) -> BatchedRunner:
@@ -252,7 +273,7 @@ class _ProgressReport:
 
 
 def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float) -> None:
-    runner = runner_of(job)
+    runner = training_runner_of(job)
     side_by_side = batched_runner_of(job) if job.batch > 1 else None
     policy: Any = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
     progress = job.folder(output) / PROGRESS
@@ -275,7 +296,7 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
                 saved = time.monotonic()
         test = job.test_file(output, checkpoint)
         if done > checkpoint or job.has_test(output, checkpoint):
-            report(job.tests)
+            report(job.of_a_test)
             continue
         _save(job, progress, runner, policy, history)
         clock.trained(done, checkpoint=True)
@@ -287,13 +308,13 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
         else:
             episodes = side_by_side.test(policy, job.seed, job.tests)
         _write_training(job, output, history)
-        write_episodes(test, episodes)
+        write_episodes(test, episodes, say_task=len(job.tasks) > 1)
         clock.tested(checkpoint)
-        report(job.tests)
+        report(job.of_a_test)
 
 
 def _resumed(
-    job: Job, progress: Path, runner: TaskRunner, policy: Learner
+    job: Job, progress: Path, runner: TaskRunner | JointRunner, policy: Learner
 ) -> tuple[int, list[tuple[bool, int, float]]]:
     if not progress.exists():
         return 0, []
@@ -332,7 +353,7 @@ def _tested(job: Job, progress: Path, at: int) -> bool:
 def _save(
     job: Job,
     progress: Path,
-    runner: TaskRunner,
+    runner: TaskRunner | JointRunner,
     policy: Learner,
     history: list[tuple[bool, int, float]],
 ) -> None:
@@ -348,15 +369,23 @@ def _outcome(episode: Episode) -> tuple[bool, int, float]:
 
 
 def _write_training(job: Job, output: Path, history: list[tuple[bool, int, float]]) -> None:
-    episodes = (Episode(job.task, job.seed, index, *row) for index, row in enumerate(history))
-    write_episodes(job.folder(output) / TRAINING, episodes)
+    tasks = [task.name for task in job.tasks]
+    episodes = (
+        Episode(tasks[index % len(tasks)], job.seed, index // len(tasks), *row)
+        for index, row in enumerate(history)
+    )
+    write_episodes(job.folder(output) / TRAINING, episodes, say_task=len(tasks) > 1)
 
 
-def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
-    """Write dialogues, one a line. Raises `MwzevalError` where the file cannot be written."""
+def write_episodes(path: Path, episodes: Iterable[Episode], *, say_task: bool = False) -> None:
+    """Write dialogues, one a line, which with `say_task` says its task, too.
+
+    Raises `MwzevalError` where the file cannot be written.
+    """
     lines = (
         json.dumps(
             {
+                **({"task": episode.task} if say_task else {}),
                 "dialogue": episode.index,
                 "success": episode.success,
                 "exchanges": episode.exchanges,

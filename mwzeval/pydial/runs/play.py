@@ -35,7 +35,7 @@ from mwzeval.pydial.runs.human_user import (
     typed_act,
     values_text,
 )
-from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, task_named
+from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, tasks_named
 
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
@@ -119,7 +119,8 @@ def adapter_for(
 ) -> PolicyAdapter:
     """Return "handcrafted", "random", or the policy in a checkpoint file, at its place in a task.
 
-    A checkpoint may come from another environment of the same domain. `legacy` has the quirks of
+    A checkpoint may come from another environment of the same domain, and that of a policy for any
+    domain from another domain. `legacy` has the quirks of
     the published program, and what sounds alike is drawn from `confusion_seed`. Raises `UsageError`
     for a name that is neither, `InputError` for a file that is no checkpoint for this domain.
     """
@@ -151,12 +152,13 @@ def adapter_for(
     with fitting(name, advice):
         checkpoint = read_checkpoint(name)
     origin = checkpoint.origin
-    if task_named(origin.task).domain != task.domain:
+    preset = preset_named(origin.policy)
+    trained = tasks_named(origin.task)
+    if not preset.any_domain and trained[0].domain != task.domain:
         message = (
             f"a checkpoint of task {origin.task}, which is not about the domain of {task.name}"
         )
         raise InputError([Problem("other-checkpoint", message, file=name)])
-    preset = preset_named(origin.policy)
     with fitting(name, advice):
         said = _goodbye_of(origin, name)
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)

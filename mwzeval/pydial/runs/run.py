@@ -21,14 +21,14 @@ from typing import Any
 from tqdm import tqdm
 
 from mwzeval.cluster.processes import pool, processors
-from mwzeval.errors import InputError, MwzevalError, Problem, UsageError
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-from mwzeval.pydial.policies.presets import PRESETS, RANDOM, preset_named
+from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS, RANDOM, preset_named
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
-from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, task_named, tasks_of
+from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, tasks_named, tasks_of
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
@@ -58,7 +58,8 @@ def run(
 ) -> tuple[Job, ...]:
     """Train and test every policy in every task with every seed; return all that was done.
 
-    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). `dialogues`
+    `tasks` and `policies` are names, or "all" (the 18 published tasks; all policies). Names of
+    tasks that are joined, "CR-3+SFR-3", are of one policy for both. `dialogues`
     are the numbers of training dialogues after which `tests` dialogues are played. `seeds` is a
     number of seeds, from 0 on, or the seeds. `legacy` has the quirks of the published program.
     `goodbye` tells who ends dialogues where no mask tells when (environments 2 and 4): "policy"
@@ -93,7 +94,7 @@ def run(
         raise UsageError(f"the number of processes is 0 or more, not {processes}")
     if client is None:
         # What is wrong with the data is told before there are any files.
-        for domain in dict.fromkeys(task_named(job.task).domain for job in jobs):
+        for domain in dict.fromkeys(task.domain for job in jobs for task in job.tasks):
             load_domain(domain, data, own=jobs[0].own)
     folder = Path(output)
     noted = {key: value for key, value in asdict(jobs[0].noted).items() if value is not None}
@@ -196,13 +197,20 @@ def _check_batch(batch: int, policies: Sequence[str], *, legacy: bool) -> None:
 def _check_names(tasks: Sequence[str], policies: Sequence[str]) -> None:
     """Raise `UsageError` with everything that is wrong with the names of a run."""
     problems = [
-        *(problem for name in tasks for problem in _unknown(name, task_named)),
+        *(problem for name in tasks for problem in _unknown(name, tasks_named)),
         *(problem for name in policies for problem in _unknown(name, preset_named)),
     ]
     if not tasks or not policies:
         problems.append("a run needs at least one task and one policy")
     if problems:
         raise UsageError(*problems)
+    joint = [name for name in tasks if len(tasks_named(name)) > 1]
+    alone = [name for name in policies if not preset_named(name).any_domain]
+    if joint and alone:
+        raise UsageError(
+            f"{', '.join(alone)} cannot be trained in several tasks at once ({shorten(joint[0])}): "
+            f"{', '.join(IN_ANY_DOMAIN)} can"
+        )
 
 
 def _unknown(name: str, find: Callable[[str], object]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.json_files import read_json
-from mwzeval.pydial.tasks import GOODBYES, Goodbye, find_task
+from mwzeval.pydial.tasks import GOODBYES, Goodbye, find_tasks
 
 PLACE = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/test-(\d+)\.jsonl(?:\.gz|\.zst)?")
 TESTS = "seed-*/test-*.jsonl"
@@ -19,7 +19,10 @@ SETTINGS = "run.json"
 
 @dataclass(frozen=True, slots=True)
 class TestLocation:
-    """What the place of a test says of it; `dialogues` of training came before it."""
+    """What the place of a test says of it; `dialogues` of training came before it.
+
+    `task` may join several (`tasks_named`).
+    """
 
     task: str
     policy: str
@@ -30,7 +33,7 @@ class TestLocation:
 def location_of(file: Path) -> TestLocation | None:
     """Return what TASK/POLICY/seed-N/test-M.jsonl says; None for a file that is elsewhere."""
     match = PLACE.fullmatch("/".join(file.absolute().parts[-4:]))
-    if match is None or find_task(match[1]) is None:
+    if match is None or not find_tasks(match[1]):
         return None
     return TestLocation(match[1], match[2], int(match[3]), int(match[4]))
 
@@ -106,6 +109,13 @@ def selected_files(path: str, chosen: Selection) -> tuple[Path, ...]:
         hint = "" if policy is None else did_you_mean(policy, policies)
         raise UsageError(f"{shorten(path, 300)}: {say}{hint} ({', '.join(policies)})")
     found = [(file, place) for file, place in found if place.policy == policy]
+    trained = dict.fromkeys(place.task for _, place in found)
+    if len(set(played := [task for name in trained for task in find_tasks(name)])) < len(played):
+        held = ", ".join(trained)
+        raise UsageError(
+            f"{shorten(path, 300)} has tests of {policy} in the same task after training in "
+            f"different ones ({held}): name the folder of one"
+        )
     after = sorted({place.dialogues for _, place in found})
     dialogues = after[-1] if chosen.dialogues is None else chosen.dialogues
     if dialogues not in after and after != [0]:  # a policy that does not learn has one test

@@ -31,7 +31,7 @@ TASK = "Demo-CR-3"
 GP = Job(TASK, "gp-sarsa", 1, (12, 30), tests=8)
 DQN = Job(TASK, "dqn", 1, (60, 140), tests=8)
 PPO = Job(TASK, "ppo", 1, (20, 40), tests=8)
-SHARED = Job(TASK, "ppo-shared", 1, (20, 40), tests=8)
+JOINT = Job(f"{TASK}+Demo-SFR-1", "ppo-shared", 1, (20, 40), tests=4)
 
 
 class Stopped(Exception):  # noqa: N818
@@ -48,7 +48,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("legacy", [False, True], ids=["clean", "legacy"])
-@pytest.mark.parametrize("job", [GP, DQN, PPO, SHARED], ids=lambda job: job.policy)
+@pytest.mark.parametrize("job", [GP, DQN, PPO, JOINT], ids=lambda job: job.policy)
 @pytest.mark.exhaustive(but=2)
 def test_a_job_that_was_stopped_comes_to_the_same_files(
     job: Job, legacy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
