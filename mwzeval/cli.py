@@ -53,7 +53,7 @@ READ = frozenset(
             "knowledge",
         ),
         *("model", "ontology", "policy", "pool", "predictions", "prices", "report", "targets"),
-        *("templates", "tools", "training", "user_prompt"),
+        *("templates", "tools", "training", "user_parameters", "user_prompt"),
     }
 )
 """Arguments that name what is read: files, or folders that are read as a whole."""

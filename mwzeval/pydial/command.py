@@ -4,6 +4,7 @@ run    train and test policies in tasks; called again, it goes on where it was
 table  print the paper's tables beside those of a run
 plot   draw the learning curves of a run, with bands
 cross  test what a run has learned in other environments (the paper's Table 8)
+sweep  test it at other error rates, and with users it was not trained with
 record write the dialogues of a policy as a data set in Minari's format
 play   be the user in a task, against a policy: type acts, or choose from a menu
 
@@ -22,15 +23,10 @@ from typing import Any
 
 from mwzeval.arguments import add_format
 from mwzeval.output import tell, write_result
-from mwzeval.pydial.tasks import GOODBYES
+from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
+from mwzeval.pydial.studies import sweep_command
 
 SEEDS = 2**20
-MOST_SEEDS = 10_000
-"""In a range, which is mistyped otherwise."""
-POLICIES = (
-    "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared, "
-    "ppo-recurrent"
-)
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
     "again, it goes on where it was, with more seeds, tasks or checkpoints if you like.",
@@ -41,6 +37,8 @@ DESCRIPTIONS = {
     "Table 8). Tests are kept in the run's folder, and not done again.",
     "record": "Write the dialogues of a policy with the simulated user as a data set in Minari's "
     "format, DIR/POLICY/TASK-v0, for learning without an environment.",
+    "sweep": "Test the policies of a run at other error rates, and with users they were not "
+    "trained with. Tests are kept in the run's folder, and not done again.",
     "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
 }
 
@@ -72,7 +70,7 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE.jsonl", help="an episode file, to which this is added"
     )
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
-    _add_own(parser)
+    add_own(parser)
     parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
 
 
@@ -113,103 +111,8 @@ def _play(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_plan(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--tasks",
-        default="all",
-        metavar="NAMES",
-        help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all (default): the paper's 18, "
-        "or with --ontology the 6 of that domain; CR-1+SFR-3: one policy (ppo-shared) that learns "
-        "in both",
-    )
-    parser.add_argument(
-        "--policies",
-        default="all",
-        metavar="NAMES",
-        help=f"some of {POLICIES}, with commas between, or all (default)",
-    )
-    parser.add_argument(
-        "--dialogues",
-        type=_numbers,
-        default=(1000, 4000, 10_000),
-        metavar="N,…",
-        help="after how many training dialogues policies are tested (default: 1000,4000,10000)",
-    )
-    parser.add_argument(
-        "--seeds",
-        type=_seeds,
-        default=10,
-        metavar="SEEDS",
-        help="how many, from seed 0 on, or which: 101-110 or 3,7,101-110 (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--tests",
-        type=int,
-        default=500,
-        metavar="N",
-        help="dialogues a test (default: %(default)s)",
-    )
-    parser.add_argument("--legacy", action="store_true", help="with the quirks of the original")
-    parser.add_argument(
-        "--goodbye",
-        choices=GOODBYES,
-        help="who ends dialogues where no mask tells when, in environments 2 and 4 (default: "
-        "policy with --legacy, otherwise user)",
-    )
-    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
-    _add_own(parser)
-
-
-def _add_own(parser: argparse.ArgumentParser) -> None:
-    own = "of a domain of your own, whose tasks are Own-NAME-1 to -6"
-    parser.add_argument("--ontology", metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}")
-    parser.add_argument("--entities", metavar="FILE", help="its entities, JSON or SQLite")
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f'expected numbers with commas between, such as 1000,4000, not "{text}"'
-        ) from None
-
-
-def _seeds(text: str) -> int | tuple[int, ...]:
-    """Return how many seeds, or which: 10, 101-110, or both and single ones with commas between."""
-    if text.isdecimal():
-        return int(text)
-    seeds: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise argparse.ArgumentTypeError(
-                f"expected how many seeds or which, such as 10, 101-110 or 3,7, not {text!r}"
-            )
-        start, stop = int(first), int(last or first)
-        if not start <= stop < start + MOST_SEEDS:
-            raise argparse.ArgumentTypeError(f"{part} is no range of 1 to {MOST_SEEDS} seeds")
-        seeds += range(start, stop + 1)
-    return tuple(dict.fromkeys(seeds))
-
-
-def _plan(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "tasks": arguments.tasks and arguments.tasks.split(","),
-        "policies": arguments.policies and arguments.policies.split(","),
-        "dialogues": arguments.dialogues,
-        "seeds": arguments.seeds,
-        "tests": arguments.tests,
-        "legacy": arguments.legacy,
-        "goodbye": arguments.goodbye,
-        "data": arguments.data,
-        "ontology": arguments.ontology,
-        "entities": arguments.entities,
-    }
-
-
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    _add_plan(parser)
+    add_plan(parser)
     parser.set_defaults(interrupted="the same call goes on from what was saved")
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="the folder of the run"
@@ -238,7 +141,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.run import run as run_benchmark
 
-    plan = {**_plan(arguments), "batch": arguments.batch}
+    plan = {**plan_of(arguments), "batch": arguments.batch}
     if arguments.dask:
         from mwzeval.cluster.dask import cluster
 
@@ -255,7 +158,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="the folder of a run")
     parser.add_argument(
-        "--dialogues", type=_numbers, metavar="N,…", help="after so many only (default: all)"
+        "--dialogues", type=numbers, metavar="N,…", help="after so many only (default: all)"
     )
     add_format(parser)
 
@@ -328,27 +231,26 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--dialogues",
-        type=_numbers,
+        type=numbers,
         metavar="N,…",
         help="what was learned after the last of these (default: those of the run)",
     )
     parser.add_argument(
-        "--seeds", type=_seeds, metavar="SEEDS", help="as of `run`; default: those of the run"
+        "--seeds", type=seeds_named, metavar="SEEDS", help="as of `run`; default: those of the run"
     )
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
     parser.add_argument("--legacy", action="store_true", default=None, help="default: as the run")
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
-    _add_own(parser)
+    add_own(parser)
     add_format(parser)
 
 
 def _cross(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.runs.cross_environment import cross, cross_document, learned_in
     from mwzeval.pydial.runs.run import TESTS, planned
+    from mwzeval.pydial.studies.cross_environment import cross, cross_document
     from mwzeval.report.formats import render
 
-    said = {key: value for key, value in _plan(arguments).items() if value is not None}
-    plan = learned_in(arguments.folder) | said
+    plan = _learned(arguments)
     crossed = cross(
         arguments.folder,
         planned(**plan),
@@ -357,6 +259,23 @@ def _cross(arguments: argparse.Namespace) -> int:
     )
     write_result(render(cross_document(crossed), arguments.format), arguments.format)
     return 0
+
+
+def _learned(arguments: argparse.Namespace, *, untrained: bool = False) -> dict[str, Any]:
+    """Return what of a run is meant, as arguments of `run.planned`."""
+    from mwzeval.pydial.studies.transfer import learned_in
+
+    said = {key: value for key, value in plan_of(arguments).items() if value is not None}
+    return learned_in(arguments.folder, untrained=untrained) | said
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    _add_cross(parser)
+    sweep_command.add_arguments(parser)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    return sweep_command.run(arguments, _learned(arguments, untrained=True))
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:
@@ -378,7 +297,7 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, metavar="DIR", help="the folder of data sets"
     )
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
-    _add_own(parser)
+    add_own(parser)
 
 
 def _record(arguments: argparse.Namespace) -> int:
@@ -406,6 +325,7 @@ ACTIONS: dict[str, Action] = {
     "plot": ("learning curves with bands", _add_plot, _plot),
     "cross": ("what was learned, in other environments", _add_cross, _cross),
     "record": ("dialogues of a policy as a data set", _add_record, _record),
+    "sweep": ("what was learned, with other errors and users", _add_sweep, _sweep),
     "play": ("be the user in a task, against a policy", _add_play, _play),
 }
 """Action → what it does, how its arguments are added, and how it is run."""

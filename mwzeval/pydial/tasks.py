@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
@@ -53,6 +53,11 @@ class Task:
     exchange_reward: float = -1.0
     success_reward: float = 20.0
 
+    @property
+    def base(self) -> str:
+        """The name of the task of the benchmark that this is, or varies (see `varied`)."""
+        return self.name.partition(VARIED)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class _Environment:
@@ -70,6 +75,12 @@ ENVIRONMENTS: Mapping[int, _Environment] = {
     5: _Environment(0.15, True, "unfriendly", "set1"),
     6: _Environment(0.3, True, "standard", "set3"),
 }
+USERS = ("standard", "unfriendly", "impatient", "talkative", "fickle")
+"""Kinds of users; the benchmark has the first two."""
+OWN_USER = "own-"
+"""How the names of users begin whose parameters come from a file."""
+DEFAULT_ERROR_SET = "set1"
+"""Of the channel where errors are added to a task without any."""
 ALL_MASKS = frozenset({"inform", "request", "bye"})
 NOISY_HYPOTHESES = 5
 
@@ -120,6 +131,12 @@ def goodbye_of(said: str | None, *, legacy: bool) -> Goodbye:
 OWN = "Own-"
 """Prefix of the tasks in a domain of one's own, `Own-museums-1` to `-6`."""
 _OWN_TASK = re.compile(rf"({OWN}[\w.+-]+)-([{min(ENVIRONMENTS)}-{max(ENVIRONMENTS)}])")
+VARIED = "@"
+"""What follows it in the name of a task differs from the benchmark: `CR-3@errors=40@user=fickle`.
+"""
+_VARIATION = re.compile(
+    rf"([^{VARIED}]+)(?:{VARIED}errors=(\d{{1,3}}(?:\.\d{{1,2}})?))?(?:{VARIED}user=([\w.+-]+))?"
+)
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 
 
@@ -134,9 +151,50 @@ def tasks_of(code: str) -> tuple[str, ...]:
 
 
 def find_task(name: str) -> Task | None:
-    """Return a task by its name, one in a domain of one's own too; None for an unknown one."""
-    own = _OWN_TASK.fullmatch(name)
-    return TASKS.get(name) if own is None else _task(int(own[2]), own[1])
+    """Return a task by its name; None for an unknown one.
+
+    It may be in a domain of one's own, or have other errors or users (see `varied`).
+    """
+    match = _VARIATION.fullmatch(name)
+    if match is None:
+        return None
+    own = _OWN_TASK.fullmatch(match[1])
+    task = TASKS.get(match[1]) if own is None else _task(int(own[2]), own[1])
+    if task is None or name == task.name:
+        return task
+    try:
+        other = varied(
+            task, errors=None if match[2] is None else float(match[2]) / 100, user=match[3]
+        )
+    except UsageError:
+        return None
+    return other if other.name == name else None
+
+
+def varied(task: Task, *, errors: float | None = None, user: str | None = None) -> Task:
+    """Return a task with another rate of wrong first hypotheses, from 0 to 1, or other users.
+
+    Users are one of `USERS`, or have a name with `OWN_USER`. Its name says what differs from the
+    benchmark: "CR-3@errors=40@user=fickle" (percent). Confidences and lengths of lists stay those
+    of the task; where its channel is perfect, they are those of tasks with 15 % errors as soon as
+    there are any. Raises `UsageError` for another rate or unknown users.
+    """
+    base = task_named(task.base)
+    rate = task.error_rate if errors is None else round(errors, 4)
+    who = task.user_model if user is None else user
+    if not 0 <= rate <= 1:
+        raise UsageError(f"the rate of errors is from 0 to 100 %, not {100 * rate:g} %")
+    if who not in USERS and not who.startswith(OWN_USER):
+        known = f"{', '.join(USERS)}, or {OWN_USER}…"
+        raise UsageError(f'unknown users "{shorten(who)}"{did_you_mean(who, USERS)} ({known})')
+    name = base.name
+    if rate != base.error_rate:
+        name += f"{VARIED}errors={100 * rate:g}"
+    if who != base.user_model:
+        name += f"{VARIED}user={who}"
+    if base.error_set is None and rate:
+        base = replace(base, error_set=DEFAULT_ERROR_SET, max_hypotheses=NOISY_HYPOTHESES)
+    return replace(base, name=name, error_rate=rate, user_model=who)
 
 
 JOINED = "+"
@@ -166,9 +224,19 @@ def tasks_named(name: str) -> tuple[Task, ...]:
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names of tasks, each once, in the order of the paper, and those of one's own last."""
+    """Return names of tasks, each once, in the order of the paper, and those of one's own last.
+
+    Behind a task are those with its number and more errors or other users.
+    """
     order = {name: number for number, name in enumerate(TASKS)}
-    return tuple(sorted(set(names), key=lambda name: (order.get(name, len(order)), name)))
+
+    def place(name: str) -> tuple[int, str, str, float]:
+        base = name.partition(VARIED)[0]
+        task = find_task(name)
+        user, rate = ("", 0.0) if task is None else (task.user_model, task.error_rate)
+        return order.get(base, len(order)), base, user, rate
+
+    return tuple(sorted(set(names), key=lambda name: (place(name), name)))
 
 
 def task_named(name: str) -> Task:

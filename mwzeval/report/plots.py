@@ -77,6 +77,17 @@ METADATA: Mapping[str, Mapping[str, str | None]] = {
 }
 
 
+def check_format(format_name: str) -> None:
+    """Raise `UsageError` for an unknown format of pictures, `DependencyError` without matplotlib.
+
+    Before anything is read or computed.
+    """
+    if format_name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UsageError(f'unknown format of pictures "{shorten(format_name)}" ({known})')
+    require_matplotlib()
+
+
 def require_matplotlib() -> None:
     """Raise `DependencyError` where matplotlib is missing."""
     required("matplotlib.figure", "plot", "drawing needs matplotlib")

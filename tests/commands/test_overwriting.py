@@ -50,6 +50,7 @@ NOT_READ = frozenset(
             "user",
             "user_args",
             "user_base_url",
+            "users",
         ),
         # A folder of which files are read as they are needed: beside them there is room for others.
         *("data", "cache"),
@@ -82,6 +83,7 @@ report --benchmark crosswoz OTHER IN -o IN
 compare --benchmark crosswoz OTHER IN -o IN
 evaluate --benchmark pydial IN -o IN
 evaluate --benchmark pydial OTHER --fail-below IN -o IN
+pydial sweep FOLDER --user-parameters IN -o IN
 evaluate --benchmark dstc7-ubuntu-1 OTHER --targets IN -o IN
 evaluate --benchmark dstc7-ubuntu-1 OTHER --dialogues IN -o IN
 evaluate --benchmark dstc7-ubuntu-2 OTHER --pool IN -o IN

@@ -7,8 +7,23 @@ import pytest
 from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.error_model import ERROR_SETS
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
-from mwzeval.pydial.dialogue.user_parameters import USER_MODELS, user_model
-from mwzeval.pydial.tasks import PUBLISHED_DOMAINS, PUBLISHED_TASKS, TASKS, task_named
+from mwzeval.pydial.dialogue.user_parameters import (
+    PATIENCE,
+    STANDARD,
+    UNFRIENDLY,
+    USER_MODELS,
+    user_model,
+)
+from mwzeval.pydial.tasks import (
+    PUBLISHED_DOMAINS,
+    PUBLISHED_TASKS,
+    TASKS,
+    USERS,
+    find_task,
+    in_order,
+    task_named,
+    varied,
+)
 from tests.places import read_json, shared
 from tests.pydial.real_domains import PUBLISHED_PARAMETERS
 
@@ -51,7 +66,7 @@ def test_error_sets_are_the_benchmarks() -> None:
         }
 
 
-@pytest.mark.parametrize("name", USER_MODELS)
+@pytest.mark.parametrize("name", ["standard", "unfriendly"])
 def test_ranges_of_user_parameters_are_the_benchmarks(name: str) -> None:
     published = read_json(shared("data", "pydial", "user_models.json"))["sets"][name]
     theirs = {
@@ -59,6 +74,17 @@ def test_ranges_of_user_parameters_are_the_benchmarks(name: str) -> None:
         for key, value in published.items()
     }
     assert theirs == USER_MODELS[name]
+
+
+def test_other_users_lie_outside_of_the_ranges_of_both_of_the_benchmark() -> None:
+    assert tuple(USER_MODELS) == USERS
+    for name in USERS[2:]:
+        changed = {k: r for k, r in USER_MODELS[name].items() if r != STANDARD[k]}
+        assert changed
+        for field, (low, high) in changed.items():
+            for known in (STANDARD[field], UNFRIENDLY[field]):
+                assert high < known[0] or low > known[1], (name, field)
+    assert set(user_model("impatient").patience or ()).isdisjoint(PATIENCE)
 
 
 @pytest.mark.parametrize("name", USER_MODELS)
@@ -70,6 +96,55 @@ def test_user_parameters_fill_their_ranges(name: str) -> None:
         width = high - low
         assert low <= min(values) <= low + width / 50
         assert high - width / 50 <= max(values) <= high
+
+
+@pytest.mark.parametrize(
+    ("task", "errors", "user", "name"),
+    [
+        ("CR-3", 0.4, None, "CR-3@errors=40"),
+        ("CR-3", 0.125, "fickle", "CR-3@errors=12.5@user=fickle"),
+        ("CR-5", None, "standard", "CR-5@user=standard"),
+        ("CR-3@errors=40", 0.15, None, "CR-3"),
+        ("Own-museums-1", 1.0, "own-me.2", "Own-museums-1@errors=100@user=own-me.2"),
+        ("CR-1@errors=30", 0, None, "CR-1"),
+    ],
+)
+def test_a_task_with_other_errors_and_users_is_known_by_its_name(
+    task: str, errors: float | None, user: str | None, name: str
+) -> None:
+    before = task_named(task)
+    other = varied(before, errors=errors, user=user)
+    assert other.name == name
+    assert task_named(name) == other
+    assert other.base == before.base
+    assert other.error_rate == (before.error_rate if errors is None else errors)
+    assert other.user_model == (user or before.user_model)
+    # All else is as in the benchmark, but for a channel that has to err.
+    base = task_named(other.base)
+    assert (other.masks, other.environment) == (base.masks, base.environment)
+    noisy = other.error_rate > 0 and base.error_set is None
+    channel = ("set1", 5) if noisy else (base.error_set, base.max_hypotheses)
+    assert (other.error_set, other.max_hypotheses) == channel
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CR-3@errors=15", "CR-3@errors=040", "CR-3@errors=101", "CR-3@user=nobody", "CR-3@"),
+        *("CR-7@errors=40", "CR-3@user=fickle@errors=40", "CR-3@errors=40@errors=40"),
+    ],
+)
+def test_there_is_one_name_for_each_task(name: str) -> None:
+    assert find_task(name) is None
+
+
+def test_tasks_with_other_errors_stand_behind_their_task() -> None:
+    names = ["CR-1", "CR-3", "CR-3@errors=20", "CR-3@errors=100", "CR-3@user=fickle", "CR-4"]
+    shuffled = [names[n] for n in (3, 5, 0, 4, 2, 1)]
+    standard = [n for n in names if "user" not in n]
+    assert in_order(name for name in shuffled if "user" not in name) == tuple(standard)
+    assert in_order(shuffled)[0] == "CR-1"
+    assert in_order(shuffled)[-1] == "CR-4"
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:

@@ -26,6 +26,7 @@ from mwzeval.pydial.dialogue.rng import RandomSource
 from mwzeval.pydial.dialogue.user_parameters import (
     LEGACY_PATIENCE,
     PATIENCE,
+    UserModel,
     UserParameters,
     UserState,
     user_model,
@@ -43,17 +44,19 @@ COMBINED = frozenset({"inform", "negate", "hello", "affirm"})
 class UserSimulator:
     """Makes the users of a domain; prepared once, and shared by all dialogues.
 
-    `model` names the ranges of the users' parameters (`USER_MODELS`); `legacy` reproduces the
-    quirks of the original.
+    `model` has the ranges of the users' parameters, or is their name (`USER_MODELS`); `legacy`
+    reproduces the quirks of the original.
     """
 
-    def __init__(self, domain: Domain, model: str = "standard", *, legacy: bool = False) -> None:
+    def __init__(
+        self, domain: Domain, model: str | UserModel = "standard", *, legacy: bool = False
+    ) -> None:
         """Prepare. Raises `UsageError` for an unknown model."""
         self.domain = domain
         self.legacy = legacy
-        self.model = user_model(model)
+        self.model = user_model(model) if isinstance(model, str) else model
         self.goals = GoalGenerator(domain)
-        self.patience = LEGACY_PATIENCE if legacy else PATIENCE
+        self.patience = self.model.patience or (LEGACY_PATIENCE if legacy else PATIENCE)
 
     def begin(self, rng: RandomSource, goal: Goal | None = None) -> User:
         """Return a new user with parameters and patience of its own, and this goal or its own."""

@@ -5,7 +5,7 @@ Source: Casanueva et al. (2017), section 4, and the benchmark's configuration fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -110,17 +110,56 @@ UNFRIENDLY: Mapping[str, Range] = {
     "constraint_relax": (0.2, 0.5),
     "tell_about_change": (0.2, 0.4),
 }
-USER_MODELS: Mapping[str, Mapping[str, Range]] = {"standard": STANDARD, "unfriendly": UNFRIENDLY}
+IMPATIENT: Mapping[str, Range] = {
+    **STANDARD,
+    "bye_or_start_over": (0.6, 0.9),
+}
+TALKATIVE: Mapping[str, Range] = {
+    **STANDARD,
+    "inform_combination": (0.8, 0.95),
+    "affirm_combination": (0.8, 0.95),
+    "greeting": (0.8, 0.95),
+    "tell_about_change": (0.7, 0.9),
+    "add_slot_to_request": (0.5, 0.8),
+    "add_venue_name_to_request": (0.3, 0.6),
+    "comb_affirm_with_agenda_item": (0.4, 0.7),
+    "thank_ack_1": (0.25, 0.4),
+    "thank_ack_2": (0.25, 0.4),
+    "confirm_random_constraint": (0.35, 0.6),
+}
+FICKLE: Mapping[str, Range] = {
+    **STANDARD,
+    "constraint_relax": (0.0, 0.15),
+    "request_alternatives_1": (0.35, 0.45),
+    "request_alternatives_2": (0.35, 0.45),
+    "new_request_response_1": (0.42, 0.5),
+    "new_request_response_2": (0.42, 0.5),
+}
+USER_MODELS: Mapping[str, Mapping[str, Range]] = {
+    "standard": STANDARD,
+    "unfriendly": UNFRIENDLY,
+    "impatient": IMPATIENT,
+    "talkative": TALKATIVE,
+    "fickle": FICKLE,
+}
+"""The users of the benchmark, and others whose ranges lie outside of those of both."""
 PATIENCE = (4, 5, 6)
 """How many fruitless turns a user takes, each number as likely as the others."""
 LEGACY_PATIENCE = (4, 5)
 """The original leaves the upper end of its range out."""
+OTHER_PATIENCE: Mapping[str, tuple[int, ...]] = {"impatient": (2, 3)}
+"""That of users who have one of their own."""
 
 
 class UserModel:
-    """Ranges of the parameters, prepared for drawing."""
+    """Ranges of the parameters, prepared for drawing.
 
-    def __init__(self, ranges: Mapping[str, Range]) -> None:
+    `patience` has the numbers of fruitless turns that the users take, each as likely as the others;
+    None: those of the benchmark.
+    """
+
+    def __init__(self, ranges: Mapping[str, Range], patience: Sequence[int] | None = None) -> None:
+        self.patience = patience
         self.ranges = tuple(
             (ranges[name][0], ranges[name][1] - ranges[name][0]) for name in UserParameters._fields
         )
@@ -138,7 +177,7 @@ def user_model(name: str) -> UserModel:
     if name not in USER_MODELS:
         hint = did_you_mean(name, USER_MODELS)
         raise UsageError(f'unknown user model "{shorten(name)}"{hint} ({", ".join(USER_MODELS)})')
-    return UserModel(USER_MODELS[name])
+    return UserModel(USER_MODELS[name], OTHER_PATIENCE.get(name))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import UsageError, shorten
+from mwzeval.errors import UsageError
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
 from mwzeval.pydial.results.run_results import (
     LIMITS,
@@ -24,7 +24,7 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import TRAINING
 from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.report.plots import COLOURS, FORMATS, MARKERS, new_figure, require_matplotlib
+from mwzeval.report.plots import COLOURS, MARKERS, check_format, new_figure
 from mwzeval.scores.findings import Findings
 
 Panels = Literal["tasks", "means"]
@@ -150,10 +150,7 @@ def plot_curves(
     Raises `UsageError` for an unknown format or a folder without tests, `InputError` with every
     error in the files, `DependencyError` without matplotlib.
     """
-    if format_name not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UsageError(f'unknown format of pictures "{shorten(format_name)}" ({known})')
-    require_matplotlib()  # before anything is read
+    check_format(format_name)
     results = read_results(output, findings)
     if window is None:
         window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))

@@ -138,10 +138,13 @@ def read_results(output: str | Path, findings: Findings | None = None) -> Result
         if len({len(episodes) for episodes in of_seed.values()}) > 1:
             message = f"the tests after {dialogues} dialogues are not of the same size in all seeds"
             findings.of_file(str(Path(output) / task / policy)).warning("unequal-seeds", message)
-    return Results({key: _tested(key, of_seed) for key, of_seed in found.items()}, settings)
+    return Results({key: tests_of_seeds(key, of_seed) for key, of_seed in found.items()}, settings)
 
 
-def _tested(key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]) -> PolicyTests:
+def tests_of_seeds(
+    key: tuple[str, str, int], of_seed: Mapping[int, Sequence[Episode]]
+) -> PolicyTests:
+    """Return the figures of tests, seed → dialogues; `key` is task, policy, training dialogues."""
     return PolicyTests(
         *key,
         success={seed: mean_of("success", episodes) for seed, episodes in of_seed.items()},

@@ -143,11 +143,11 @@ class Job:
         return all(self.has_test(output, at) for at in self.tested_at)
 
 
-def runner_of(job: Job) -> TaskRunner:
+def runner_of(job: Job, *, compiled: bool = True) -> TaskRunner:
     """Return what plays the dialogues of a job. What sounds alike in them is drawn from the seed.
 
     Many dialogues of a neural policy are played by compiled code if numba is there, to the same
-    result.
+    result; not `compiled`, the parts of the simulation can be replaced.
 
     Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
     """
@@ -159,7 +159,8 @@ def runner_of(job: Job) -> TaskRunner:
         "goodbye": job.goodbye,
         "looks_again": job.legacy and job.preset.kind is DQN,
     }
-    if job.preset.learns and job.preset.view == "neural" and job.work >= WORTH_COMPILING:
+    worth = job.preset.learns and job.preset.view == "neural" and job.work >= WORTH_COMPILING
+    if compiled and worth:
         # Without numba, or with more values than it has codes for.
         with suppress(DependencyError, UsageError):
             from mwzeval.pydial.batched.task_runner import CompiledTaskRunner
@@ -231,19 +232,21 @@ def run_job(
                 _learn(job, Path(output), report, save_seconds)
             else:
                 clock = JobClock(job.folder(output))
-                write_episodes(job.test_file(output, 0), _tests_untrained(job))
+                write_episodes(job.test_file(output, 0), tests_untrained(job, runner_of(job)))
                 clock.tested(0)
                 report(job.tests)
     report.flush()
     return job
 
 
-def _tests_untrained(job: Job) -> Iterator[Episode]:
-    """Yield the test dialogues of a policy that does not learn."""
+def tests_untrained(job: Job, runner: TaskRunner) -> Iterator[Episode]:
+    """Yield the test dialogues of a policy that does not learn, which `runner` plays.
+
+    Several at once are played without it.
+    """
     if job.batch > 1 and job.policy == HANDCRAFTED:
         yield from batched_runner_of(job).test_handcrafted(job.seed, job.tests)
         return
-    runner = runner_of(job)
     if job.policy == RANDOM:
         policy = RandomPolicy()
         yield from (runner.test(policy, job.seed, index) for index in range(job.tests))

@@ -11,8 +11,8 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import InputError
-from mwzeval.pydial.runs.cross_environment import cross
 from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.studies.cross_environment import cross
 
 Lines = list[dict[str, Any]]
 TESTS = 20

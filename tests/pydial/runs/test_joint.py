@@ -13,12 +13,12 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.results.curves import read_curves
 from mwzeval.pydial.results.run_results import read_results
-from mwzeval.pydial.runs.cross_environment import cross
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import TRAINING, Job, run_job, runner_of
 from mwzeval.pydial.runs.joint import JointRunner
 from mwzeval.pydial.runs.play import adapter_for
 from mwzeval.pydial.runs.run import planned, run
+from mwzeval.pydial.studies.cross_environment import cross
 from mwzeval.pydial.tasks import task_named, tasks_named
 
 PARTS = ("Demo-CR-3", "Demo-LAP-1")

@@ -19,10 +19,10 @@ from mwzeval.pydial.environments.slot_features import OF_DIALOGUE, OF_SLOT
 from mwzeval.pydial.policies.learner import Learner, Memory
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import read_checkpoint, write_checkpoint
-from mwzeval.pydial.runs.cross_environment import cross
 from mwzeval.pydial.runs.job import PROGRESS, Job, run_job
 from mwzeval.pydial.runs.play import adapter_for
 from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.studies.cross_environment import cross
 from mwzeval.pydial.tasks import task_named
 
 Array = NDArray[Any]

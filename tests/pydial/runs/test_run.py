@@ -18,13 +18,14 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.files.downloads import embedded
-from mwzeval.pydial import command as pydial
+from mwzeval.pydial.arguments import POLICIES
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.runs.cross_environment import cross, cross_document, learned_in
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run import job_files, next_part, planned, run
 from mwzeval.pydial.runs.times import TIMES, JobTimes, read_times
+from mwzeval.pydial.studies.cross_environment import cross, cross_document
+from mwzeval.pydial.studies.transfer import learned_in
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
@@ -428,7 +429,7 @@ def test_a_run_in_ones_own_domain_is_called_by_its_name(
 def test_the_command_names_all_policies_and_what_numbers_look_like(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert ", ".join(PRESETS) == pydial.POLICIES
+    assert ", ".join(PRESETS) == POLICIES
     with pytest.raises(SystemExit):
         main(["pydial", "run", "--dialogues", "many", "-o", "nowhere"])
     assert "expected numbers with commas between" in capsys.readouterr().err

@@ -5,9 +5,8 @@ Source: Casanueva et al. (2017), Table 8: environments 1, 3 and 6.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +16,18 @@ from mwzeval.errors import UsageError
 from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS
 from mwzeval.pydial.results.run_results import LIMITS, interval_over_seeds
-from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
-from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.job import (
-    Job,
-    runner_of,
-    single_threaded,
-    write_episodes,
-)
-from mwzeval.pydial.runs.run_folder import run_settings
+from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.scoring import mean_of
+from mwzeval.pydial.studies.transfer import played_in
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.formats import Cell, Document, sheet
 
 ENVIRONMENTS = (1, 3, 6)
-FOLDER = "cross"
 FIGURES = {
     "reward": "Reward in other environments",
     "success": "Success rate in other environments (%)",
 }
 """What tables are of, and their titles."""
-MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +67,8 @@ def cross(
         if not job.preset.learns or not model.exists():
             continue
         for tested in tasks:
-            mean = _test(job, tested, Path(output), model, tests)
+            episodes = played_in(job, tested, output, tests)
+            mean = mean_of("reward", episodes), mean_of("success", episodes)
             means.setdefault((job.policy, job.task, tested), []).append(mean)
             if on_progress is not None:
                 on_progress(tests)
@@ -106,51 +97,6 @@ def _tasks_of_tests(
             f"another domain: {', '.join(IN_ANY_DOMAIN)} can (--policies)"
         )
     return tuple(task.name for task in tasks)
-
-
-def learned_in(output: str | Path) -> dict[str, Any]:
-    """Return what a run has learned, as arguments of `run.planned`.
-
-    Raises `UsageError` where there is no folder, or nothing learned in it, and `InputError` for
-    settings that are wrong.
-    """
-    folder = Path(output)
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {output}")
-    found = [
-        (match[1], match[2], int(match[3]), int(match[4]))
-        for file in sorted(folder.glob("*/*/seed-*/model-*.npz"))
-        if (match := MODEL.fullmatch(file.relative_to(folder).as_posix()))
-    ]
-    tasks, policies, seeds, dialogues = ({each[part] for each in found} for part in range(4))
-    plan = {
-        "tasks": list(in_order(str(task) for task in tasks)),
-        "policies": [name for name in PRESETS if name in policies],
-        "seeds": sorted(seeds),
-        "dialogues": sorted(dialogues),
-    }
-    if not all(plan.values()):
-        raise UsageError(f"{output} holds nothing that was learned in a run (`mwzeval pydial run`)")
-    noted = asdict(run_settings(folder))
-    return plan | {key: value for key, value in noted.items() if value is not None}
-
-
-def _test(job: Job, tested: str, output: Path, model: Path, tests: int) -> tuple[float, float]:
-    """Return mean reward and success rate in percent."""
-    name = f"seed-{job.seed}-{job.tested_at[-1]:06d}-{tests}.jsonl"
-    place = output / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
-    if not place.exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with single_threaded(job.preset):
-            runner = runner_of(replace(job, task=tested))
-            policy = job.preset.learner(
-                runner.size, runner.actions, seed=job.seed, legacy=job.legacy
-            )
-            with fitting(model, "Without the file, the others are tested"):
-                policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
-            write_episodes(place, runner.tests(policy, job.seed, tests))
-    episodes = read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
-    return mean_of("reward", episodes), mean_of("success", episodes)
 
 
 def cross_document(crossed: Sequence[CrossResult]) -> Document:

@@ -1,0 +1,117 @@
+"""Arguments that several verbs of PyDial have."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mwzeval.pydial.tasks import GOODBYES
+
+MOST_SEEDS = 10_000
+"""In a range, which is mistyped otherwise."""
+POLICIES = (
+    "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared, "
+    "ppo-recurrent"
+)
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    """Add what a run trains and tests."""
+    parser.add_argument(
+        "--tasks",
+        default="all",
+        metavar="NAMES",
+        help="CR-1,SFR-3,…, Demo-CR-1,… (which need no data), or all (default): the paper's 18, "
+        "or with --ontology the 6 of that domain; CR-1+SFR-3: one policy (ppo-shared) that learns "
+        "in both",
+    )
+    parser.add_argument(
+        "--policies",
+        default="all",
+        metavar="NAMES",
+        help=f"some of {POLICIES}, with commas between, or all (default)",
+    )
+    parser.add_argument(
+        "--dialogues",
+        type=numbers,
+        default=(1000, 4000, 10_000),
+        metavar="N,…",
+        help="after how many training dialogues policies are tested (default: 1000,4000,10000)",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=seeds_named,
+        default=10,
+        metavar="SEEDS",
+        help="how many, from seed 0 on, or which: 101-110 or 3,7,101-110 (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tests",
+        type=int,
+        default=500,
+        metavar="N",
+        help="dialogues a test (default: %(default)s)",
+    )
+    parser.add_argument("--legacy", action="store_true", help="with the quirks of the original")
+    parser.add_argument(
+        "--goodbye",
+        choices=GOODBYES,
+        help="who ends dialogues where no mask tells when, in environments 2 and 4 (default: "
+        "policy with --legacy, otherwise user)",
+    )
+    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    add_own(parser)
+
+
+def add_own(parser: argparse.ArgumentParser) -> None:
+    """Add the files of a domain of one's own."""
+    own = "of a domain of your own, whose tasks are Own-NAME-1 to -6"
+    parser.add_argument("--ontology", metavar="FILE", help=f"NAME.json or NAME-rules.json, {own}")
+    parser.add_argument("--entities", metavar="FILE", help="its entities, JSON or SQLite")
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Return numbers with commas between. Raises `ArgumentTypeError` for anything else."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'expected numbers with commas between, such as 1000,4000, not "{text}"'
+        ) from None
+
+
+def seeds_named(text: str) -> int | tuple[int, ...]:
+    """Return how many seeds, or which: 10, 101-110, or both and single ones with commas between.
+
+    Raises `ArgumentTypeError` for anything else.
+    """
+    if text.isdecimal():
+        return int(text)
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise argparse.ArgumentTypeError(
+                f"expected how many seeds or which, such as 10, 101-110 or 3,7, not {text!r}"
+            )
+        start, stop = int(first), int(last or first)
+        if not start <= stop < start + MOST_SEEDS:
+            raise argparse.ArgumentTypeError(f"{part} is no range of 1 to {MOST_SEEDS} seeds")
+        seeds += range(start, stop + 1)
+    return tuple(dict.fromkeys(seeds))
+
+
+def plan_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a run trains and tests, as arguments of `run.planned`."""
+    return {
+        "tasks": arguments.tasks and arguments.tasks.split(","),
+        "policies": arguments.policies and arguments.policies.split(","),
+        "dialogues": arguments.dialogues,
+        "seeds": arguments.seeds,
+        "tests": arguments.tests,
+        "legacy": arguments.legacy,
+        "goodbye": arguments.goodbye,
+        "data": arguments.data,
+        "ontology": arguments.ontology,
+        "entities": arguments.entities,
+    }

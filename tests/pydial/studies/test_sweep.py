@@ -1,0 +1,186 @@
+"""Sweeps over error rates and users: what is played, kept and shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from mwzeval.cli import main
+from mwzeval.errors import InputError, UsageError
+from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.rng import Rng
+from mwzeval.pydial.dialogue.user import UserSimulator
+from mwzeval.pydial.dialogue.user_parameters import STANDARD, USER_MODELS, UserModel
+from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
+from mwzeval.pydial.runs.episodes import TaskRunner
+from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.studies.sweep import sweep, sweep_document
+from mwzeval.pydial.studies.transfer import played_in
+from mwzeval.pydial.studies.user_files import read_user
+from mwzeval.pydial.tasks import task_named
+
+TASK = "Demo-CR-3"
+HANDCRAFTED = Job(TASK, "handcrafted", 1, (1,), tests=30)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_a_policy_meets_the_users_of_the_other_task(tmp_path: Path) -> None:
+    run_job(HANDCRAFTED, tmp_path)
+    varied = {"errors": (0.15, 0.5), "users": ("standard", "fickle"), "tests": 30}
+    swept = sweep(tmp_path, [HANDCRAFTED], **varied)  # type: ignore[arg-type]
+    for each in swept:
+        name = TASK + "@errors=50" * (each.errors == 0.5) + "@user=fickle" * (each.user == "fickle")
+        task = task_named(name)
+        domain = load_domain(task.domain)
+        runner = TaskRunner(domain, task, "neural", confusion_seed=1)
+        policy = HandcraftedPolicy(domain, most_informed=task.max_informed_slots)
+        episodes = [runner.test_act_policy(policy, 1, index) for index in range(30)]
+        assert each.tests.reward == {1: np.mean([e.reward for e in episodes])}
+        assert each.tests.success == {1: pytest.approx(100 * sum(e.success for e in episodes) / 30)}
+    # The run's own test is not played again.
+    kept = {file.parent.name.removeprefix(f"{TASK}-in-") for file in tmp_path.glob("cross/*/*/*")}
+    assert kept == {f"{TASK}{v}" for v in ("@errors=50", "@user=fickle", "@errors=50@user=fickle")}
+    before = files(tmp_path)
+    assert sweep(tmp_path, [HANDCRAFTED], **varied) == swept  # type: ignore[arg-type]
+    assert files(tmp_path) == before
+
+
+def test_more_errors_and_less_patience_cost_success(tmp_path: Path) -> None:
+    """Differences are far beyond what chance makes of 300 dialogues (4 points at most)."""
+    job = Job("Demo-CR-3", "handcrafted", 0, (1,), tests=300)
+    users = ("standard", "impatient")
+    swept = sweep(tmp_path, [job], errors=(0.0, 0.3, 0.6), users=users, tests=300)
+    success = {(s.user, s.errors): s.tests.success[0] for s in swept}
+    for user in users:
+        assert success[user, 0.0] > success[user, 0.3] + 4 > success[user, 0.6] + 20
+    assert success["standard", 0.6] > success["impatient", 0.6] + 10
+
+
+def test_several_dialogues_at_once_are_the_same(tmp_path: Path) -> None:
+    one, many = HANDCRAFTED, Job(TASK, "handcrafted", 1, (1,), tests=30, batch=8)
+    for task in (f"{TASK}@errors=50@user=impatient", f"{TASK}@user=talkative"):
+        alone = played_in(one, task, tmp_path / "one", 10)
+        assert played_in(many, task, tmp_path / "many", 10) == alone
+
+
+def test_users_of_a_file_are_met(tmp_path: Path) -> None:
+    (tmp_path / "slow.json").write_text('{"patience": [7, 9], "greeting": [1, 1]}')
+    (tmp_path / "same.json").write_text('{"greeting": [1.0, 1.0], "patience": [7, 9]}')
+    name, model = read_user(tmp_path / "slow.json")
+    other, _ = read_user(tmp_path / "same.json")
+    assert name.removeprefix("own-slow-") == other.removeprefix("own-same-")
+    users = UserSimulator(load_domain("Demo-CR"), model)
+    drawn = [users.begin(Rng(seed)).state for seed in range(60)]
+    assert {user.patience for user in drawn} == {7, 8, 9}
+    assert {user.parameters.greeting for user in drawn} == {1.0}
+    job = HANDCRAFTED
+    # With the ranges of standard users these are the standard users.
+    swept = sweep(tmp_path, [job], errors=(0.2,), own={"own-me": UserModel(STANDARD)}, tests=9)
+    assert [s.user for s in swept] == ["standard", "own-me"]
+    assert swept[0].tests == swept[1].tests
+    (mine,) = sweep(tmp_path, [job], errors=(0.2,), own={name: model}, tests=9)[1:]
+    assert mine.tests != swept[0].tests
+    assert (tmp_path / "cross/handcrafted" / f"{TASK}-in-{TASK}@errors=20@user={name}").is_dir()
+
+
+def test_users_of_a_file_are_met_where_others_are_met_by_compiled_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr("mwzeval.pydial.runs.job.WORTH_COMPILING", 1)
+    job = Job(TASK, "ppo", 0, (3,), tests=2)
+    run_job(job, tmp_path)
+    own = {"own-fickle": UserModel(USER_MODELS["fickle"])}
+    named = played_in(job, f"{TASK}@user=fickle", tmp_path, 6)
+    mine = played_in(job, f"{TASK}@user=own-fickle", tmp_path, 6, own)
+    assert [(e.success, e.reward) for e in mine] == [(e.success, e.reward) for e in named]
+    assert named != played_in(job, TASK, tmp_path, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("[]", ["expected an object of ranges"]),
+        (
+            '{"greetin": [0, 1]}',
+            ['"greetin": no parameter of users — did you mean "greeting"'],
+        ),
+        (
+            '{"greeting": [0.5, 0.2]}',
+            [r"\[least, most\], probabilities, got \[0.5, 0.2\]"],
+        ),
+        ('{"greeting": [true, 1]}', ["expected"]),
+        (
+            '{"greeting": 0.5, "patience": [0, 3]}',
+            ['"greeting": e', "whole numbers from 1 to 25"],
+        ),
+        ('{"patience": [2.0, 3]}', ["whole numbers from 1 to 25"]),
+        ('{"greeting": [0, 1], "greeting": [0, 1]}', ["given more than once"]),
+        ('{"thank_ack_1": [0.5, 0.9]}', ["thank_ack_1 and thank_ack_2 one may happen.*1.1,"]),
+    ],
+)
+def test_a_file_of_users_is_refused_with_all_that_is_wrong(
+    text: str, messages: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "me.json").write_text(text)
+    for message in messages:
+        with pytest.raises(InputError, match=message):
+            read_user(tmp_path / "me.json")
+
+
+def test_the_command_shows_each_figure_with_its_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"dialogues": [4], "seeds": 3, "tests": 6, "processes": 0}
+    run([TASK], ["random", "gp-sarsa"], tmp_path / "r", **settings)  # type: ignore[arg-type]
+    call = ["pydial", "sweep", str(tmp_path / "r"), "--errors", "15,40"]
+    assert main([*call, "-f", "jsonl", "-o", str(tmp_path / "p.svg")]) == 0
+    assert "Random" in (tmp_path / "p.svg").read_text()
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(r["policy"], r["errors"], r["figure"], r["seeds"]) for r in records] == [
+        (policy, errors, figure, 3)
+        for figure in ("success", "reward")
+        for policy in ("random", "gp-sarsa")
+        for errors in (0.15, 0.4)
+    ]
+    assert [r["as_trained"] for r in records] == [True, False] * 4
+    rewards = []
+    for seed in range(3):
+        file = tmp_path / f"r/cross/gp-sarsa/{TASK}-in-{TASK}@errors=40/seed-{seed}-000004-6.jsonl"
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        rewards.append(np.mean([line["reward"] for line in lines]))
+    last = records[-1]
+    reach = t.ppf(0.975, 2) * np.std(rewards, ddof=1) / 3**0.5
+    assert last["value"] == pytest.approx(np.mean(rewards))
+    assert last["high"] == pytest.approx(np.mean(rewards) + reach)
+    assert main(call) == 0
+    shown = capsys.readouterr().out
+    assert "Success rate (%) with standard users, by errors" in shown
+    assert f"{last['value']:.1f} ±{reach:.1f}" in shown
+
+
+def test_what_cannot_be_swept_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    for wrong, message in (
+        ({"errors": (0.1, 1.2)}, "from 0 to 100 %, not 120 %"),
+        ({"users": ("standard", "ficle")}, 'did you mean "fickle"'),
+        ({"users": ("own-me",)}, "unknown users"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            sweep(tmp_path, [HANDCRAFTED], **wrong)
+    with pytest.raises(UsageError, match="nothing to be tested"):
+        sweep(tmp_path, [Job(TASK, "gp-sarsa", 1, (5,))])
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_seed_has_no_interval(tmp_path: Path) -> None:
+    document = sweep_document(sweep(tmp_path, [HANDCRAFTED], errors=(0.0,), tests=3))
+    assert [record["low"] for record in document.records] == [None, None]
+    assert all("±" not in cell.text for sheet in document.sheets for cell in sheet.rows[0])
