@@ -30,7 +30,8 @@ SEEDS = 2**20
 DESCRIPTIONS = {
     "run": "Train every policy in every task with every seed, and test it at checkpoints. Called "
     "again, it goes on where it was, with more seeds, tasks or checkpoints if you like.",
-    "table": "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them.",
+    "table": "Print success and reward of a run, and the paper's Tables 4, 6 and 7 beside them; of "
+    "several runs, each policy's side by side.",
     "plot": "Draw learning curves: lines are training, points the tests, and the dashed line is "
     "the handcrafted policy.",
     "cross": "Test what a run has learned in environments 1, 3 and 6 of its domains (the paper's "
@@ -156,20 +157,43 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        metavar="DIR",
+        help="the folder of a run; several stand side by side, headed by what they differ in",
+    )
     parser.add_argument(
         "--dialogues", type=numbers, metavar="N,…", help="after so many only (default: all)"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=seeds_named,
+        action="append",
+        metavar="SEEDS",
+        help="of these seeds only, such as 101-110; given again, those stand beside",
     )
     add_format(parser)
 
 
 def _table(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.results.run_results import read_results, table_document
+    from mwzeval.pydial.results.run_results import read_results
+    from mwzeval.pydial.results.side_by_side import side_by_side
+    from mwzeval.pydial.results.tables import table_document
     from mwzeval.report.formats import render, warnings_text
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
-    document = table_document(read_results(arguments.folder, findings), arguments.dialogues)
+    runs = [
+        read_results(folder, findings, seeds=range(chosen) if isinstance(chosen, int) else chosen)
+        for folder in arguments.folders
+        for chosen in arguments.seeds or [None]
+    ]
+    document = (
+        table_document(runs[0], arguments.dialogues)
+        if len(runs) == 1
+        else side_by_side(runs, arguments.dialogues)
+    )
     sys.stderr.write(warnings_text(findings.warnings))
     write_result(render(document, arguments.format), arguments.format)
     return 0
@@ -190,6 +214,12 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         default="interval",
         help="the 95 %% interval over seeds (default), or from the lowest seed to the highest",
     )
+    parser.add_argument(
+        "--aggregate",
+        choices=("mean", "iqm"),
+        default="mean",
+        help="of tasks and seeds, with --panels means: their mean (default) or interquartile mean",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".png, .svg or .pdf")
 
 
@@ -205,6 +235,7 @@ def _plot(arguments: argparse.Namespace) -> int:
         figure=arguments.figure,
         panels=arguments.panels,
         band=arguments.band,
+        aggregate=arguments.aggregate,
         format_name=PurePath(arguments.output).suffix.removeprefix(".") or "png",
         findings=findings,
     )

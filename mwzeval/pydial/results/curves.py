@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
+from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS, interval_over_seeds
 from mwzeval.pydial.results.run_results import (
     LIMITS,
     Figure,
     Results,
-    interval_over_seeds,
     read_results,
 )
 from mwzeval.pydial.runs.episode_files import read_episodes
@@ -26,9 +26,12 @@ from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.report.plots import COLOURS, MARKERS, check_format, new_figure
 from mwzeval.scores.findings import Findings
+from mwzeval.statistics.aggregates import interquartile_mean
 
 Panels = Literal["tasks", "means"]
 Band = Literal["interval", "range"]
+Aggregate = Literal["mean", "iqm"]
+NOTE_ON_FEW = f"bands of fewer than {FEWEST_SEEDS} seeds reach from the lowest to the highest"
 WINDOW, LEAST_WINDOW, POINTS = 100, 10, 10
 """Training dialogues that one point of a curve is the mean of; fewer in short runs, for 10 points.
 """
@@ -56,6 +59,7 @@ def read_curves(
     *,
     panels: Panels = "tasks",
     band: Band = "interval",
+    aggregate: Aggregate = "mean",
     window: int = WINDOW,
     findings: Findings | None = None,
 ) -> tuple[Curve, ...]:
@@ -64,8 +68,9 @@ def read_curves(
     `output` is the folder of the run of which `results` were read; `figure` is what is drawn, and a
     point is the mean of `window` dialogues.
 
-    With `means` they are of the domains and of all tasks, over the seeds that have them all. The
-    band is the 95 % interval over seeds, or reaches from the lowest seed to the highest. Raises
+    With `means` they are of the domains and of all tasks, over the seeds that have them all; then
+    `aggregate` may be their interquartile mean. The band is the 95 % interval over seeds, or
+    reaches from the lowest seed to the highest (a warning, where there are too few seeds). Raises
     `InputError` with every error in the files; warnings go to `findings`.
     Raises `UsageError` when there are no panels.
     """
@@ -87,8 +92,10 @@ def read_curves(
             seeds = sorted(set.intersection(*(set(column) for column in columns)))
             points = min((len(column[seed]) for column in columns for seed in seeds), default=0)
             if points:
-                of_seed = [np.mean([c[seed][:points] for c in columns], axis=0) for seed in seeds]
-                mean, low, high = _banded(np.stack(of_seed), band, LIMITS[figure])
+                scores = np.array([[c[seed][:points] for c in columns] for seed in seeds])
+                mean, low, high = _banded(scores, band, aggregate, LIMITS[figure])
+                if band == "interval" and len(seeds) < FEWEST_SEEDS:
+                    findings.warning("few-seeds", NOTE_ON_FEW)
                 dialogues = window * np.arange(1, points + 1)
                 curves.append(Curve(panel, policy, dialogues, mean, low, high))
     return tuple(curves)
@@ -120,16 +127,21 @@ def _training(
 
 
 def _banded(
-    rows: NDArray[np.float64], band: Band, limits: tuple[float, float]
+    scores: NDArray[np.float64], band: Band, aggregate: Aggregate, limits: tuple[float, float]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return mean, low and high of rows, one a seed."""
-    mean: NDArray[np.float64] = rows.mean(axis=0)
-    if band == "range":
-        return mean, rows.min(axis=0), rows.max(axis=0)
-    intervals = [interval_over_seeds(column.tolist(), limits=limits) for column in rows.T]
-    low = np.array([m if i is None else i.low for m, i in zip(mean, intervals, strict=True)])
-    high = np.array([m if i is None else i.high for m, i in zip(mean, intervals, strict=True)])
-    return mean, low, high
+    """Return mean, low and high over scores of shape (seeds, tasks, points)."""
+    of_seed = scores.mean(axis=1)
+    if aggregate == "iqm":
+        found = [interquartile_mean(scores[..., point]) for point in range(scores.shape[2])]
+        mean = np.array([each.value for each in found])
+        intervals = [each.interval for each in found]
+    else:
+        mean = of_seed.mean(axis=0)
+        intervals = [interval_over_seeds(column.tolist(), limits=limits) for column in of_seed.T]
+    if band == "range" or len(scores) < FEWEST_SEEDS:
+        return mean, of_seed.min(axis=0), of_seed.max(axis=0)
+    low = np.array([i.low for i in intervals if i is not None])
+    return mean, low, np.array([i.high for i in intervals if i is not None])
 
 
 def plot_curves(
@@ -139,6 +151,7 @@ def plot_curves(
     format_name: str = "png",
     panels: Panels = "tasks",
     band: Band = "interval",
+    aggregate: Aggregate = "mean",
     window: int | None = None,
     findings: Findings | None = None,
 ) -> bytes:
@@ -156,7 +169,14 @@ def plot_curves(
         window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
     curves: dict[str, list[Curve]] = {}
     for curve in read_curves(
-        output, results, figure, panels=panels, band=band, window=window, findings=findings
+        output,
+        results,
+        figure,
+        panels=panels,
+        band=band,
+        aggregate=aggregate,
+        window=window,
+        findings=findings,
     ):
         curves.setdefault(curve.panel, []).append(curve)
     shown_panels = panels_of(results, panels)
@@ -167,7 +187,8 @@ def plot_curves(
         shown: dict[str, Any] = {}
         for axes, (panel, tasks) in zip(places, shown_panels, strict=False):
             axes.set_title(panel)
-            shown |= _draw(axes, tasks, curves.get(panel, []), results, figure)
+            of_panel = curves.get(panel, [])
+            shown |= _draw(axes, tasks, of_panel, results, figure, aggregate)
         for axes in places[len(shown_panels) :]:
             axes.remove()
         picture.supxlabel("training dialogues", fontsize=7)
@@ -179,7 +200,12 @@ def plot_curves(
 
 
 def _draw(
-    axes: Any, tasks: Sequence[str], curves: Sequence[Curve], results: Results, figure: Figure
+    axes: Any,
+    tasks: Sequence[str],
+    curves: Sequence[Curve],
+    results: Results,
+    figure: Figure,
+    aggregate: Aggregate,
 ) -> Mapping[str, Any]:
     axes.grid(axis="y")
     shown: dict[str, Any] = {}
@@ -193,13 +219,19 @@ def _draw(
         (line,) = axes.plot(curve.dialogues, curve.mean, color=colour, linewidth=0.8)
         shown[PRESETS[curve.policy].label] = line
         for at in results.dialogues:
-            tests = results.values(tasks, curve.policy, at, figure)
+            tests = results.scores(tasks, curve.policy, at, figure)
             if tests:
                 mark = MARKERS[places[curve.policy] % len(MARKERS)]
-                axes.plot(at, np.mean(list(tests.values())), mark, color=colour, markersize=3.0)
-    handcrafted = results.values(tasks, HANDCRAFTED, 0, figure)
+                axes.plot(at, _point(tests, aggregate), mark, color=colour, markersize=3.0)
+    handcrafted = results.scores(tasks, HANDCRAFTED, 0, figure)
     if handcrafted:
         shown[PRESETS[HANDCRAFTED].label] = axes.axhline(
-            np.mean(list(handcrafted.values())), color="#7F7F7F", linewidth=0.8, linestyle="--"
+            _point(handcrafted, aggregate), color="#7F7F7F", linewidth=0.8, linestyle="--"
         )
     return shown
+
+
+def _point(scores: Mapping[int, Sequence[float]], aggregate: Aggregate) -> float:
+    """Return the aggregate of tests, seed → figure in each task."""
+    rows = np.array(list(scores.values()))
+    return interquartile_mean(rows).value if aggregate == "iqm" else float(rows.mean())

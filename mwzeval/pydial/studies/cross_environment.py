@@ -15,7 +15,8 @@ import numpy as np
 from mwzeval.errors import UsageError
 from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS
-from mwzeval.pydial.results.run_results import LIMITS, interval_over_seeds
+from mwzeval.pydial.results.over_seeds import interval_over_seeds
+from mwzeval.pydial.results.run_results import LIMITS
 from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.pydial.studies.transfer import played_in

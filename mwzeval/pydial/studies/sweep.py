@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.pydial.board import FIGURES as LABELS
 from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results.over_seeds import interval_over_seeds
 from mwzeval.pydial.results.run_results import (
     FIGURES,
-    LABELS,
     LIMITS,
     Figure,
     PolicyTests,
-    interval_over_seeds,
     tests_of_seeds,
 )
 from mwzeval.pydial.runs.job import Job

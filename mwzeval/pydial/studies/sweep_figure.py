@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results.run_results import LIMITS, Figure, interval_over_seeds
+from mwzeval.pydial.results.over_seeds import interval_over_seeds
+from mwzeval.pydial.results.run_results import LIMITS, Figure
 from mwzeval.pydial.studies.sweep import Swept
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.plots import COLOURS, MARKERS, check_format, new_figure

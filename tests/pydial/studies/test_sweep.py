@@ -139,26 +139,26 @@ def test_a_file_of_users_is_refused_with_all_that_is_wrong(
 def test_the_command_shows_each_figure_with_its_interval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = {"dialogues": [4], "seeds": 3, "tests": 6, "processes": 0}
+    settings = {"dialogues": [4], "seeds": 5, "tests": 6, "processes": 0}
     run([TASK], ["random", "gp-sarsa"], tmp_path / "r", **settings)  # type: ignore[arg-type]
     call = ["pydial", "sweep", str(tmp_path / "r"), "--errors", "15,40"]
     assert main([*call, "-f", "jsonl", "-o", str(tmp_path / "p.svg")]) == 0
     assert "Random" in (tmp_path / "p.svg").read_text()
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(r["policy"], r["errors"], r["figure"], r["seeds"]) for r in records] == [
-        (policy, errors, figure, 3)
+        (policy, errors, figure, 5)
         for figure in ("success", "reward")
         for policy in ("random", "gp-sarsa")
         for errors in (0.15, 0.4)
     ]
     assert [r["as_trained"] for r in records] == [True, False] * 4
     rewards = []
-    for seed in range(3):
+    for seed in range(5):
         file = tmp_path / f"r/cross/gp-sarsa/{TASK}-in-{TASK}@errors=40/seed-{seed}-000004-6.jsonl"
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         rewards.append(np.mean([line["reward"] for line in lines]))
     last = records[-1]
-    reach = t.ppf(0.975, 2) * np.std(rewards, ddof=1) / 3**0.5
+    reach = t.ppf(0.975, 4) * np.std(rewards, ddof=1) / 5**0.5
     assert last["value"] == pytest.approx(np.mean(rewards))
     assert last["high"] == pytest.approx(np.mean(rewards) + reach)
     assert main(call) == 0
