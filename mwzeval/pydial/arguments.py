@@ -11,7 +11,7 @@ MOST_SEEDS = 10_000
 """In a range, which is mistyped otherwise."""
 POLICIES = (
     "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared, "
-    "ppo-recurrent"
+    "ppo-recurrent, acer"
 )
 
 

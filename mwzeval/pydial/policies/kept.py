@@ -26,12 +26,12 @@ def packed_dialogues(dialogues: Sequence[Sequence[Exchange]], size: int) -> Arra
 def packed_replay(
     name: str, replay: Iterable[tuple[Sequence[Exchange], NDArray[np.float64]]], size: int
 ) -> Arrays:
-    """Return kept dialogues as arrays, and a number of each exchange under a name.
+    """Return kept dialogues as arrays, and numbers of each exchange under a name.
 
-    `replay` has the dialogues, each with its numbers, shape (exchanges,); `size` is a state's.
+    `replay` has the dialogues, each with its numbers, shape (exchanges, …); `size` is a state's.
     """
     kept = list(replay)
-    numbers = np.concatenate([np.zeros(0), *(numbers for _, numbers in kept)])
+    numbers = np.concatenate([numbers for _, numbers in kept] or [np.zeros(0)])
     return {**packed_dialogues([dialogue for dialogue, _ in kept], size), name: numbers}
 
 

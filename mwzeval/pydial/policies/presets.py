@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo, ppo_recurrent, ppo_shared
+from mwzeval.pydial.policies import a2c, acer, dqn, enac, gp_sarsa, ppo, ppo_recurrent, ppo_shared
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
 from mwzeval.pydial.tasks import Goodbye
@@ -99,6 +99,7 @@ PRESETS: Mapping[str, Preset] = {
             ppo_recurrent.RecurrentPPO,
             ppo_recurrent.MODERN,
         ),
+        Preset("acer", "ACER", None, acer.ACER, acer.MODERN),
     )
 }
 """All policies of the benchmark by name, in the order of the tables."""

@@ -16,7 +16,7 @@ from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.tasks import TASKS
 
-NEURAL = ("ppo-recurrent", "ppo", "dqn", "a2c", "dqn-modern", "a2c-modern", "enac")
+NEURAL = ("ppo-recurrent", "acer", "ppo", "dqn", "a2c", "dqn-modern", "a2c-modern", "enac")
 
 
 @pytest.mark.parametrize("name", ["Demo-CR-3", "Demo-SFR-6", "Demo-LAP-4"])
@@ -33,7 +33,7 @@ def test_the_handcrafted_policy_has_the_same_dialogues(name: str) -> None:
 
 
 @pytest.mark.parametrize("policy", NEURAL)
-@pytest.mark.exhaustive(but=4)
+@pytest.mark.exhaustive(but=5)
 def test_a_batch_of_one_is_a_dialogue_after_the_other(policy: str) -> None:
     task = TASKS["Demo-CR-3"]
     domain = load_domain(task.domain)
@@ -50,7 +50,7 @@ def test_a_batch_of_one_is_a_dialogue_after_the_other(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", NEURAL)
-@pytest.mark.exhaustive(but=4)
+@pytest.mark.exhaustive(but=5)
 def test_policies_are_tested_as_one_dialogue_after_the_other(policy: str) -> None:
     task = TASKS["Demo-CR-3"]
     domain = load_domain(task.domain)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.policies import a2c, dqn, enac, gp_sarsa, ppo, ppo_recurrent
+from mwzeval.pydial.policies import a2c, acer, dqn, enac, gp_sarsa, ppo, ppo_recurrent
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
 from mwzeval.pydial.policies.neural import discounted
 from tests.pydial.policies.toy_problems import Corridor, mean_return, play
@@ -35,6 +35,7 @@ MAKERS: dict[str, Callable[[], Learner]] = {
     "a2c-modern": lambda: a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.MODERN, **KEEPING)),
     "enac": lambda: enac.ENAC(SIZE, ACTIONS, settings=replace(enac.PAPER, **KEEPING)),
     "ppo": lambda: ppo.PPO(SIZE, ACTIONS),
+    "acer": lambda: acer.ACER(SIZE, ACTIONS),
     "ppo-recurrent": lambda: ppo_recurrent.RecurrentPPO(SIZE, ACTIONS),
     "gp-sarsa": lambda: gp_sarsa.GPSarsa(SIZE, ACTIONS),
 }
@@ -258,6 +259,7 @@ def test_ppo_has_the_discount_trace_and_clip_of_its_paper() -> None:
 
 DRAWERS: dict[str, Callable[[], Any]] = {
     "ppo": lambda: ppo.PPO(SIZE, ACTIONS),
+    "acer": lambda: acer.ACER(SIZE, ACTIONS),
     "a2c-modern": lambda: a2c.A2C(
         SIZE, ACTIONS, settings=replace(a2c.MODERN, deviation=None, exploration=NEVER)
     ),
@@ -283,6 +285,7 @@ def test_actions_are_drawn_as_often_as_they_should(name: str) -> None:
     ("policy", "in_training", "in_tests"),
     [
         (ppo.PPO(SIZE, ACTIONS, settings=replace(ppo.MODERN, greedy=True)), True, False),
+        (acer.ACER(SIZE, ACTIONS, settings=replace(acer.MODERN, greedy=True)), True, False),
         (a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.PAPER, exploration=NEVER)), False, False),
         (
             a2c.A2C(
@@ -293,7 +296,7 @@ def test_actions_are_drawn_as_often_as_they_should(name: str) -> None:
         ),
         (a2c.A2C(SIZE, ACTIONS, settings=replace(a2c.MODERN, exploration=NEVER)), True, True),
     ],
-    ids=["greedy ppo", "a2c", "a2c that draws in training", "a2c-modern"],
+    ids=["greedy ppo", "greedy acer", "a2c", "a2c that draws in training", "a2c-modern"],
 )
 def test_a_policy_draws_when_it_should(policy: Any, in_training: bool, in_tests: bool) -> None:
     state, mask = np.ones(SIZE, dtype=np.float32), np.array([True, False, True])

@@ -30,6 +30,7 @@ from mwzeval.pydial.tasks import GOODBYES, Goodbye
         ("ppo", 300, 80.0),
         ("ppo-shared", 200, 80.0),
         ("ppo-recurrent", 300, 80.0),
+        ("acer", 120, 80.0),
     ],
 )
 @pytest.mark.exhaustive(but=2)
