@@ -48,6 +48,7 @@ READ = frozenset(
             "file",
             "files",
             "folder",
+            "folders",
             "goal_model",
             "input",
             "knowledge",

@@ -13,8 +13,9 @@ from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
 from mwzeval.conversation.runs import RunSetting
 from mwzeval.errors import Problem
 from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
+from mwzeval.pydial.arguments import add_own
 from mwzeval.pydial.board import published_document
-from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, data_root
+from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, OwnFiles, data_root
 from mwzeval.pydial.runs.episode_files import Texts, check_records, read_texts
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import (
@@ -59,8 +60,9 @@ class PyDial(Benchmark):
                 "--goals",
                 metavar="TASK[:N]",
                 help="whose users, and how many (default: 500), those that a run tests with: "
-                "CR-1 to LAP-6, or Demo-CR-1 to Demo-LAP-6, which need no data",
+                "CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6, which need no data, or Own-NAME-1 to -6",
             )
+            add_own(parser)
             add_data(parser)
             return
         group = parser.add_argument_group(
@@ -101,6 +103,7 @@ class PyDial(Benchmark):
                 arguments.seed,
                 arguments.data,
                 arguments.offline,
+                own=OwnFiles.given(arguments.ontology, arguments.entities),
             )
         )
 

@@ -42,6 +42,7 @@ NOT_READ = frozenset(
             "table",
             "task",
             "tasks",
+            "tested_in",
             "title",
             "track",
             "trial_column",
@@ -101,6 +102,7 @@ crosswoz simulate --level text --templates IN -o IN
 pydial play Demo-CR-1 --policy IN -o IN
 pydial record Demo-CR-1 --policy IN -o IN
 pydial play Demo-CR-1 --ontology IN --entities OTHER -o IN
+live --benchmark pydial --agent random --ontology IN --entities OTHER -o IN
 """
 
 

@@ -23,7 +23,7 @@ from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial import NAME
 from mwzeval.pydial.dialogue.acts import NULL, Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain import has_controls
-from mwzeval.pydial.dialogue.domain_files import load_domain
+from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.dialogue.rng import rng_from
 from mwzeval.pydial.dialogue.simulation import Simulation
@@ -55,6 +55,8 @@ class LiveOptions:
     seed: int = 0
     data: str | None = None
     offline: bool | None = None
+    own: OwnFiles | None = None
+    """Of the domain, where it is one's own."""
 
 
 def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
@@ -86,7 +88,9 @@ class LiveSetting:
         seed = options.seed
         if seed < 0:
             raise UsageError(f"a seed is 0 or more, not {seed}")
-        self._domain = load_domain(task.domain, options.data, offline=options.offline)
+        self._domain = load_domain(
+            task.domain, options.data, offline=options.offline, own=options.own
+        )
         self.trusts = not is_own_code(options.agent)
         self._adapter = None
         self._own: Callable[..., Any] | None = None

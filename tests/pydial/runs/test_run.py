@@ -415,6 +415,18 @@ def test_a_run_in_ones_own_domain_is_called_by_its_name(
     ):
         assert main(command) == 0
         assert "Own-museums-3" in capsys.readouterr().out
+    talks = ["live", "--benchmark", "pydial", "-q", "--agent", "handcrafted", "--jobs", "2"]
+    assert main([*talks, "--goals", "Own-museums-3:5", "-o", "own.jsonl", *own]) == 0
+    assert main([*talks, "--goals", "Demo-CR-3:5", "-o", "demo.jsonl"]) == 0
+    lines = Path("own.jsonl").read_text().splitlines()
+    named_demo = [line.replace("Own-museums-3/", "Demo-CR-3/") for line in lines[1:]]
+    assert named_demo == Path("demo.jsonl").read_text().splitlines()[1:]
+    capsys.readouterr()
+    for verb in ("validate", "evaluate", "explain"):
+        assert main([verb, "--benchmark", "pydial", "own.jsonl"]) == 0
+    assert "Own-museums-3" in capsys.readouterr().out
+    assert main([*talks, "--goals", "Own-museums-3:5"]) == 2
+    assert "the files of Own-museums are not named" in capsys.readouterr().err
     for wrong, message in (
         (own[:1], "name both"),
         ([], "the files of Own-museums are not named"),
