@@ -15,13 +15,20 @@ import numpy as np
 from mwzeval.errors import UsageError
 from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS
-from mwzeval.pydial.results.over_seeds import interval_over_seeds
+from mwzeval.pydial.results.over_seeds import (
+    FEWEST_SEEDS,
+    corrected,
+    interval_over_seeds,
+    p_value_to_published,
+)
 from mwzeval.pydial.results.run_results import LIMITS
+from mwzeval.pydial.results.tables import FEW, NOTE_ON_FEW, NOTE_ON_PAPER
 from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.pydial.studies.transfer import played_in
 from mwzeval.pydial.tasks import in_order, task_named
 from mwzeval.report.formats import Cell, Document, sheet
+from mwzeval.statistics import CONFIDENCE
 
 ENVIRONMENTS = (1, 3, 6)
 FIGURES = {
@@ -101,29 +108,51 @@ def _tasks_of_tests(
 
 
 def cross_document(crossed: Sequence[CrossResult]) -> Document:
-    """Return a table of rewards like the paper's Table 8, with the paper's own behind, and one of
-    success rates."""
-    records = list(_records(crossed))
+    """Return tables of rewards like the paper's Table 8, with the paper's own behind, and those of
+    success rates: of each domain that was tested in, one."""
+    records = _with_tests(list(_records(crossed)))
     tested = in_order(c.tested for c in crossed)
     by_place = {(r["policy"], r["trained"], r["tested"]): r for r in records}
+    domains = dict.fromkeys(task_named(name).domain for name in tested)
     tables = []
     for figure, title in FIGURES.items():
-        rows: list[list[Cell | str]] = []
-        for policy, trained in dict.fromkeys((c.policy, c.trained) for c in crossed):
-            cells = [by_place.get((policy, trained, task)) for task in tested]
-            rows.append([trained, PRESETS[policy].label, *(_cell(cell, figure) for cell in cells)])
-        tables.append(sheet(title, ["Trained in", "Policy", *tested], rows))
+        for domain in domains:
+            tasks = [name for name in tested if task_named(name).domain == domain]
+            rows: list[list[Cell | str]] = []
+            for policy, trained in dict.fromkeys((c.policy, c.trained) for c in crossed):
+                found = [by_place.get((policy, trained, task)) for task in tasks]
+                if any(found):
+                    cells = (_cell(cell, figure) for cell in found)
+                    rows.append([trained, PRESETS[policy].label, *cells])
+            of = f", {domain}" if len(domains) > 1 else ""
+            tables.append(sheet(f"{title}{of}", ["Trained in", "Policy", *tasks], rows))
+    return Document((), tuple(tables), tuple(_notes(records)), tuple(records), {"cross": records})
+
+
+def _notes(records: Sequence[dict[str, Any]]) -> Iterator[str]:
     note = "Mean over seeds ± the reach of the 95 % t interval"
     if any(record["published"] is not None for record in records):
         note += "; in brackets the paper's Table 8"
-    return Document((), tuple(tables), (f"{note}.",), tuple(records), {"cross": records})
+    yield f"{note}."
+    if any(record["p_published"] is not None for record in records):
+        yield NOTE_ON_PAPER
+    if any(record["seeds"] < FEWEST_SEEDS for record in records):
+        yield NOTE_ON_FEW
+
+
+def _with_tests(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with corrected p values of the difference to the paper."""
+    p_values = corrected({index: record["p_published"] for index, record in enumerate(records)})
+    return [{**record, "p_published": p_values.get(index)} for index, record in enumerate(records)]
 
 
 def _records(crossed: Sequence[CrossResult]) -> Iterator[dict[str, Any]]:
     for c in crossed:
         interval = interval_over_seeds(c.rewards)
         success = interval_over_seeds(c.success, limits=LIMITS["success"])
-        published = published_results().cross.get(PRESETS[c.policy].published or "", {})
+        tables = published_results().cross.get(PRESETS[c.policy].published or "", {})
+        published = tables.get(c.trained, {}).get(c.tested)
+        p_value = None if published is None else p_value_to_published(c.rewards, published, 0.0)
         yield {
             "policy": c.policy,
             "trained": c.trained,
@@ -135,7 +164,8 @@ def _records(crossed: Sequence[CrossResult]) -> Iterator[dict[str, Any]]:
             "success_low": None if success is None else success.low,
             "success_high": None if success is None else success.high,
             "seeds": len(c.rewards),
-            "published": published.get(c.trained, {}).get(c.tested),
+            "published": published,
+            "p_published": p_value,
         }
 
 
@@ -148,4 +178,10 @@ def _cell(record: dict[str, Any] | None, figure: str) -> Cell:
     if high is not None:
         # Of an interval that was cut off, the longer side.
         text += f" ±{max(high - value, value - low):.1f}"
-    return Cell(text if published is None else f"{text} ({published:.1f})")
+    mark = FEW if record["seeds"] < FEWEST_SEEDS else ""
+    if published is None:
+        return Cell(text, mark=mark)
+    p_value = record["p_published"]
+    if p_value is not None and p_value <= 1 - CONFIDENCE:
+        mark = "▲" if value > published else "▼"
+    return Cell(f"{text} ({published:.1f})", mark=mark)

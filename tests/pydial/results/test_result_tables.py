@@ -29,6 +29,7 @@ from mwzeval.pydial.results.run_results import read_results
 from mwzeval.pydial.results.side_by_side import side_by_side
 from mwzeval.pydial.results.tables import table_document
 from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.studies.cross_environment import CrossResult, cross_document
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.scores.findings import Findings
@@ -390,3 +391,31 @@ def test_a_plot_is_a_picture_and_the_same_each_time(
     assert picture == plot_curves(output, format_name=format_name, window=4)
     with pytest.raises(UsageError, match="unknown format"):
         plot_curves(output, format_name="gif")
+
+
+def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -> None:
+    lucky = (30.0, 31.0, 30.5, 29.5, 30.0)
+    same = published_results().cross["DQN"]["CR-1"]["CR-3"]
+    crossed = [
+        CrossResult("dqn", "CR-1", "CR-3", (same - 1, same + 1, same, same, same), (9.0,) * 5),
+        CrossResult("dqn", "SFR-1", "SFR-6", lucky, (90.0,) * 5),
+        CrossResult("ppo", "CR-1", "CR-3", lucky[:3], (90.0,) * 3),
+    ]
+    document = cross_document(crossed)
+    rewards, of_sfr, *successes = document.sheets
+    assert [s.title for s in (rewards, of_sfr)] == [
+        "Reward in other environments, CR",
+        "Reward in other environments, SFR",
+    ]
+    assert len(successes) == 2
+    assert rewards.header == ("Trained in", "Policy", "CR-3")
+    assert [row[2].mark for row in rewards.rows] == ["", "‡"]
+    assert of_sfr.rows[0][2].mark == "▲"
+    published = published_results().cross["DQN"]["SFR-1"]["SFR-6"]
+    assert of_sfr.rows[0][2].text.endswith(f"({published:.1f})")
+    first, second, _ = document.records
+    assert first["p_published"] == 1.0
+    alone = p_value_to_published(lucky, published, 0.0)
+    assert alone is not None
+    assert second["p_published"] == pytest.approx(2 * alone)
+    assert any(note.startswith("‡") for note in document.notes)
