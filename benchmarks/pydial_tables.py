@@ -34,6 +34,10 @@ from mwzeval.version import __version__
 
 BEGIN, END = "<!-- figures: python -m benchmarks.pydial_tables -->", "<!-- end of figures -->"
 PACKAGES = ("numpy", "scipy", "torch")
+LEGEND = (
+    "± is the 95 % interval over seeds, ▲ ▼ differ significantly from the paper, ‡ has fewer than "
+    "5 seeds ([more](../../docs/pydial_tables.md))."
+)
 
 
 def main() -> int:
@@ -111,7 +115,7 @@ def _lines(label: str, results: Results) -> Iterator[dict[str, object]]:
 
 def _figures(runs: Sequence[Results], labels: Sequence[str]) -> str:
     """Return the part of README.md: what was run, means by policy, and seconds of training."""
-    parts = [_versions()]
+    parts = [f"{_versions()} {LEGEND}"]
     for label, results in zip(labels, runs, strict=True):
         groups = tuple(results.groups())
         over = f"Mean over {len(results.tasks)} tasks" if len(results.tasks) > 1 else groups[-1][0]
