@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.pydial.policies import a2c, acer, dqn, enac, gp_sarsa, ppo, ppo_recurrent, ppo_shared
+from mwzeval.pydial.policies import a2c, acer, dqn, enac, ppo, ppo_recurrent, ppo_shared
+from mwzeval.pydial.policies.gaussian import gp_sarsa
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
 from mwzeval.pydial.policies.learner import Learner, View
 from mwzeval.pydial.tasks import Goodbye

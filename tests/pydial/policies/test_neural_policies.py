@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mwzeval.pydial.dialogue.rng import Rng
-from mwzeval.pydial.policies import a2c, acer, dqn, enac, gp_sarsa, ppo, ppo_recurrent
+from mwzeval.pydial.policies import a2c, acer, dqn, enac, ppo, ppo_recurrent
+from mwzeval.pydial.policies.gaussian import gp_sarsa
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
 from mwzeval.pydial.policies.neural import discounted
 from tests.pydial.policies.toy_problems import Corridor, mean_return, play

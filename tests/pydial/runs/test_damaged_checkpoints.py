@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import InputError
-from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
+from mwzeval.pydial.policies.gaussian.gp_temporal_difference import SparseTemporalDifference
 from mwzeval.pydial.policies.learner import Memory
 from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,

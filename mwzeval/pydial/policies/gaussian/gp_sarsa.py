@@ -12,7 +12,7 @@ import numpy as np
 
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
-from mwzeval.pydial.policies.gp_temporal_difference import SparseTemporalDifference
+from mwzeval.pydial.policies.gaussian.gp_temporal_difference import SparseTemporalDifference
 from mwzeval.pydial.policies.learner import Layout, Memory, State, View, check_arrays
 
 

@@ -1,0 +1,1 @@
+"""GP-SARSA, and the Gaussian process that it learns."""
