@@ -6,6 +6,7 @@ plot   draw the learning curves of a run, with bands
 cross  test what a run has learned in other environments (the paper's Table 8)
 sweep  test it at other error rates, and with users it was not trained with
 record write the dialogues of a policy as a data set in Minari's format
+estimate  how probably dialogues of its policies will succeed, exchange by exchange
 play   be the user in a task, against a policy: type acts, or choose from a menu
 
 Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
@@ -24,7 +25,7 @@ from typing import Any
 from mwzeval.arguments import add_format
 from mwzeval.output import tell, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
-from mwzeval.pydial.studies import sweep_command
+from mwzeval.pydial.studies import estimate_command, sweep_command
 
 SEEDS = 2**20
 DESCRIPTIONS = {
@@ -40,6 +41,8 @@ DESCRIPTIONS = {
     "format, DIR/POLICY/TASK-v0, for learning without an environment.",
     "sweep": "Test the policies of a run at other error rates, and with users they were not "
     "trained with. Tests are kept in the run's folder, and not done again.",
+    "estimate": "Learn to tell, in each exchange, how probably a policy's dialogue will succeed, "
+    "and judge that on the test dialogues: Brier score, log loss, calibration, AUC.",
     "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
 }
 
@@ -300,6 +303,15 @@ def _learned(arguments: argparse.Namespace, *, untrained: bool = False) -> dict[
     return learned_in(arguments.folder, untrained=untrained) | said
 
 
+def _add_estimate(parser: argparse.ArgumentParser) -> None:
+    _add_cross(parser)
+    estimate_command.add_arguments(parser)
+
+
+def _estimate(arguments: argparse.Namespace) -> int:
+    return estimate_command.run(arguments, _learned(arguments, untrained=True))
+
+
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_cross(parser)
     sweep_command.add_arguments(parser)
@@ -357,6 +369,7 @@ ACTIONS: dict[str, Action] = {
     "cross": ("what was learned, in other environments", _add_cross, _cross),
     "record": ("dialogues of a policy as a data set", _add_record, _record),
     "sweep": ("what was learned, with other errors and users", _add_sweep, _sweep),
+    "estimate": ("how probably dialogues will succeed", _add_estimate, _estimate),
     "play": ("be the user in a task, against a policy", _add_play, _play),
 }
 """Action → what it does, how its arguments are added, and how it is run."""

@@ -132,13 +132,21 @@ class A2C(NeuralPolicy):
     def _scores(self, state: Any) -> Any:
         return self.network["policy"](self.network["shared"](state))
 
+    def values(self, states: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float64]:
+        """Return what the critic expects, shape (exchanges,), of the states of whole dialogues.
+
+        `states` has shape (exchanges, size), `lengths` the numbers of exchanges of the dialogues.
+        """
+        with self.torch.inference_mode():
+            hidden = self.network["shared"](self.torch.from_numpy(states))
+            of: NDArray[np.float64] = self.network["value"](hidden)[:, 0].double().numpy()
+        return of
+
     def _learn(self, dialogue: Sequence[Exchange]) -> None:
         settings = self.settings
         if dialogue:
-            states = self.torch.from_numpy(np.stack([e.state for e in dialogue]))
-            with self.torch.inference_mode():
-                values = self.network["value"](self.network["shared"](states))[:, 0].numpy()
-            self._keep(tuple(dialogue), values.astype(np.float64))
+            states = np.stack([e.state for e in dialogue])
+            self._keep(tuple(dialogue), self.values(states, (len(dialogue),)))
         if (self.dialogues + 1) % settings.every or not reaches(
             (len(played.exchanges) for played in self.replay), settings.warm_up
         ):

@@ -116,6 +116,16 @@ class PPO(NeuralPolicy):
         """Return what the critic expects of states, shape (states,)."""
         return self.network["value"](states)[:, 0]
 
+    def values(self, states: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float64]:
+        """Return what the critic expects, shape (exchanges,), of the states of whole dialogues.
+
+        `states` has shape (exchanges, size), `lengths` the numbers of exchanges of the dialogues.
+        """
+        with self.torch.no_grad():
+            values = self._outputs(self.torch.from_numpy(states), lengths)[1]
+            of: NDArray[np.float64] = values.double().numpy()
+        return of
+
     def _outputs(self, states: Tensor, lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return logits, shape (exchanges, actions), and values, shape (exchanges,).
 

@@ -54,12 +54,9 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
     from mwzeval.pydial.studies.sweep_figure import plot_sweep
     from mwzeval.pydial.studies.user_files import read_user
     from mwzeval.report.formats import render
-    from mwzeval.report.plots import check_format
 
     picture = arguments.output
-    kind = "png" if picture is None else PurePath(picture).suffix.removeprefix(".") or "png"
-    if picture is not None:
-        check_format(kind)
+    kind = format_of(picture)
     own = dict(map(read_user, arguments.user_parameters))
     said = () if arguments.users is None else tuple(arguments.users.split(","))
     users = [name for each in said for name in (USERS if each == "all" else (each,))]
@@ -76,3 +73,17 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
         write_atomically(picture, plot_sweep(swept, figure=arguments.figure, format_name=kind))
         tell(f"wrote {picture}")
     return 0
+
+
+def format_of(picture: str | None) -> str:
+    """Return the format of a picture that is to be written; png for none.
+
+    Raises `UsageError` for an unknown one, `DependencyError` without matplotlib.
+    """
+    from mwzeval.report.plots import check_format
+
+    if picture is None:
+        return "png"
+    kind = PurePath(picture).suffix.removeprefix(".") or "png"
+    check_format(kind)
+    return kind

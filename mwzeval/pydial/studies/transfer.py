@@ -17,7 +17,7 @@ from mwzeval.pydial.dialogue.user_parameters import UserModel
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
-from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.job import (
     Job,
     batched_runner_of,
@@ -72,14 +72,23 @@ def _played(
     if not job.preset.learns:
         yield from tests_untrained(other, runner)
         return
-    policy: Any = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
-    model = job.model_file(output, job.tested_at[-1])
-    with fitting(model, "Without the file, the others are tested"):
-        policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
+    policy = learned_policy(job, runner, output)
     if other.batch > 1:
         yield from batched_runner_of(other).test(policy, job.seed, tests)
         return
     yield from runner.tests(policy, job.seed, tests)
+
+
+def learned_policy(job: Job, runner: TaskRunner, output: str | Path) -> Any:
+    """Return what a job has learned after its last checkpoint, for tests by `runner`.
+
+    Raises `InputError` for a damaged model, `DependencyError` for a neural one without PyTorch.
+    """
+    policy = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
+    model = job.model_file(output, job.tested_at[-1])
+    with fitting(model, "Without the file, the others are tested"):
+        policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
+    return policy
 
 
 def learned_in(output: str | Path, *, untrained: bool = False) -> dict[str, Any]:

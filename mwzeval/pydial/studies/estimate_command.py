@@ -1,0 +1,67 @@
+"""`mwzeval pydial estimate`: its arguments, and what it prints and draws."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from mwzeval.errors import UsageError
+from mwzeval.output import tell, write_result
+from mwzeval.pydial.studies.sweep_command import format_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how success is estimated, beside which policies of a run are meant."""
+    parser.set_defaults(interrupted=None)
+    parser.add_argument("--estimator", choices=("logistic", "boosting"), default="logistic")
+    parser.add_argument("--calibration", choices=("platt", "isotonic"), default="platt")
+    parser.add_argument(
+        "--learn-from",
+        type=int,
+        default=500,
+        metavar="N",
+        help="dialogues that the estimate is learned from (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--calibrate-on",
+        type=int,
+        default=250,
+        metavar="N",
+        help="other dialogues that it is calibrated on (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="draw reliability, too: .png, .svg or .pdf"
+    )
+
+
+def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
+    """Judge estimates of a `plan` (arguments of `run.planned`); return the exit code.
+
+    Raises `UsageError` for senseless numbers, and what `estimated` raises.
+    """
+    from mwzeval.files.writing import write_atomically
+    from mwzeval.pydial.runs.run import TESTS, planned
+    from mwzeval.pydial.studies.reliability_figure import plot_reliability
+    from mwzeval.pydial.studies.success_estimates import estimated, estimates_document
+    from mwzeval.report.formats import render
+
+    picture = arguments.output
+    kind = format_of(picture)
+    for option, number in (("learn", arguments.learn_from), ("calibrate", arguments.calibrate_on)):
+        if number < 1:
+            raise UsageError(f"the dialogues to {option} from are 1 or more, not {number}")
+    judged = estimated(
+        arguments.folder,
+        planned(**plan),
+        estimator=arguments.estimator,
+        calibration=arguments.calibration,
+        learned_from=arguments.learn_from,
+        calibrated_on=arguments.calibrate_on,
+        tests=plan.get("tests", TESTS),
+    )
+    write_result(render(estimates_document(judged), arguments.format), arguments.format)
+    if picture is not None:
+        write_atomically(picture, plot_reliability(judged, format_name=kind))
+        tell(f"wrote {picture}")
+    return 0
