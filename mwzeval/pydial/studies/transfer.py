@@ -47,7 +47,8 @@ def played_in(
     """
     at = job.tested_at[-1]
     place = job.test_file(output, at)
-    if tested != job.task or tests != job.tests or not place.exists():
+    of_run = run_settings(Path(output)).tests or job.tests
+    if tested != job.task or tests != of_run or not place.exists():
         name = f"seed-{job.seed}-{at:06d}-{tests}.jsonl"
         place = Path(output) / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
     if not place.exists():

@@ -167,6 +167,20 @@ def test_the_command_shows_each_figure_with_its_interval(
     assert f"{last['value']:.1f} ±{reach:.1f}" in shown
 
 
+def test_a_sweep_may_have_other_numbers_of_tests_than_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([TASK], ["handcrafted"], tmp_path, seeds=1, tests=6, processes=0)
+    call = ["pydial", "sweep", str(tmp_path), "--errors", "15", "-f", "jsonl", "--tests"]
+    rewards = []
+    for tests in (6, 3):
+        assert main([*call, str(tests)]) == 0
+        rewards.append(json.loads(capsys.readouterr().out.splitlines()[-1])["value"])
+    lines = (tmp_path / TASK / "handcrafted/seed-0/test-000000.jsonl").read_text().splitlines()
+    played = [json.loads(line)["reward"] for line in lines]
+    assert rewards == [np.mean(played), np.mean(played[:3])]
+
+
 def test_what_cannot_be_swept_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     for wrong, message in (
         ({"errors": (0.1, 1.2)}, "from 0 to 100 %, not 120 %"),
