@@ -39,7 +39,7 @@ MOVED = {
 }
 """Public modules under the names that they had, see `mwzeval.moved`."""
 
-_HEADER = frozenset({"task", "policy", "legacy"})
+_HEADER = frozenset({"task", "policy", "legacy", "episodes"})
 _EPISODE = frozenset({"success", "exchanges"})
 
 

@@ -83,7 +83,7 @@ def _play(arguments: argparse.Namespace) -> int:
 
     from mwzeval.errors import UsageError
     from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-    from mwzeval.pydial.runs.episode_files import added_to, episodes_in
+    from mwzeval.pydial.runs.episode_writing import added_to, episodes_in
     from mwzeval.pydial.runs.play import adapter_for, play_with_human
     from mwzeval.pydial.tasks import task_named
 

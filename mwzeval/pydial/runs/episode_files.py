@@ -2,7 +2,8 @@
 
 A line has `dialogue`, `success`, `exchanges` and `reward`; `task`, `seed`, `policy` and `legacy`
 may stand in each line, in a first line `{"_meta": {…}}`, or be said by the place in a run's folder
-(TASK/POLICY/seed-N/test-M.jsonl). `goal` and `turns` let an episode be explained. Files of
+(TASK/POLICY/seed-N/test-M.jsonl). The first line also says how many episodes there are, in files
+of this program since format 2. `goal` and `turns` let an episode be explained. Files of
 trajectories have the episodes of live dialogues.
 """
 
@@ -19,12 +20,10 @@ from typing import Any
 
 from mwzeval.conversation.files import is_live, live_text
 from mwzeval.conversation.protocols import AGENT_ERROR, USER_ERROR, End
-from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import did_you_mean, shorten
 from mwzeval.files.json_files import decoded, parse_json_lines, read_text
 from mwzeval.files.reading import is_url, read_bytes
 from mwzeval.files.streams import SENSIBLE_LINE
-from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episodes import Episode
 from mwzeval.pydial.runs.live_files import episodes_of_trajectories
@@ -39,7 +38,8 @@ from mwzeval.pydial.tasks import JOINED, TASKS, Task, find_task, find_tasks, in_
 from mwzeval.scores.findings import Findings
 
 META = "_meta"
-PACKED = (".gz", ".zst")
+FORMAT = 2
+"""Of files of episodes; in the first no line says how many there are."""
 ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
 FAILED_ENDS = (AGENT_ERROR, USER_ERROR)
 LARGEST_REWARD = 1e6
@@ -89,7 +89,8 @@ def _text(raw: bytes, file: str) -> str:
     return live_text(raw, file) if is_live(raw) else decoded(raw, file)
 
 
-def _is_live(text: str) -> bool:
+def holds_trajectories(text: str) -> bool:
+    """Tell whether the text of a file is of live dialogues."""
     return is_live(text[:SENSIBLE_LINE].encode(errors="replace"))
 
 
@@ -114,8 +115,7 @@ def check_records(
             said = {"task": place.task, "policy": place.policy, "seed": place.seed}
         reader = _Reader(name, findings, said, settings, seen, task=chosen.task)
         records += reader.read(text)
-        if place is not None and place.policy in PRESETS:
-            reader.check_numbers()
+        reader.check_whole(of_run=place is not None and place.policy in PRESETS)
     if not records and not findings.errors:
         findings.of_file(path).error("no-episodes", "there is no episode in it")
     _check_environments(records, findings.of_file(path))
@@ -160,7 +160,7 @@ def read_episodes(
     records: list[Record] = []
     with found.collecting():
         records = reader.read(read_text(path))
-        reader.check_numbers()
+        reader.check_whole(of_run=True)
         _check_environments(records, found.of_file(str(path)))
     if findings is None:
         found.check()
@@ -194,13 +194,18 @@ class _Reader:
         self._said = dict(self._place)
         self._tests = settings.tests
         self._numbers: dict[str, list[int]] = {task: [] for task in joined}
+        self._counted: int | None = None
         self._errors = 0
 
     def read(self, text: str) -> list[Record]:
         records: list[Record] = []
         for place, line in self._lines(text):
-            if isinstance(line, Mapping) and isinstance(line.get(META), Mapping) and not records:
-                self._said |= line[META]
+            if isinstance(line, Mapping) and isinstance(line.get(META), Mapping):
+                if records:
+                    message = f"{META} belongs to the first line: several files in one are not read"
+                    self._error(place, message, key=META)
+                else:
+                    self._header(place, line[META])
                 continue
             if not isinstance(line, Mapping):
                 self._error(place, "expected an object, an episode")
@@ -220,32 +225,54 @@ class _Reader:
 
     def _lines(self, text: str) -> Iterator[tuple[str, Any]]:
         """Yield where a line is, and what it says; of live dialogues what an episode's would."""
-        if _is_live(text):
+        if holds_trajectories(text):
             for line in episodes_of_trajectories(text, self._findings):
                 yield f"{line['task']}/{line['seed']}/{line['dialogue']}", line
             return
         for number, line in parse_json_lines(text, self._file):
             yield f"line {number}", line
 
-    def check_numbers(self) -> None:
-        """Note a file of a run that does not have dialogues 0, 1, 2 …, as many as its settings say.
+    def _header(self, where: str, raw: Mapping[str, Any]) -> None:
+        """Take what the first line says of all."""
+        version, counted = raw.get("format", FORMAT), raw.get("episodes", 0)
+        if not _is_whole(version, 1) or version > FORMAT:
+            given = shorten(repr(version))
+            message = f"format {given} of episode files is not known, those up to {FORMAT} are"
+            self._error(where, message, "version", key="format")
+        elif not _is_whole(counted, 0):
+            message = f"expected a number from 0, got {shorten(repr(counted))}"
+            self._error(where, message, key="episodes")
+        else:
+            self._said |= raw
+            self._counted = raw.get("episodes")
 
-        Where there are other errors, dialogues are missing because of them.
+    def check_whole(self, *, of_run: bool) -> None:
+        """Note a file that does not have as many dialogues as its first line says.
+
+        One `of_run` has those numbered 0, 1, 2 …, as many as the settings of the run say. Where
+        there are other errors, dialogues are missing because of them.
         """
         if self._errors:
             return
-        tests = self._tests
-        for task, numbers in self._numbers.items():
-            due = len(numbers) if tests is None else tests
-            if sorted(numbers) == list(range(due)):
-                continue
-            found = f"{len(numbers)} dialogues" + f" of {task}" * bool(self._joined)
-            expected = "numbered from 0 on" if tests is None else f"the {due} of the run's tests"
-            message = (
-                f"{found}, which are not {expected}: the file was cut or changed. Remove it, and "
-                "let `mwzeval pydial` make it anew with the same call as before"
-            )
+        remedy = ". Remove it, and let `mwzeval pydial` make it anew with the same call as before"
+        for lack in self._lacks(of_run=of_run):
+            message = f"{lack}: the file was cut or changed{remedy * of_run}"
             self._findings.error("incomplete", message)
+
+    def _lacks(self, *, of_run: bool) -> Iterator[str]:
+        tests, told = self._tests, False
+        for task, numbers in self._numbers.items() if of_run else ():
+            due = len(numbers) if tests is None else tests
+            if sorted(numbers) != list(range(due)):
+                found = f"{len(numbers)} dialogues" + f" of {task}" * bool(self._joined)
+                expected = (
+                    "numbered from 0 on" if tests is None else f"the {due} of the run's tests"
+                )
+                yield f"{found}, which are not {expected}"
+                told = True
+        total = sum(map(len, self._numbers.values()))
+        if self._counted not in (None, total) and not told:
+            yield f"{total} dialogues, which are not the {self._counted} that its first line says"
 
     def _error(self, where: str, message: str, kind: str = "shape", **place: Any) -> None:
         self._errors += 1  # of all; those that are kept are limited in number
@@ -360,39 +387,3 @@ def _is_number(value: Any, most: float = sys.float_info.max) -> bool:
 
 def _is_constraint(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 3 and all(isinstance(v, str) for v in value)
-
-
-def episodes_in(path: str | Path) -> tuple[Episode, ...]:
-    """Return the episodes of a file to which others are to be added; perhaps it is not there yet.
-
-    Raises `InputError` for a file of something else, `UsageError` where none can be.
-    """
-    file = Path(path)
-    if str(path) == "-" or file.suffix in PACKED or file.is_dir() or not file.parent.is_dir():
-        raise UsageError(
-            f"episodes cannot be added to {shorten(str(path), 300)}: name a file that is not "
-            "compressed, in a folder that there is"
-        )
-    if not file.exists() or not file.stat().st_size:
-        return ()
-    findings = Findings()
-    texts = read_texts(str(path), Selection())
-    records, _ = check_records(texts, str(path), Selection(), findings)
-    findings.check()
-    if not all(map(_is_live, texts.values())):
-        raise UsageError(
-            f"{shorten(str(path), 300)} holds episodes without what was said in them: they can be "
-            "scored, and not added to; name another file"
-        )
-    return tuple(record.episode for record in records)
-
-
-def added_to(path: str | Path, trajectory: Trajectory) -> None:
-    """Add a dialogue to a file of trajectories, which is as before if that fails.
-
-    Raises `InputError` where the file cannot be read, `MwzevalError` where it cannot be written.
-    """
-    file = Path(path)
-    before = read_text(path) if file.exists() and file.stat().st_size else ""
-    end = "" if not before or before.endswith("\n") else "\n"
-    write_atomically(path, f"{before}{end}{trajectory.line()}")

@@ -5,10 +5,9 @@ Whatever stops it, what it has written is the beginning of the same result.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mwzeval.errors import DependencyError, InputError, Problem, UsageError
-from mwzeval.files.writing import write_atomically
 from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.dqn import DQN
@@ -33,6 +31,7 @@ from mwzeval.pydial.runs.checkpoints import (
     write_checkpoint,
 )
 from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.episode_writing import write_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.joint import JointRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
@@ -378,23 +377,3 @@ def _write_training(job: Job, output: Path, history: list[tuple[bool, int, float
         for index, row in enumerate(history)
     )
     write_episodes(job.folder(output) / TRAINING, episodes, say_task=len(tasks) > 1)
-
-
-def write_episodes(path: Path, episodes: Iterable[Episode], *, say_task: bool = False) -> None:
-    """Write dialogues, one a line, which with `say_task` says its task, too.
-
-    Raises `MwzevalError` where the file cannot be written.
-    """
-    lines = (
-        json.dumps(
-            {
-                **({"task": episode.task} if say_task else {}),
-                "dialogue": episode.index,
-                "success": episode.success,
-                "exchanges": episode.exchanges,
-                "reward": episode.reward,
-            }
-        )
-        for episode in episodes
-    )
-    write_atomically(path, "".join(f"{line}\n" for line in lines))

@@ -17,6 +17,7 @@ from mwzeval.pydial.dialogue.user_parameters import UserModel
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
+from mwzeval.pydial.runs.episode_writing import write_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.job import (
     Job,
@@ -24,7 +25,6 @@ from mwzeval.pydial.runs.job import (
     runner_of,
     single_threaded,
     tests_untrained,
-    write_episodes,
 )
 from mwzeval.pydial.runs.run_folder import TESTS, location_of, run_settings
 from mwzeval.pydial.tasks import USERS, in_order, task_named, varied

@@ -151,6 +151,54 @@ def test_a_test_that_was_cut_does_not_count_as_done(
     assert cut.read_bytes() == whole
 
 
+@pytest.mark.parametrize(
+    ("first", "lines", "told"),
+    [
+        ({"format": 2, "episodes": 20}, 20, None),
+        ({"format": 2, "episodes": 20}, 10, "10 dialogues, which are not the 20 that its first"),
+        ({"episodes": 20}, 21, "21 dialogues, which are not the 20 that its first line says"),
+        ({"episodes": 20}, 0, "0 dialogues, which are not the 20"),
+        ({"format": 2}, 10, None),
+        ({"policy": "mine"}, 10, None),
+        ({"format": 3, "episodes": 20}, 20, "format 3 of episode files is not known"),
+        ({"format": "new"}, 20, "format 'new' of episode files is not known"),
+        ({"episodes": "20"}, 20, "line 1: expected a number from 0, got '20'"),
+        ({"episodes": -1}, 20, "line 1: expected a number from 0, got -1"),
+        ({"episodes": True}, 1, "line 1: expected a number from 0, got True"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["evaluate", "validate"])
+def test_a_file_that_says_how_many_it_has_is_whole_wherever_it_lies(
+    first: dict[str, Any],
+    lines: int,
+    told: str | None,
+    verb: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "any.jsonl"
+    write(file, [{"_meta": first}, *dialogues(lines)])
+    assert main([verb, "--benchmark", "pydial-CR-3", str(file)]) == (0 if told is None else 2)
+    assert told is None or told in "".join(capsys.readouterr())
+
+
+def test_a_test_of_a_run_is_whole_wherever_it_lies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    assert main([*RUN, "--tests", "4", "--processes", "0", "-o", str(folder)]) == 0
+    test = folder / "Demo-CR-1/random/seed-0/test-000000.jsonl"
+    lines = test.read_text(encoding="utf-8").splitlines(keepends=True)
+    elsewhere = tmp_path / "moved.jsonl"
+    for kept, code in ((lines, 0), (lines[:3], 2), (lines[:1] + lines[2:], 2), (lines[1:3], 0)):
+        elsewhere.write_text("".join(kept), encoding="utf-8")
+        assert main(["evaluate", "--benchmark", "pydial-Demo-CR-1", str(elsewhere)]) == code
+        assert ("the 4 that its first line says" in capsys.readouterr().err) == (code == 2)
+    elsewhere.write_text("".join(lines * 2), encoding="utf-8")
+    assert main(["evaluate", "--benchmark", "pydial-Demo-CR-1", str(elsewhere)]) == 2
+    assert "line 6: _meta belongs to the first line" in capsys.readouterr().err
+
+
 def test_damaged_training_is_not_drawn(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     write(run / "CR-3/gp-sarsa/seed-1/training.jsonl", changed(exchanges=0)(dialogues(40)))

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines(file: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()[1:]]
 
 
 def test_tasks_are_met_in_turn_each_with_the_dialogues_that_it_has_alone() -> None:
@@ -143,7 +143,7 @@ def test_what_was_learned_in_one_domain_is_tested_in_others(
         for file in sorted((folder / JOINT).rglob("test-*.jsonl"))
     ]
     assert records[3]["success"] == pytest.approx(100 * sum(map(sum, of_joint)) / (2 * TESTS))
-    assert records[3]["success_low"] <= records[3]["success"] <= records[3]["success_high"]
+    assert records[3]["success_low"] is records[3]["success_high"] is None  # with two seeds
 
 
 def test_other_environments_are_those_of_all_domains_that_were_learned_in(folder: Path) -> None:

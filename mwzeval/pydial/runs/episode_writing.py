@@ -1,0 +1,81 @@
+"""Episodes into files: those of a test all at once, those of a person who plays one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from mwzeval.conversation.trajectory import Trajectory
+from mwzeval.errors import UsageError, shorten
+from mwzeval.files.json_files import read_text
+from mwzeval.files.writing import write_atomically
+from mwzeval.pydial.runs.episode_files import (
+    FORMAT,
+    META,
+    check_records,
+    holds_trajectories,
+    read_texts,
+)
+from mwzeval.pydial.runs.episodes import Episode
+from mwzeval.pydial.runs.run_folder import Selection
+from mwzeval.scores.findings import Findings
+
+PACKED = (".gz", ".zst")
+
+
+def write_episodes(path: Path, episodes: Iterable[Episode], *, say_task: bool = False) -> None:
+    """Write dialogues, one a line, which with `say_task` says its task, too, behind their number.
+
+    Raises `MwzevalError` where the file cannot be written.
+    """
+    lines = [
+        json.dumps(
+            {
+                **({"task": episode.task} if say_task else {}),
+                "dialogue": episode.index,
+                "success": episode.success,
+                "exchanges": episode.exchanges,
+                "reward": episode.reward,
+            }
+        )
+        for episode in episodes
+    ]
+    header = json.dumps({META: {"format": FORMAT, "episodes": len(lines)}})
+    write_atomically(path, "".join(f"{line}\n" for line in [header, *lines]))
+
+
+def episodes_in(path: str | Path) -> tuple[Episode, ...]:
+    """Return the episodes of a file to which others are to be added; perhaps it is not there yet.
+
+    Raises `InputError` for a file of something else, `UsageError` where none can be.
+    """
+    file = Path(path)
+    if str(path) == "-" or file.suffix in PACKED or file.is_dir() or not file.parent.is_dir():
+        raise UsageError(
+            f"episodes cannot be added to {shorten(str(path), 300)}: name a file that is not "
+            "compressed, in a folder that there is"
+        )
+    if not file.exists() or not file.stat().st_size:
+        return ()
+    findings = Findings()
+    texts = read_texts(str(path), Selection())
+    records, _ = check_records(texts, str(path), Selection(), findings)
+    findings.check()
+    if not all(map(holds_trajectories, texts.values())):
+        raise UsageError(
+            f"{shorten(str(path), 300)} holds episodes without what was said in them: they can be "
+            "scored, and not added to; name another file"
+        )
+    return tuple(record.episode for record in records)
+
+
+def added_to(path: str | Path, trajectory: Trajectory) -> None:
+    """Add a dialogue to a file of trajectories, which is as before if that fails.
+
+    Raises `InputError` where the file cannot be read, `MwzevalError` where it cannot be written.
+    """
+    file = Path(path)
+    before = read_text(path) if file.exists() and file.stat().st_size else ""
+    end = "" if not before or before.endswith("\n") else "\n"
+    write_atomically(path, f"{before}{end}{trajectory.line()}")
