@@ -1,4 +1,4 @@
-"""Aggregates over tasks and runs, against SciPy and by enumeration."""
+"""Aggregates over tasks and runs, against rliable and by enumeration."""
 
 from __future__ import annotations
 
@@ -13,42 +13,26 @@ from mwzeval.statistics.aggregates import (
     interquartile_mean,
     probability_of_improvement,
 )
+from tests.statistics.rliable_figures import FEW, FIGURES, FIRST, SECOND
 
-RUN, TASK = np.indices((10, 18))
-FIRST, SECOND = (
-    (RUN * 37 + TASK * 53 + RUN * TASK * 7 + shift) % 61 + 3.0 * TASK for shift in (0, 5)
-)
-
-
-def test_values_are_those_of_scipy() -> None:
-    """The functions that rliable calls."""
-    assert interquartile_mean(FIRST).value == stats.trim_mean(FIRST, 0.25, axis=None)
-    of_tasks = [
-        stats.mannwhitneyu(FIRST[:, task], SECOND[:, task]).statistic / 100 for task in range(18)
-    ]
-    assert probability_of_improvement(FIRST, SECOND).value == pytest.approx(np.mean(of_tasks))
+FOUND = {
+    "iqm first": interquartile_mean(FIRST),
+    "iqm second": interquartile_mean(SECOND),
+    "iqm few": interquartile_mean(FEW),
+    "improvement first second": probability_of_improvement(FIRST, SECOND),
+    "improvement second first": probability_of_improvement(SECOND, FIRST),
+}
 
 
-def test_intervals_of_many_runs_are_those_of_another_program() -> None:
-    """Resamples drawn one after the other, with another generator."""
-    generator = np.random.Generator(np.random.MT19937(3))
-    means, wins = [], []
-    for _ in range(2000):
-        drawn, others = (
-            np.take_along_axis(scores, generator.integers(0, 10, size=(10, 18)), axis=0)
-            for scores in (FIRST, SECOND)
-        )
-        means.append(stats.trim_mean(drawn, 0.25, axis=None))
-        signs = np.sign(drawn[:, np.newaxis] - others[np.newaxis])
-        wins.append(float((signs + 1).mean() / 2))
-    for found, samples in (
-        (interquartile_mean(FIRST), means),
-        (probability_of_improvement(FIRST, SECOND), wins),
-    ):
-        low, high = np.quantile(samples, [0.025, 0.975])
-        assert found.interval is not None
-        near = pytest.approx((low, high), abs=0.08 * (high - low))
-        assert (found.interval.low, found.interval.high) == near
+@pytest.mark.parametrize("name", FIGURES)
+def test_aggregates_are_those_of_rliable(name: str) -> None:
+    value, low, high = FIGURES[name]
+    found = FOUND[name]
+    assert found.value == pytest.approx(value)
+    assert found.interval is not None
+    # Both are quantiles of 2,000 random resamples.
+    near = pytest.approx((low, high), abs=0.08 * (high - low))
+    assert (found.interval.low, found.interval.high) == near
 
 
 def test_intervals_are_of_all_resamples_within_tasks() -> None:
@@ -80,4 +64,4 @@ def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(ValueError, match="shape"):
         interquartile_mean(np.empty((0, 3)))
     with pytest.raises(ValueError, match="of 18 and of 3 tasks"):
-        probability_of_improvement(FIRST, SECOND[:, :3])
+        probability_of_improvement(FIRST, FEW)
