@@ -9,7 +9,6 @@ would still tell of those that match.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -87,13 +86,13 @@ class SlotVector:
         self._entities = log(1 + len(domain.table.rows))
         self._number = log(len(self._slots)) / LARGE
         self.size = len(OF_DIALOGUE) + len(self._slots) * len(OF_SLOT)
-        self._told = lru_cache(REMEMBERED)(self._told_by_slots)
+        self._told: dict[int, tuple[float, ...]] = {}
 
     def __call__(self, belief: Belief, summary: Summary) -> Vector:
         """Return the vector of a belief, shape (size,)."""
         numbers = self._of_dialogue(belief, summary)
         requested = belief.requested
-        told = self._told(summary.rows)
+        told = self._told_by_slots(summary.rows)
         for index, slot in enumerate(self._slots):
             believed = belief.slots[slot]
             first, second, third = _three_likeliest(believed)
@@ -135,11 +134,16 @@ class SlotVector:
 
     def _told_by_slots(self, rows: int) -> tuple[float, ...]:
         """Return for each slot how much its value tells of some rows."""
-        number = rows.bit_count()
-        return tuple(
-            entropy(count / number for count in self._table.counts(slot, rows)) / largest
-            for slot, largest in zip(self._slots, self._largest, strict=True)
-        )
+        told = self._told.get(rows)
+        if told is None:
+            if len(self._told) >= REMEMBERED:
+                self._told.clear()
+            number = rows.bit_count()
+            told = self._told[rows] = tuple(
+                entropy(count / number for count in self._table.counts(slot, rows)) / largest
+                for slot, largest in zip(self._slots, self._largest, strict=True)
+            )
+        return told
 
 
 def _three_likeliest(believed: SlotBelief) -> tuple[float, float, float]:

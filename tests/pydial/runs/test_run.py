@@ -340,7 +340,7 @@ def test_a_folder_with_a_run_of_other_settings_is_left_alone(tmp_path: Path) -> 
 def test_a_run_of_other_users_is_left_alone(tmp_path: Path) -> None:
     settings = {"dialogues": [3], "seeds": 1, "tests": 2, "processes": 0}
     (tmp_path / "run.json").write_text('{"format": 1, "tests": 2, "legacy": false}')
-    with pytest.raises(InputError, match="a run with format 1, not 2: use another folder"):
+    with pytest.raises(InputError, match="a run with format 1, not 3: use another folder"):
         run([TASK], ["gp-sarsa"], tmp_path, **settings)  # type: ignore[arg-type]
 
 
