@@ -10,6 +10,12 @@ from typing import Any
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import Benchmark, Shelf
 from mwzeval.cluster.shards import Piece, PieceScorer, ShardScorer
+from mwzeval.conversation.endpoint.options import (
+    add_model_options,
+    add_request_options,
+    model_options,
+    refuse_without_model,
+)
 from mwzeval.conversation.runs import RunSetting
 from mwzeval.errors import Problem
 from mwzeval.pydial import NAME, SCORING_REVISION, TITLE
@@ -62,6 +68,15 @@ class PyDial(Benchmark):
                 help="whose users, and how many (default: 500), those that a run tests with: "
                 "CR-1 to LAP-6, Demo-CR-1 to Demo-LAP-6, which need no data, or Own-NAME-1 to -6",
             )
+            parser.add_argument(
+                "--user",
+                default="agenda",
+                metavar="NAME",
+                help="agenda (default), the simulated user of the task, or another one with its "
+                "goals: openai:MODEL (behind an endpoint), package.module:Name, file.py:Name",
+            )
+            add_model_options(parser, "user")
+            add_request_options(parser)
             add_own(parser)
             add_data(parser)
             return
@@ -94,6 +109,7 @@ class PyDial(Benchmark):
         """Return a setting in acts. Raises `UsageError`, `DataError`, `InputError`."""
         from mwzeval.pydial.runs.live import LiveOptions, LiveSetting, goals_named
 
+        refuse_without_model(arguments, "user")
         task, dialogues = goals_named(arguments.goals, _task(arguments.benchmark))
         return LiveSetting(
             LiveOptions(
@@ -104,6 +120,8 @@ class PyDial(Benchmark):
                 arguments.data,
                 arguments.offline,
                 own=OwnFiles.given(arguments.ontology, arguments.entities),
+                user=arguments.user,
+                user_model=model_options(arguments, "user"),
             )
         )
 

@@ -8,6 +8,7 @@ sweep  test it at other error rates, and with users it was not trained with
 record write the dialogues of a policy as a data set in Minari's format
 estimate  how probably dialogues of its policies will succeed, exchange by exchange
 play   be the user in a task, against a policy: type acts, or choose from a menu
+cross-users  let what a run has learned talk to other users, about the same goals
 
 Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
 report and leaderboard likewise.
@@ -25,7 +26,7 @@ from typing import Any
 from mwzeval.arguments import add_format
 from mwzeval.output import tell, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
-from mwzeval.pydial.studies import estimate_command, sweep_command
+from mwzeval.pydial.studies import cross_users_command, estimate_command, sweep_command
 
 SEEDS = 2**20
 DESCRIPTIONS = {
@@ -44,6 +45,7 @@ DESCRIPTIONS = {
     "estimate": "Learn to tell, in each exchange, how probably a policy's dialogue will succeed, "
     "and judge that on the test dialogues: Brier score, log loss, calibration, AUC.",
     "play": "Be the user in a task, against a policy: type acts, or choose from a menu.",
+    "cross-users": cross_users_command.DESCRIPTION,
 }
 
 
@@ -371,5 +373,10 @@ ACTIONS: dict[str, Action] = {
     "sweep": ("what was learned, with other errors and users", _add_sweep, _sweep),
     "estimate": ("how probably dialogues will succeed", _add_estimate, _estimate),
     "play": ("be the user in a task, against a policy", _add_play, _play),
+    "cross-users": (
+        "what was learned, with other users",
+        cross_users_command.add_arguments,
+        cross_users_command.run,
+    ),
 }
 """Action → what it does, how its arguments are added, and how it is run."""

@@ -53,7 +53,7 @@ class Record:
     `constraints` are (slot, "=" or "!=", value) and `requests` the slots asked for with what was
     told, both None where the goal is not in the file; `turns` are exchanges as plain values.
     `failed` says which side failed in a live dialogue (`agent_error`, `user_error`), and `problem`
-    how.
+    how; `user` is who took the place of the simulated user, if somebody did.
     """
 
     episode: Episode
@@ -65,6 +65,7 @@ class Record:
     turns: tuple[Mapping[str, Any], ...] = ()
     failed: End | None = None
     problem: str | None = None
+    user: str | None = None
 
     @property
     def task(self) -> Task:
@@ -282,8 +283,8 @@ class _Reader:
         before = self._errors
         task = self._task(where, raw)
         index, seed = raw.get("dialogue"), raw.get("seed", 0)
-        success, exchanges = raw.get("success"), raw.get("exchanges")
-        reward, legacy, policy = raw.get("reward"), raw.get("legacy"), raw.get("policy")
+        success, exchanges, reward = (raw.get(key) for key in ("success", "exchanges", "reward"))
+        legacy, policy, user = (raw.get(key) for key in ("legacy", "policy", "user"))
         for key, fine, expected in (
             ("dialogue", _is_whole(index, 0), "a number from 0"),
             ("seed", _is_whole(seed, 0), "a number from 0"),
@@ -296,6 +297,7 @@ class _Reader:
             ),
             ("legacy", legacy is None or isinstance(legacy, bool), "true or false"),
             ("policy", policy is None or isinstance(policy, str), "a text"),
+            ("user", user is None or isinstance(user, str), "a text"),
             ("out_of_time", isinstance(raw.get("out_of_time", False), bool), "true or false"),
         ):
             if not fine:
@@ -327,6 +329,7 @@ class _Reader:
             tuple(turns),
             raw["end"] if raw.get("end") in FAILED_ENDS else None,
             raw.get("problem"),
+            user,
         )
 
     def _check(self, episode: Episode, task: Task) -> None:

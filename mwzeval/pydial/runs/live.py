@@ -1,28 +1,29 @@
-"""Live runs: a policy of one's own, or one that comes along, meets the users of a run's tests.
+"""Live runs: policies of one's own, or of a run, meet the users of a run's tests, or one's own.
 
-They are the users that `mwzeval pydial run` tests policies with, dialogue by dialogue.
+They are the users that `mwzeval pydial run` tests policies with, dialogue by dialogue; who takes
+their place has their goals.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
+from mwzeval.conversation.endpoint.options import ModelOptions
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
-from mwzeval.conversation.protocols import AnswerError
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial import NAME
-from mwzeval.pydial.dialogue.acts import NULL, Act, Item, parse_act
-from mwzeval.pydial.dialogue.domain import has_controls
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.dialogue.rng import rng_from
@@ -35,14 +36,14 @@ from mwzeval.pydial.dialogue.talk import (
 )
 from mwzeval.pydial.runs.episodes import TEST, item_name, rng_of_phase
 from mwzeval.pydial.runs.job import single_threaded
-from mwzeval.pydial.runs.play import adapter_for
-from mwzeval.pydial.tasks import task_named
+from mwzeval.pydial.runs.play import PolicyAdapter, adapter_for
+from mwzeval.pydial.tasks import Task, task_named
+from mwzeval.pydial.users.choosing import AGENDA, RunUsers
+from mwzeval.pydial.users.own_acts import checked_act
 
 DIALOGUES = 500
 OFFERED = ("domain", "task", "seed", "dialogue")
 A_POLICY = "a policy is a class whose objects have act(belief, rng) or answer(hypotheses)"
-MOST_ITEMS, LONGEST_VALUE = 100, 1000
-"""Of an act; whoever says more floods the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class LiveOptions:
     offline: bool | None = None
     own: OwnFiles | None = None
     """Of the domain, where it is one's own."""
+    user: str = AGENDA
+    user_model: ModelOptions = field(default_factory=partial(ModelOptions, "user"))
 
 
 def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
@@ -74,8 +77,23 @@ def goals_named(goals: str | None, task: str | None) -> tuple[str, int]:
     return task_named(name).name, int(number) if number else DIALOGUES
 
 
+class _Stage:
+    """Where one dialogue after the other is held; threads beside each other need one each.
+
+    `adapter` has a policy that is nobody's own code.
+    """
+
+    def __init__(self, options: LiveOptions, domain: Domain, task: Task) -> None:
+        self.adapter: PolicyAdapter | None = None
+        if is_own_code(options.agent):
+            self.simulation = Simulation(domain, task, confusion_seed=options.seed)
+        else:
+            self.adapter = adapter_for(options.agent, domain, task, confusion_seed=options.seed)
+            self.simulation = self.adapter.simulation
+
+
 class LiveSetting:
-    """The simulated user of a task talks to a policy, in acts.
+    """The simulated user of a task, or who takes its place, talks to a policy, in acts.
 
     Raises `UsageError` for unknown names, `DataError` and `InputError` for files.
     """
@@ -91,15 +109,15 @@ class LiveSetting:
         self._domain = load_domain(
             task.domain, options.data, offline=options.offline, own=options.own
         )
-        self.trusts = not is_own_code(options.agent)
-        self._adapter = None
+        self._users = RunUsers(options.user, options.user_model)
+        self.waits = self._users.waits
+        self.trusts = self._users.trusts and not is_own_code(options.agent)
         self._own: Callable[..., Any] | None = None
         self._threads = ExitStack()
-        if self.trusts:
-            self._adapter = adapter_for(options.agent, self._domain, task, confusion_seed=seed)
-            self._simulation = self._adapter.simulation
-        else:
-            self._simulation = Simulation(self._domain, task, confusion_seed=seed)
+        first = _Stage(options, self._domain, task)
+        self._free = [first]
+        self._preset = None if first.adapter is None else first.adapter.preset
+        self._agenda = first.simulation.users
         self.items: Sequence[tuple[str, Any]] = tuple(
             (item_name(task.name, seed, index), self._goal(index))
             for index in range(options.dialogues)
@@ -109,7 +127,7 @@ class LiveSetting:
             "task": task.name,
             "legacy": False,
             "agent": {"spec": options.agent},
-            "user": {"spec": task.user_model},
+            "user": self._users.about(task),
             "goals": {
                 "source": f"{task.name}:{options.dialogues}",
                 "sha": sha256(goals).hexdigest()[:8],
@@ -123,9 +141,10 @@ class LiveSetting:
         return LiveSetting, (self._options,)
 
     def begin(self) -> None:
-        """Import the policy. Raises `UsageError` when that fails."""
-        if self._adapter is not None:
-            self._threads.enter_context(single_threaded(self._adapter.preset))
+        """Import policy and users. Raises `UsageError` when that fails."""
+        self._users.begin()
+        if not is_own_code(self._options.agent):
+            self._threads.enter_context(single_threaded(self._preset))
             return
         name = self._options.agent
         own = imported(name)
@@ -134,21 +153,36 @@ class LiveSetting:
             raise UsageError(f'"{name}" has neither act(belief, rng) nor answer(…): {A_POLICY}')
         self._own = own
 
+    def stop(self) -> None:
+        """End all requests."""
+        self._users.stop()
+
     def hold(self, planned: Planned, record: Record) -> Ending:
         """Hold a dialogue."""
+        try:
+            stage = self._free.pop()
+        except IndexError:
+            stage = _Stage(self._options, self._domain, self._task)
+        try:
+            return self._hold(planned, record, stage)
+        finally:
+            self._free.append(stage)
+
+    def _hold(self, planned: Planned, record: Record, stage: _Stage) -> Ending:
         seed, index = planned.seed, int(planned.item.rpartition("/")[2])
         talk = None
         if planned.trial > 1:
             talk = rng_from(np.random.default_rng((seed, TEST, index, planned.trial)))
         rng = rng_of_phase(TEST, seed, index)
-        user = SimulatedUser(self._simulation, rng, record, talk)
+        stage.simulation.users = self._users.of(self._agenda, self._task, planned, record)
+        user = SimulatedUser(stage.simulation, rng, record, talk)
 
         def note(ending: Ending) -> None:
             if record.is_watched:
                 record.keep(facts_of(user))
             record.note(ending)
 
-        ending = hold_dialogue(user, lambda: self._answer_of(planned), record, note=note)
+        ending = hold_dialogue(user, lambda: self._answer_of(planned, stage), record, note=note)
         record.keep(facts_of(user))
         record.note(ending)
         return ending
@@ -159,47 +193,16 @@ class LiveSetting:
 
     def _goal(self, index: int) -> Any:
         rng = rng_of_phase(TEST, self._options.seed, index)
-        return plain_goal(self._simulation.users.begin(rng).goal)
+        return plain_goal(self._agenda.begin(rng).goal)
 
-    def _answer_of(self, planned: Planned) -> Answer:
-        if self._adapter is not None:
-            self._adapter.prepare()
-            return self._adapter.answer
+    def _answer_of(self, planned: Planned, stage: _Stage) -> Answer:
+        if stage.adapter is not None:
+            stage.adapter.prepare()
+            return stage.adapter.answer
         assert self._own is not None
         values = self._domain, self._task, planned.number, planned.name
         policy = self._own(**given(self._own, dict(zip(OFFERED, values, strict=True))))
-        simulation = self._simulation
+        simulation = stage.simulation
         if hasattr(policy, "act"):
             return lambda belief: checked_act(policy.act(belief, simulation.rng))
         return lambda belief: checked_act(policy.answer(simulation.heard))
-
-
-def checked_act(answer: Any) -> Act:
-    """Return the act that a policy answers with, an `Act` or its text. Raises `AnswerError`."""
-    act = parse_act(answer) if isinstance(answer, str) else answer
-    if not isinstance(act, Act) or (act == NULL and isinstance(answer, str)):
-        raise AnswerError(f"expected an act such as request(area), found {shorten(repr(answer))}")
-    if (
-        not isinstance(act.items, tuple)
-        or len(act.items) > MOST_ITEMS
-        or not all(map(_is_item, act.items))
-        or not _are_texts((act.name,))
-    ):
-        raise AnswerError(
-            f"an act has a name and at most {MOST_ITEMS} items of slot and value, found "
-            f"{shorten(repr(answer))}"
-        )
-    return act
-
-
-def _is_item(item: Any) -> bool:
-    if not isinstance(item, Item) or not isinstance(item.negated, bool):
-        return False
-    return _are_texts((item.slot,) if item.value is None else (item.slot, item.value))
-
-
-def _are_texts(values: Iterable[Any]) -> bool:
-    return all(
-        isinstance(value, str) and len(value) <= LONGEST_VALUE and not has_controls(value)
-        for value in values
-    )

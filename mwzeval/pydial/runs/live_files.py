@@ -13,6 +13,7 @@ from mwzeval.errors import shorten
 from mwzeval.pydial import NAME, TITLE
 from mwzeval.pydial.dialogue.acts import HELLO
 from mwzeval.pydial.dialogue.talk import EXCHANGES, FINAL_GOAL, HEARD, REWARD, SAID, SUCCESS
+from mwzeval.pydial.tasks import USERS
 from mwzeval.scores.findings import Findings
 
 ITEM = re.compile(r"(?P<task>[^/]+)/(?P<seed>\d{1,18})/(?P<dialogue>\d{1,18})")
@@ -34,6 +35,9 @@ def episodes_of_trajectories(text: str, findings: Findings) -> Iterator[dict[str
     agent = live.header.get("agent")
     if isinstance(agent, Mapping):
         of_all["policy"] = agent.get("spec")
+    user = live.header.get("user")
+    if isinstance(user, Mapping) and user.get("spec") not in USERS:
+        of_all["user"] = str(user.get("spec"))
     for name, trajectory in live.dialogues.items():
         if trajectory.end == INFRASTRUCTURE:
             message = "the dialogue failed for infrastructure, which is nobody's fault: not scored"

@@ -28,14 +28,15 @@ from mwzeval.pydial.policies.learner import ActionPolicy, View
 from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import Origin, fitting, read_checkpoint
 from mwzeval.pydial.runs.episodes import ActPolicy, Episode, TaskRunner, rng_of
-from mwzeval.pydial.runs.human_user import (
-    HumanUserSimulator,
+from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, tasks_named
+from mwzeval.pydial.users.human import (
+    HumanUser,
     help_text,
     menu,
     typed_act,
     values_text,
 )
-from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, tasks_named
+from mwzeval.pydial.users.stand_in import StandInUsers
 
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
@@ -241,9 +242,7 @@ def play_with_human(
         return values_text(slot, ontology) if slot else help_text(ontology)
 
     before = simulation.users
-    simulation.users = HumanUserSimulator(
-        simulation.domain, task.user_model, ask, task.max_exchanges, legacy=simulation.legacy
-    )
+    simulation.users = StandInUsers(before, lambda state: HumanUser(state, ask, task.max_exchanges))
     user = SimulatedUser(simulation, rng_of(seed, index), record)
     system.prepare()
     try:

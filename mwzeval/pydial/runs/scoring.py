@@ -201,6 +201,7 @@ def evaluate_texts(
     scopes = tasks if len(tasks) > 1 else ()
     environment = "+".join(sorted({ENVIRONMENTS[record.legacy] for record in records}))
     policies = sorted({record.policy for record in records if record.policy is not None})
+    users = sorted({record.user for record in records if record.user is not None})
     if len(policies) > 1:
         notes.warning("several-policies", f"scored together: {', '.join(policies)}")
     signature = Signature.of(
@@ -208,6 +209,7 @@ def evaluate_texts(
         {
             "tasks": "+".join(tasks),
             "environment": environment,
+            **({"user": "+".join(users)} if users else {}),
             "resampled": "dialogues" if block == 1 else f"seeds of {block}",
             "n": len(records),
             "rev": SCORING_REVISION,

@@ -18,10 +18,10 @@ from mwzeval.pydial.policies.presets import preset_named
 from mwzeval.pydial.runs.checkpoints import read_checkpoint
 from mwzeval.pydial.runs.episode_files import check_records, read_texts
 from mwzeval.pydial.runs.episodes import TEST, Episode, TaskRunner, play, rng_of_phase
-from mwzeval.pydial.runs.live import checked_act
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.tasks import GOODBYES, TASKS, Goodbye
+from mwzeval.pydial.users.own_acts import checked_act
 from mwzeval.scores.findings import Findings
 
 POLICIES = """

@@ -22,10 +22,11 @@ from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.runs.episode_writing import episodes_in
-from mwzeval.pydial.runs.human_user import help_text, menu, typed_act, update_goal, values_text
 from mwzeval.pydial.runs.play import Played, adapter_for, play_with_human
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.tasks import TASKS
+from mwzeval.pydial.users.human import help_text, menu, typed_act, values_text
+from mwzeval.pydial.users.stand_in import update_goal
 from tests.places import ROOT
 
 DEMO = load_domain("Demo-CR")
@@ -167,7 +168,7 @@ def test_acts_are_typed_in_full_or_in_short(text: str, act: Act | None) -> None:
         ("inform(area)", "lacks a value"),
         ("inform(phone=1234)", r"phone has no values to say; ask for it: request\(phone\)"),
         ("request", r"request\(\) says nothing without a slot"),
-        ("hello(area)", "nothing in its brackets"),
+        ("thankyou(area)", "nothing in its brackets"),
         ("inform(type=castle)", 'type is never "castle"'),
     ],
 )

@@ -22,12 +22,12 @@ from mwzeval.pydial.dialogue.acts import (
     Item,
     parse_act,
 )
-from mwzeval.pydial.dialogue.domain import NAME, Domain, Ontology
+from mwzeval.pydial.dialogue.domain import NAME, Ontology
 from mwzeval.pydial.dialogue.error_model import GIVES_A_VALUE, USER_ACTS
 from mwzeval.pydial.dialogue.goals import TYPE, Goal
-from mwzeval.pydial.dialogue.rng import RandomSource
-from mwzeval.pydial.dialogue.user import User, UserSimulator
+from mwzeval.pydial.dialogue.user import User
 from mwzeval.pydial.dialogue.user_parameters import UserState
+from mwzeval.pydial.users.stand_in import update_goal
 
 Ask = Callable[[Goal, Act], Act]
 """Asks a person, given the goal and what the system said, for the next act."""
@@ -50,36 +50,6 @@ class HumanUser(User):
             return NULL
         self._left -= 1
         return self._ask(self.goal, system)
-
-
-class HumanUserSimulator(UserSimulator):
-    """Gives persons the goals that simulated users would have had, which then never change."""
-
-    def __init__(
-        self, domain: Domain, model: str, ask: Ask, limit: int, *, legacy: bool = False
-    ) -> None:
-        super().__init__(domain, model, legacy=legacy)
-        self._ask = ask
-        self._limit = limit
-
-    def begin(self, rng: RandomSource, goal: Goal | None = None) -> HumanUser:
-        """Return a person with a goal."""
-        return HumanUser(super().begin(rng, goal).state, self._ask, self._limit)
-
-
-def update_goal(goal: Goal, system: Act) -> None:
-    """Note what a system act tells; another offer opens all requests again."""
-    if system.name != "inform":
-        return
-    told = [item for item in system.items if not item.negated and item.value is not None]
-    names = [item.value for item in told if item.slot == NAME]
-    if NONE in names:
-        return
-    if names and names[-1] != goal.recommended:
-        goal.forget_answers()
-    for item in told:
-        if item.slot in goal.requests:
-            goal.requests[item.slot] = item.value
 
 
 def menu(goal: Goal, system: Act, said: Collection[str]) -> tuple[Act, ...]:
@@ -129,7 +99,7 @@ def _inform(slot: str, value: str) -> Act:
 
 WORDS = {"yes": AFFIRM, "no": NEGATE}
 SPOKEN = (*USER_ACTS, "restart")
-WITH_VALUES = GIVES_A_VALUE | {"deny"}
+WITH_VALUES = GIVES_A_VALUE | {"deny", "hello"}
 NEEDS_ITEMS = frozenset({"inform", "request", "confirm", "deny"})
 
 
@@ -149,6 +119,14 @@ def typed_act(text: str, ontology: Ontology) -> Act:
         if "(" in word or word.isalpha():
             _check_name(word.partition("(")[0].strip())
         raise UsageError(f'"{shorten(text.strip())}" is not an act: {_examples(ontology)}')
+    return spoken_act(act, ontology)
+
+
+def spoken_act(act: Act, ontology: Ontology) -> Act:
+    """Return an act as users of this domain say it: `inform(dontcare)` is `inform(="dontcare")`.
+
+    Raises `UsageError`, which says what would be allowed, for anything that they do not say.
+    """
     _check_name(act.name)
     items = tuple(Item("", DONTCARE) if item == Item(DONTCARE) else item for item in act.items)
     if act.name in NEEDS_ITEMS and not items:
@@ -192,7 +170,7 @@ def _check_item(name: str, item: Item, ontology: Ontology) -> None:
             f'unknown slot "{shorten(slot)}"{did_you_mean(slot, known)} ({_row(known)})'
         )
     if value is None:
-        if name != "request":
+        if name not in ("request", "hello"):
             raise UsageError(
                 f'{name}({slot}) lacks a value: {name}({slot}="…"); `? {slot}` lists them'
             )
