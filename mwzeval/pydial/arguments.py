@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from mwzeval.errors import shorten
 from mwzeval.pydial.tasks import GOODBYES
 
 MOST_SEEDS = 10_000
-"""In a range, which is mistyped otherwise."""
+"""In a run or a range, which is mistyped otherwise."""
+LONGEST_NUMBER = 100
+"""In digits; of much longer ones Python makes no number."""
 POLICIES = (
     "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared, "
     "ppo-recurrent, acer"
@@ -85,14 +88,16 @@ def seeds_named(text: str) -> int | tuple[int, ...]:
 
     Raises `ArgumentTypeError` for anything else.
     """
-    if text.isdecimal():
+    if text.isdecimal() and len(text) <= LONGEST_NUMBER:
         return int(text)
     seeds: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        numbered = first.isdecimal() and (last.isdecimal() or not dash)
+        if not numbered or max(len(first), len(last)) > LONGEST_NUMBER:
             raise argparse.ArgumentTypeError(
-                f"expected how many seeds or which, such as 10, 101-110 or 3,7, not {text!r}"
+                "expected how many seeds or which, such as 10, 101-110 or 3,7, not "
+                f"{shorten(repr(text))}"
             )
         start, stop = int(first), int(last or first)
         if not start <= stop < start + MOST_SEEDS:

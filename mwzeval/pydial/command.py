@@ -83,16 +83,15 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
 def _play(arguments: argparse.Namespace) -> int:
     from random import SystemRandom
 
-    from mwzeval.errors import UsageError
     from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
     from mwzeval.pydial.runs.episode_writing import added_to, episodes_in
+    from mwzeval.pydial.runs.episodes import check_seeds
     from mwzeval.pydial.runs.play import adapter_for, play_with_human
     from mwzeval.pydial.tasks import task_named
 
     task = task_named(arguments.task)
     seed = SystemRandom().randrange(SEEDS) if arguments.seed is None else arguments.seed
-    if seed < 0:
-        raise UsageError(f"a seed is 0 or more, not {seed}")
+    check_seeds(seed)
     before = () if arguments.output is None else episodes_in(arguments.output)
     index = sum((each.task, each.seed) == (task.name, seed) for each in before)
     own = OwnFiles.given(arguments.ontology, arguments.entities)
@@ -346,15 +345,14 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    from mwzeval.errors import UsageError
     from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
     from mwzeval.pydial.offline.behaviour import behaviour_named
     from mwzeval.pydial.offline.datasets import write_dataset
+    from mwzeval.pydial.runs.episodes import check_seeds
     from mwzeval.pydial.tasks import task_named
 
     seed, own = arguments.seed, OwnFiles.given(arguments.ontology, arguments.entities)
-    if seed < 0:
-        raise UsageError(f"a seed is 0 or more, not {seed}")
+    check_seeds(seed)
     for task in [task_named(name) for name in dict.fromkeys(arguments.tasks)]:
         domain = load_domain(task.domain, arguments.data, own=own)
         behaviour = behaviour_named(arguments.policy, domain, task, confusion_seed=seed)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -72,6 +72,10 @@ class Ontology:
         return {slot: (*values, DONTCARE) for slot, values in self.informable.items()}
 
 
+LONGEST_TEXT = 1000
+"""Of a slot or value, in characters: each is said in acts, and what is longer floods files."""
+
+
 def has_controls(text: str) -> bool:
     """Tell whether a text has what cannot stand in an act, be shown or be written as UTF-8."""
     return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
@@ -88,9 +92,12 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         if repeated := ", ".join(shorten(text) for text in sorted(texts)):
             wrong(f"given more than once: {repeated}", key)
 
-    def tell_controls(texts: Iterable[str], key: str | None) -> None:
+    def tell_unfit(texts: Collection[str], key: str | None) -> None:
         for text in filter(has_controls, texts):
             wrong(f'"{shorten(text)}" has control characters or half a character', key)
+        for text in texts:
+            if len(text) > LONGEST_TEXT:
+                wrong(f'"{shorten(text)}" has more than {LONGEST_TEXT:,} characters', key)
 
     def texts(value: Any, key: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
@@ -101,7 +108,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
         tell_repeated((text for text, number in Counter(value).items() if number > 1), key)
         if any(not text.strip() for text in value):
             wrong("one of the texts is empty", key)
-        tell_controls(value, key)
+        tell_unfit(value, key)
         return tuple(value)
 
     if not isinstance(plain, Mapping):
@@ -118,7 +125,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     for each, key_of_it in ((plain, None), (slots, "informable")):
         if isinstance(each, RepeatedKeys):
             tell_repeated(each.repeated, key_of_it)
-    tell_controls(slots, "informable")
+    tell_unfit(slots, "informable")
     informable = {slot: texts(values, f"informable.{slot}") for slot, values in slots.items()}
     for slot, values in informable.items():
         for value in values:
@@ -149,7 +156,7 @@ def ontology_from_json(domain: str, plain: Any, *, file: str | None = None) -> O
     if not isinstance(entity_type, str) or not entity_type:
         wrong("expected the word for an entity", "type")
     else:
-        tell_controls([entity_type], "type")
+        tell_unfit([entity_type], "type")
     methods = texts(plain.get("method", list(METHODS)), "method")
     discourse_acts = texts(plain.get("discourseAct", list(DISCOURSE_ACTS)), "discourseAct")
     for key, known, given in (

@@ -20,6 +20,7 @@ from mwzeval.files.downloads import DataRoot, embedded, locate
 from mwzeval.files.json_files import RepeatedKeys, read_json
 from mwzeval.files.reading import check_size
 from mwzeval.pydial.dialogue.domain import (
+    LONGEST_TEXT,
     NAME,
     RESERVED,
     UNAVAILABLE,
@@ -129,6 +130,8 @@ def _row_problems(
             yield wrong('the value is empty; write "not available" where it is unknown', slot)
         elif has_controls(value):
             yield wrong(f'"{shorten(value)}" has control characters or half a character', slot)
+        elif len(value) > LONGEST_TEXT and (slot == NAME or slot in requestable):
+            yield wrong(f'"{shorten(value)}" has more than {LONGEST_TEXT:,} characters', slot)
         elif slot == NAME and value.lower() in RESERVED:
             yield wrong(f'"{value}" has a meaning of its own and cannot be a name', slot)
 

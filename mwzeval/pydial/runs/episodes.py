@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mwzeval.conversation.trajectory import dialogue_name
+from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
@@ -23,6 +24,9 @@ from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
 from mwzeval.pydial.tasks import Goodbye, Task
+
+LARGEST_SEED = 10**18 - 1
+"""What PyTorch can be seeded with, too, and what readers of episodes take for a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,13 @@ class Episode:
 def item_name(task: str, seed: int, index: int) -> str:
     """Return what the `index`-th user of a task with a seed is called: `CR-1/0/000007`."""
     return f"{task}/{seed}/{index:06d}"
+
+
+def check_seeds(*seeds: int) -> None:
+    """Raise `UsageError` for what is no seed: they are 0 or more and have 18 digits at most."""
+    for seed in seeds:
+        if not 0 <= seed <= LARGEST_SEED:
+            raise UsageError(f"a seed is from 0 to {LARGEST_SEED}, not {shorten(str(seed))}")
 
 
 class ActPolicy(Protocol):

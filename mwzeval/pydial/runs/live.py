@@ -34,7 +34,7 @@ from mwzeval.pydial.dialogue.talk import (
     facts_of,
     hold_dialogue,
 )
-from mwzeval.pydial.runs.episodes import TEST, item_name, rng_of_phase
+from mwzeval.pydial.runs.episodes import TEST, check_seeds, item_name, rng_of_phase
 from mwzeval.pydial.runs.job import single_threaded
 from mwzeval.pydial.runs.play import PolicyAdapter, adapter_for
 from mwzeval.pydial.tasks import Task, task_named
@@ -104,8 +104,7 @@ class LiveSetting:
         self._options = options
         self._task = task = task_named(options.task)
         seed = options.seed
-        if seed < 0:
-            raise UsageError(f"a seed is 0 or more, not {seed}")
+        check_seeds(seed)
         self._domain = load_domain(
             task.domain, options.data, offline=options.offline, own=options.own
         )

@@ -24,8 +24,10 @@ from mwzeval.cluster.processes import pool, processors
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
+from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS, RANDOM, preset_named
+from mwzeval.pydial.runs.episodes import check_seeds
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, tasks_named, tasks_of
@@ -153,6 +155,10 @@ def planned(
 
     Arguments are those of `run`. Raises `UsageError` for unknown names and senseless numbers.
     """
+    if isinstance(seeds, int) and seeds > MOST_SEEDS:
+        raise UsageError(
+            f"the number of seeds is {MOST_SEEDS:,} at most, not {shorten(str(seeds))}"
+        )
     checkpoints = tuple(sorted(set(dialogues)))
     chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
     own = OwnFiles.given(ontology, entities)
@@ -164,8 +170,7 @@ def planned(
         raise UsageError(f"the numbers of training dialogues are 1 or more{given}")
     if not chosen_seeds:
         raise UsageError("the number of seeds is 1 or more")
-    if min(chosen_seeds) < 0:
-        raise UsageError(f"seeds are 0 or more, not {min(chosen_seeds)}")
+    check_seeds(*chosen_seeds)
     if tests < 1:
         raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
     _check_batch(batch, policy_names, legacy=legacy)

@@ -268,3 +268,21 @@ def test_text_that_cannot_be_shown_is_told(odd: str, tmp_path: Path) -> None:
     assert [p.key for p in told if p.kind == "entities"] == ["name"]
     assert str(error.value).isprintable() or "\n" in str(error.value)
     str(error.value).encode()
+
+
+def test_text_that_would_flood_files_is_told(tmp_path: Path) -> None:
+    longest = "x" * 1000
+    ontology: dict[str, Any] = changed(ONTOLOGY)
+    ontology["informable"]["area"] = ["north", longest]
+    rows = [{**row, "note": "of no use in dialogues " * 100} for row in ROWS]
+    read_domain(*written(tmp_path, ontology, rows))
+    ontology["informable"]["area"] = ["north", longest + "x"]
+    rows[-1]["name"] = "y" * 1_000_000
+    with pytest.raises(InputError, match=r'"x+…?" has more than 1,000 characters') as error:
+        read_domain(*written(tmp_path, ontology, rows))
+    told = [p for p in error.value.problems if "1,000 characters" in p.message]
+    assert [(p.kind, p.key) for p in told] == [
+        ("ontology", "informable.area"),
+        ("entities", "name"),
+    ]
+    assert len(str(error.value)) < 2000

@@ -334,7 +334,7 @@ def test_the_command_adds_dialogues_to_a_file(
     ("arguments", "message"),
     [
         (("Demo-CR-9",), 'unknown task "Demo-CR-9" — did you mean "Demo-CR-'),
-        (("Demo-CR-1", "--seed", "-1"), "a seed is 0 or more"),
+        (("Demo-CR-1", "--seed", "-1"), "a seed is from 0 to"),
         (("Demo-CR-1", "--policy", "randon"), 'did you mean "random"'),
     ],
 )

@@ -147,7 +147,14 @@ def test_damaged_times_are_told(damaged: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("said", "seeds"),
-    [("2", [0, 1]), ("1,", None), ("101-103", [101, 102, 103]), ("7,3-4,3", [7, 3, 4])],
+    [
+        ("2", [0, 1]),
+        ("1,", None),
+        ("9" * 5000, None),
+        ("1," + "9" * 5000, None),
+        ("101-103", [101, 102, 103]),
+        ("7,3-4,3", [7, 3, 4]),
+    ],
 )
 def test_seeds_are_a_number_or_ranges(
     said: str, seeds: list[int] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -295,7 +302,9 @@ def test_all_means_the_published_tasks_and_every_policy() -> None:
         ({"dialogues": [5, 0]}, "training dialogues are 1 or more, not 0$"),
         ({"dialogues": []}, "training dialogues are 1 or more$"),
         ({"seeds": 0}, "number of seeds is 1 or more"),
-        ({"seeds": [3, -1]}, "seeds are 0 or more, not -1$"),
+        ({"seeds": [3, -1]}, "a seed is from 0 to 999999999999999999, not -1$"),
+        ({"seeds": [3, 10**18]}, "a seed is from 0 to .*, not 1000000000000000000$"),
+        ({"seeds": 10**20}, "number of seeds is 10,000 at most, not 10"),
         ({"tests": 0}, "number of test dialogues is 1 or more, not 0"),
         ({"tasks": []}, "at least one task and one policy"),
         ({"processes": -1}, "processes is 0 or more"),
