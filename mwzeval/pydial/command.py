@@ -141,12 +141,32 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="do it on a Dask cluster: the address of its scheduler, or local",
     )
+    parser.add_argument(
+        "--log",
+        action="append",
+        default=[],
+        metavar="KIND:PLACE",
+        help="write how training goes to tensorboard:DIR, wandb:PROJECT, mlflow:EXPERIMENT or "
+        "csv:FILE; may be given several times",
+    )
+    parser.add_argument(
+        "--log-every",
+        type=int,
+        default=100,
+        metavar="N",
+        help="the means of N training dialogues (default: %(default)s)",
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.run import run as run_benchmark
 
-    plan = {**plan_of(arguments), "batch": arguments.batch}
+    plan = {
+        **plan_of(arguments),
+        "batch": arguments.batch,
+        "log": arguments.log,
+        "log_every": arguments.log_every,
+    }
     if arguments.dask:
         from mwzeval.cluster.dask import cluster
 

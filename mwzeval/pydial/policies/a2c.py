@@ -180,6 +180,14 @@ class A2C(NeuralPolicy):
         loss.backward()
         torch.nn.utils.clip_grad_value_(self.network.parameters(), settings.most_gradient)
         self.optimizer.step()
+        if self.losses is not None:
+            number = len(actions)
+            self.losses.add(
+                loss=loss.detach() / number,
+                policy_loss=policy_loss.detach() / number,
+                value_loss=value_loss.detach() / number,
+                entropy=entropy.detach() / number,
+            )
 
     def _networks(self) -> Arrays:
         return packed("network", self.network)

@@ -194,6 +194,8 @@ class DQN(NeuralPolicy):
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
+        if self.losses is not None:
+            self.losses.add(loss=loss.detach())
         with torch.no_grad():
             for mine, online in zip(
                 self.target.parameters(), self.online.parameters(), strict=True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +185,14 @@ def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
     return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))
 
 
+class Losses(Protocol):
+    """Takes losses by name: tensors of one number."""
+
+    def add(self, **numbers: Any) -> None:
+        """Take the losses of an update."""
+        ...
+
+
 REWARD_SCALE = 20.0
 """Neural policies learn from rewards divided by this."""
 
@@ -215,6 +223,8 @@ class NeuralPolicy(ABC):
         self.dialogues = 0
         self.generator = np.random.default_rng(seed)
         self.torch: Any = required("torch")
+        self.losses: Losses | None = None
+        """Takes the losses of updates, where somebody wants them."""
         self.begin()
 
     def begin(self) -> None:

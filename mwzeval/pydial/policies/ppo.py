@@ -181,6 +181,13 @@ class PPO(NeuralPolicy):
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.network.parameters(), settings.most_gradient)
                 self.optimizer.step()
+                if self.losses is not None:
+                    self.losses.add(
+                        loss=loss.detach(),
+                        policy_loss=-gain.detach().mean(),
+                        value_loss=missed.detach().mean(),
+                        entropy=entropy.detach().mean(),
+                    )
 
     def _networks(self) -> Arrays:
         return packed("network", self.network)

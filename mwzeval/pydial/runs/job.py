@@ -5,23 +5,21 @@ Whatever stops it, what it has written is the beginning of the same result.
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mwzeval.errors import DependencyError, InputError, Problem, UsageError
-from mwzeval.libraries import required
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import Layout, Learner, Memory, check_arrays
+from mwzeval.pydial.policies.neural import NeuralPolicy
 from mwzeval.pydial.policies.presets import HANDCRAFTED, RANDOM, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import (
     Checkpoint,
@@ -37,6 +35,10 @@ from mwzeval.pydial.runs.joint import JointRunner
 from mwzeval.pydial.runs.run_folder import RunSettings
 from mwzeval.pydial.runs.times import JobClock
 from mwzeval.pydial.tasks import Goodbye, Task, task_named, tasks_named
+from mwzeval.pydial.training.entries import Outcome, Watch
+from mwzeval.pydial.training.progress import OnProgress, ProgressReport
+from mwzeval.pydial.training.retelling import retell
+from mwzeval.pydial.workers.threads import single_threaded
 
 if TYPE_CHECKING:
     from mwzeval.pydial.batched.runner import BatchedRunner
@@ -44,12 +46,9 @@ if TYPE_CHECKING:
 PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"
 SAVE_SECONDS = 60.0
-REPORT_SECONDS = 0.5
 HISTORY = "history"
 WORTH_COMPILING = 1000
 """From so many dialogues on it pays to load, or even to compile, what plays them faster."""
-
-OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +100,18 @@ class Job:
         return Origin(self.policy, self.task, self.seed, self.legacy, settings)
 
     @property
+    def name(self) -> str:
+        """What it is called: TASK/POLICY/seed-N."""
+        return f"{self.task}/{self.policy}/seed-{self.seed}"
+
+    @property
     def work(self) -> int:
         """How many dialogues it takes."""
         return self.tested_at[-1] + self.of_a_test * len(self.tested_at)
 
     def folder(self, output: str | Path) -> Path:
         """Return where its files are."""
-        return Path(output) / self.task / self.policy / f"seed-{self.seed}"
+        return Path(output, self.name)
 
     def test_file(self, output: str | Path, dialogues: int) -> Path:
         """Return where the test after some dialogues is."""
@@ -186,53 +190,36 @@ def batched_runner_of(job: Job) -> BatchedRunner:
     return BatchedRunner(domain, task, job.batch, confusion_seed=job.seed, goodbye=job.goodbye)
 
 
-@contextmanager
-def single_threaded(preset: Preset | None) -> Iterator[None]:
-    """Let a policy compute in one thread: sums over several differ in their last bits.
-
-    Raises `DependencyError` for a neural policy without PyTorch.
-    """
-    if preset is not None and preset.learns and preset.view != "kernel":
-        # Now, since PyTorch that comes later would compute in as many as it likes.
-        required("torch")
-    torch: Any = sys.modules.get("torch")
-    threads = torch.get_num_threads() if torch else None
-    with threadpool_limits(limits=1):
-        try:
-            if torch:
-                torch.set_num_threads(1)
-            yield
-        finally:
-            if torch:
-                torch.set_num_threads(threads)
-
-
 def run_job(
     job: Job,
     output: str | Path,
     *,
     on_progress: OnProgress | None = None,
+    watch: Watch | None = None,
     save_seconds: float = SAVE_SECONDS,
 ) -> Job:
     """Do what is still to be done of a job, and return it.
 
-    `on_progress` is called with numbers of dialogues played, those of an earlier run included.
+    `on_progress` is called with numbers of dialogues played, those of an earlier run included, and
+    `watch` tells of them in the same way; of losses it tells while the policy learns.
     Progress is saved after every test, and after `save_seconds`. Raises `InputError` where the
     folder holds another job's files or a part of a test, `MwzevalError` where files cannot be
     written, and what `runner_of` raises (`DataError`, `UsageError`).
     """
-    report = _ProgressReport(on_progress)
+    report = ProgressReport(on_progress)
     if job.is_done(output):
+        _retell(job, Path(output), watch, None)
         report(job.work)
     else:
         job.folder(output).mkdir(parents=True, exist_ok=True)
         with single_threaded(job.preset):
             if job.preset.learns:
-                _learn(job, Path(output), report, save_seconds)
+                _learn(job, Path(output), report, watch, save_seconds)
             else:
                 clock = JobClock(job.folder(output))
                 write_episodes(job.test_file(output, 0), tests_untrained(job, runner_of(job)))
                 clock.tested(0)
+                _retell(job, Path(output), watch, None)
                 report(job.tests)
     report.flush()
     return job
@@ -257,30 +244,18 @@ def tests_untrained(job: Job, runner: TaskRunner) -> Iterator[Episode]:
     yield from (runner.test_act_policy(act_policy, job.seed, index) for index in range(job.tests))
 
 
-class _ProgressReport:
-    """Adds up dialogues before they are reported, so that little is sent between processes."""
-
-    def __init__(self, on_progress: OnProgress | None) -> None:
-        self._on_progress, self._waiting, self._last = on_progress, 0, time.monotonic()
-
-    def __call__(self, dialogues: int) -> None:
-        self._waiting += dialogues
-        if time.monotonic() - self._last > REPORT_SECONDS:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._on_progress is not None and self._waiting:
-            self._on_progress(self._waiting)
-        self._waiting, self._last = 0, time.monotonic()
-
-
-def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float) -> None:
+def _learn(
+    job: Job, output: Path, report: ProgressReport, watch: Watch | None, save_seconds: float
+) -> None:
     runner = training_runner_of(job)
     side_by_side = batched_runner_of(job) if job.batch > 1 else None
     policy: Any = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
     progress = job.folder(output) / PROGRESS
     done, history = _resumed(job, progress, runner, policy)
     report(done)
+    _retell(job, output, watch, history)
+    if watch is not None and isinstance(policy, NeuralPolicy):
+        policy.losses = watch.losses
     saved = time.monotonic()
     clock = JobClock(job.folder(output), done=done)
     for checkpoint in job.checkpoints:
@@ -291,6 +266,8 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
                 played = side_by_side.train(policy, job.seed, done, checkpoint)
             history += map(_outcome, played)
             done += len(played)
+            if watch is not None:
+                watch.trained(history[-len(played) :])
             report(len(played))
             if time.monotonic() - saved > save_seconds and done < checkpoint:
                 _save(job, progress, runner, policy, history)
@@ -312,12 +289,25 @@ def _learn(job: Job, output: Path, report: _ProgressReport, save_seconds: float)
         _write_training(job, output, history)
         write_episodes(test, episodes, say_task=len(job.tasks) > 1)
         clock.tested(checkpoint)
+        if watch is not None:
+            watch.tested([_outcome(episode) for episode in episodes])
         report(job.of_a_test)
+
+
+def _retell(job: Job, output: Path, watch: Watch | None, history: list[Outcome] | None) -> None:
+    """Tell of what is done; `history` are the training dialogues, None: those of the file."""
+
+    def read(file: Path) -> list[Outcome]:
+        settings = replace(job.noted, tests=None)
+        return [*map(_outcome, read_episodes(file, job.task, job.seed, settings=settings))]
+
+    training = job.folder(output) / TRAINING if history is None else history
+    retell(watch, training, [(at, job.test_file(output, at)) for at in job.tested_at], read)
 
 
 def _resumed(
     job: Job, progress: Path, runner: TaskRunner | JointRunner, policy: Learner
-) -> tuple[int, list[tuple[bool, int, float]]]:
+) -> tuple[int, list[Outcome]]:
     if not progress.exists():
         return 0, []
     advice = "Without the file the same call trains this policy from the start, to the same result"
@@ -357,7 +347,7 @@ def _save(
     progress: Path,
     runner: TaskRunner | JointRunner,
     policy: Learner,
-    history: list[tuple[bool, int, float]],
+    history: list[Outcome],
 ) -> None:
     memory = policy.memory()
     arrays = {**memory.arrays, HISTORY: np.array(history, dtype=np.float64).reshape(-1, 3)}
@@ -366,11 +356,11 @@ def _save(
     write_checkpoint(progress, Checkpoint(job.origin, len(history), True, whole, more))
 
 
-def _outcome(episode: Episode) -> tuple[bool, int, float]:
+def _outcome(episode: Episode) -> Outcome:
     return episode.success, episode.exchanges, episode.reward
 
 
-def _write_training(job: Job, output: Path, history: list[tuple[bool, int, float]]) -> None:
+def _write_training(job: Job, output: Path, history: list[Outcome]) -> None:
     tasks = [task.name for task in job.tasks]
     episodes = (
         Episode(tasks[index % len(tasks)], job.seed, index // len(tasks), *row)

@@ -8,19 +8,15 @@ to the same result.
 from __future__ import annotations
 
 import json
-import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
-from importlib import import_module
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tqdm import tqdm
 
-from mwzeval.cluster.processes import pool, processors
+from mwzeval.cluster.processes import processors
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
@@ -28,9 +24,14 @@ from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS, RANDOM, preset_named
 from mwzeval.pydial.runs.episodes import check_seeds
-from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.run_folder import SETTINGS, RunSettings
 from mwzeval.pydial.tasks import PUBLISHED_TASKS, goodbye_of, tasks_named, tasks_of
+from mwzeval.pydial.training.entries import EVERY
+from mwzeval.pydial.training.recorder import Recorder
+from mwzeval.pydial.workers.followed import Followed, do_job
+from mwzeval.pydial.workers.on_cluster import on_cluster
+from mwzeval.pydial.workers.processes import in_processes
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
@@ -56,6 +57,8 @@ def run(
     batch: int = 1,
     processes: int | None = None,
     client: Any = None,
+    log: Sequence[str] = (),
+    log_every: int = EVERY,
     progress: bool = False,
 ) -> tuple[Job, ...]:
     """Train and test every policy in every task with every seed; return all that was done.
@@ -71,13 +74,16 @@ def run(
     at once (extra `batched`), in rounds after which neural policies learn; with 1, one after the
     other. `processes`: worker processes, by default one a core; 0: none but this one. With a Dask
     `client` the jobs run on its workers instead (which need the data, but no common folder).
-    `progress` shows a bar on standard error.
+    How training goes is written to the places of `log` (`tensorboard:DIR`, `wandb:PROJECT`,
+    `mlflow:EXPERIMENT`, `csv:FILE`), a run for each job: means of `log_every` training dialogues,
+    and tests, each once, however often the job was stopped. `progress` shows a bar on standard
+    error.
 
     Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
-    a run of other settings. What is wrong with the files of one job does not stop the others: it is
-    raised with all of that kind in the end. Whatever else stops a job stops the run: `DataError`
-    for the files of a domain, `DependencyError`, `MwzevalError` when it fails on the cluster or a
-    file cannot be written.
+    a run of other settings, or a file of `log` one of something else. What is wrong with the files
+    of one job does not stop the others: it is raised with all of that kind in the end. Whatever
+    else stops a job stops the run: `DataError` for the files of a domain, `DependencyError`,
+    `MwzevalError` when it fails on the cluster or a file cannot be written.
     """
     jobs = planned(
         tasks,
@@ -92,6 +98,8 @@ def run(
         entities=entities,
         batch=batch,
     )
+    if log_every < 1:
+        raise UsageError(f"training is logged every 1 or more dialogues, not {log_every}")
     if processes is not None and processes < 0:
         raise UsageError(f"the number of processes is 0 or more, not {processes}")
     if client is None:
@@ -100,41 +108,31 @@ def run(
             load_domain(domain, data, own=jobs[0].own)
     folder = Path(output)
     noted = {key: value for key, value in asdict(jobs[0].noted).items() if value is not None}
-    _settle(folder, {"format": FORMAT, **noted})
-    with tqdm(
-        total=sum(job.work for job in jobs),
-        unit="dialogue",
-        unit_scale=True,
-        smoothing=0.05,
-        disable=None if progress else True,
-    ) as bar:
-        bad = _Bad()
+    with ExitStack() as opened:
+        recorder = opened.enter_context(closing(Recorder(log))) if log else None
+        _settle(folder, {"format": FORMAT, **noted})
+        bar = opened.enter_context(
+            tqdm(
+                total=sum(job.work for job in jobs),
+                unit="dialogue",
+                unit_scale=True,
+                smoothing=0.05,
+                disable=None if progress else True,
+            )
+        )
+        followed = Followed(folder, bar, recorder, log_every)
         if client is not None:
-            _on_cluster(client, jobs, folder, bar, bad)
+            on_cluster(client, jobs, folder, followed)
         elif processes == 0:
             for job in jobs:
-                with bad.kept():
-                    run_job(job, folder, on_progress=bar.update)
+                with followed.kept():
+                    do_job(job, folder, followed.every, followed.take)
+                followed.done(job)
         else:
-            _in_processes(jobs, folder, processes or processors(), bar, bad)
-    if bad.problems:
-        raise InputError(bad.problems)
+            in_processes(jobs, folder, processes or processors(), followed)
+    if followed.problems:
+        raise InputError(followed.problems)
     return jobs
-
-
-class _Bad:
-    """What was wrong with the files of jobs, while the other jobs went on."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Keep problems that a job raises."""
-        try:
-            yield
-        except InputError as error:
-            self.problems += error.problems
 
 
 def planned(
@@ -258,127 +256,3 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
     ]
     if problems:
         raise InputError(problems)
-
-
-def _in_processes(jobs: Sequence[Job], folder: Path, processes: int, bar: Any, bad: _Bad) -> None:
-    played: Any = multiprocessing.get_context("spawn").SimpleQueue()
-    with pool(min(processes, len(jobs)), initializer=_begin_worker, initargs=(played,)) as executor:
-        waiting: set[Future[Job]] = {
-            executor.submit(_do_in_worker, job, str(folder)) for job in jobs
-        }
-        try:
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                while not played.empty():
-                    bar.update(played.get())
-                for future in done:
-                    with bad.kept():
-                        future.result()
-            while not played.empty():
-                bar.update(played.get())
-        except BaseException:
-            # What runs goes on to its end otherwise; all that is done is in files.
-            executor.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()
-            raise
-
-
-class _Worker:
-    played: Any = None
-
-
-def _begin_worker(played: Any) -> None:
-    _Worker.played = played
-
-
-def _do_in_worker(job: Job, folder: str) -> Job:
-    return run_job(job, folder, on_progress=_Worker.played.put)
-
-
-def _on_cluster(client: Any, jobs: Sequence[Job], folder: Path, bar: Any, bad: _Bad) -> None:
-    """Do jobs a checkpoint at a time on workers, which get files and give back files."""
-    distributed: Any = import_module("distributed")
-
-    def submit(job: Job) -> Any:
-        part = None
-        with bad.kept():
-            part = next_part(job, folder)
-        if part is None:
-            bar.update(job.work - reported.get(job, 0))
-            return None
-        future = client.submit(_do_part, part, job_files(part, folder), pure=False)
-        of_future[future.key] = job
-        return future
-
-    of_future: dict[str, Job] = {}
-    reported: dict[Job, int] = {}
-    # Without the loop it looks for a default client, which ours is only for `local`.
-    waiting = distributed.as_completed(
-        [future for job in jobs if (future := submit(job)) is not None], loop=client.loop
-    )
-    for future in waiting:
-        job = of_future.pop(future.key)
-        try:
-            part, files = future.result()
-        except InputError as error:
-            # A worker has the files in a folder of its own.
-            bad.problems += (replace(p, file=_here(p.file, job, folder)) for p in error.problems)
-            continue
-        except MwzevalError:
-            raise
-        except Exception as error:
-            raise MwzevalError(
-                f"{job.task}, {job.policy}, seed {job.seed} failed on the cluster ({error!r})"
-            ) from error
-        place = job.folder(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        # The tests last: with them the part counts as done.
-        for name in sorted(files):
-            write_atomically(place / name, files[name])
-        future.release()
-        bar.update(part.work - reported.get(job, 0))
-        reported[job] = part.work
-        following = submit(job)
-        if following is not None:
-            waiting.add(following)
-
-
-def _here(file: str | None, job: Job, folder: Path) -> str | None:
-    """Return where a file of a job is that a worker has named."""
-    return None if file is None else str(job.folder(folder) / Path(file).name)
-
-
-def next_part(job: Job, folder: Path) -> Job | None:
-    """Return a job up to the next test that is not there; None when all are.
-
-    Raises `InputError` for a test that is there and is not whole.
-    """
-    for number, at in enumerate(job.tested_at, start=1):
-        if not job.has_test(folder, at):
-            return replace(job, checkpoints=job.checkpoints[:number])
-    return None
-
-
-def job_files(job: Job, folder: str | Path) -> dict[str, bytes]:
-    """Return the files of a job by name, without the models, which are not needed to go on."""
-    place = job.folder(folder)
-    if not place.is_dir():
-        return {}
-    return {
-        file.name: file.read_bytes()
-        for file in sorted(place.iterdir())
-        if file.is_file() and not file.name.startswith((".", "model-"))
-    }
-
-
-def _do_part(part: Job, files: dict[str, bytes]) -> tuple[Job, dict[str, bytes]]:
-    """Do a part of a job in a folder of this worker; return all files that are new or other."""
-    with TemporaryDirectory() as folder:
-        place = part.folder(folder)
-        place.mkdir(parents=True)
-        for name, content in files.items():
-            (place / name).write_bytes(content)
-        run_job(part, folder)
-        made = {file.name: file.read_bytes() for file in place.iterdir()}
-    return part, {name: content for name, content in made.items() if files.get(name) != content}

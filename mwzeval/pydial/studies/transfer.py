@@ -23,11 +23,11 @@ from mwzeval.pydial.runs.job import (
     Job,
     batched_runner_of,
     runner_of,
-    single_threaded,
     tests_untrained,
 )
 from mwzeval.pydial.runs.run_folder import TESTS, location_of, run_settings
 from mwzeval.pydial.tasks import USERS, in_order, task_named, varied
+from mwzeval.pydial.workers.threads import single_threaded
 
 FOLDER = "cross"
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")

@@ -19,8 +19,9 @@ from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, State
 from mwzeval.pydial.policies.presets import HANDCRAFTED
 from mwzeval.pydial.runs.episodes import ActPolicy
-from mwzeval.pydial.runs.job import Job, runner_of, single_threaded
+from mwzeval.pydial.runs.job import Job, runner_of
 from mwzeval.pydial.studies.transfer import learned_policy
+from mwzeval.pydial.workers.threads import single_threaded
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,15 +22,18 @@ from mwzeval.pydial.arguments import POLICIES
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import Job, run_job
-from mwzeval.pydial.runs.run import job_files, next_part, planned, run
+from mwzeval.pydial.runs.run import planned, run
 from mwzeval.pydial.runs.times import TIMES, JobTimes, read_times
 from mwzeval.pydial.studies.cross_environment import cross, cross_document
 from mwzeval.pydial.studies.transfer import learned_in
+from mwzeval.pydial.training.recorder import NOTES
+from mwzeval.pydial.workers.on_cluster import job_files, next_part
 from tests.places import ROOT
 
 TASK = "Demo-CR-3"
 GP = Job(TASK, "gp-sarsa", 1, (12, 30), tests=8)
 DQN = Job(TASK, "dqn", 1, (60, 140), tests=8)
+NAMES = ("alone", "processes", "cluster")
 PPO = Job(TASK, "ppo", 1, (20, 40), tests=8)
 JOINT = Job(f"{TASK}+Demo-SFR-1", "ppo-shared", 1, (20, 40), tests=4)
 
@@ -40,11 +43,11 @@ class Stopped(Exception):  # noqa: N818
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Return all files below a folder, without the times that they took."""
+    """Return all files below a folder, without times, and notes of what was logged where."""
     return {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.name != TIMES
+        if file.is_file() and file.name not in (TIMES, NOTES)
     }
 
 
@@ -58,7 +61,7 @@ def test_a_job_that_was_stopped_comes_to_the_same_files(
         pytest.importorskip("torch").set_num_threads(1)
     job = Job(job.task, job.policy, job.seed, job.checkpoints, job.tests, legacy)
     # Every dialogue is told of at once, so that the stop comes when it should.
-    monkeypatch.setattr("mwzeval.pydial.runs.job.REPORT_SECONDS", -1.0)
+    monkeypatch.setattr("mwzeval.pydial.training.progress.REPORT_SECONDS", -1.0)
     run_job(job, tmp_path / "straight", save_seconds=-1.0)
     played = 0
 
@@ -220,6 +223,8 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, sched
             dialogues=[10, 20],
             seeds=2,
             tests=6,
+            log=[f"csv:{tmp_path / name}.csv"],
+            log_every=5,
             **how,  # type: ignore[arg-type]
         )
         assert all(job.is_done(tmp_path / name) for job in jobs)
@@ -230,15 +235,20 @@ def test_processes_and_cluster_find_what_one_process_finds(tmp_path: Path, sched
     assert result("processes", processes=2) == alone
     command = ["pydial", "run", "--tasks", TASK, "--policies", "handcrafted,gp-sarsa"]
     command += ["--dialogues", "10,20", "--seeds", "2", "--tests", "6", "--dask", scheduler]
+    command += ["--log", f"csv:{tmp_path / 'cluster'}.csv", "--log-every", "5"]
     assert main([*command, "-o", str(tmp_path / "cluster")]) == 0
     assert files(tmp_path / "cluster") == alone
+    logged = [sorted((tmp_path / f"{name}.csv").read_text("utf-8").splitlines()) for name in NAMES]
+    assert len(logged[0]) == 1 + 3 * 2 * (1 + 4 + 2)
+    assert logged[0] == logged[1] == logged[2]
 
 
 THREADS = """
 import sys
 from mwzeval.pydial.runs import job as jobs
+from mwzeval.pydial.training import progress
 
-jobs.REPORT_SECONDS = -1.0
+progress.REPORT_SECONDS = -1.0
 assert "torch" not in sys.modules
 seen = set()
 job = jobs.Job("Demo-CR-1", "a2c", 0, (2,), tests=1)

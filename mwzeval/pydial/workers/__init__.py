@@ -1,0 +1,1 @@
+"""Where the jobs of a run are done, and what is told of them meanwhile."""

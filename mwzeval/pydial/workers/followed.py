@@ -1,0 +1,66 @@
+"""What jobs tell while they are done: dialogues for a bar, and entries for trackers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mwzeval.errors import InputError, Problem
+from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.training.entries import Entry, Watch
+from mwzeval.pydial.training.recorder import Recorder
+
+
+class Told(NamedTuple):
+    """An entry of a job."""
+
+    job: str
+    entry: Entry
+
+
+Message = int | Told
+"""How many dialogues were played, or an entry."""
+
+
+def do_job(job: Job, folder: str | Path, every: int | None, tell: Callable[[Message], None]) -> Job:
+    """Do a job, and tell of it; of entries only where they are wanted, `every` so many dialogues.
+
+    Raises what `run_job` raises.
+    """
+    watch = None
+    if every is not None:
+        watch = Watch(lambda entry: tell(Told(job.name, entry)), every)
+    return run_job(job, folder, on_progress=tell, watch=watch)
+
+
+class Followed:
+    """Takes what jobs tell, and keeps what is wrong with their files, while the others go on."""
+
+    def __init__(self, folder: Path, bar: Any, recorder: Recorder | None, every: int) -> None:
+        self.every = None if recorder is None else every
+        self.problems: list[Problem] = []
+        self._folder, self._bar, self._recorder = folder, bar, recorder
+
+    def take(self, message: Message) -> None:
+        """Take what a job tells. Raises `InputError` for notes of trackers that cannot be read."""
+        if isinstance(message, Told):
+            if self._recorder is not None:
+                folder = self._folder / message.job
+                self._recorder.write(message.job, folder, message.entry)
+        else:
+            self._bar.update(message)
+
+    def done(self, job: Job) -> None:
+        """Nothing more comes of a job."""
+        if self._recorder is not None:
+            self._recorder.finish(job.name)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep problems that a job raises."""
+        try:
+            yield
+        except InputError as error:
+            self.problems += error.problems
