@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
 from mwzeval.libraries import required
-from mwzeval.metrics.calibration import (
+from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results.over_seeds import interval_over_seeds
+from mwzeval.pydial.runs.job import Job
+from mwzeval.pydial.studies.calibration import (
     Bin,
     brier,
     expected_calibration_error,
     log_loss,
     reliability,
 )
-from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results.over_seeds import interval_over_seeds
-from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.studies.watched import Watched, watched
 from mwzeval.report.formats import Cell, Document, sheet
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.metrics.calibration import brier, expected_calibration_error
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run import run
+from mwzeval.pydial.studies.calibration import brier, expected_calibration_error
 from mwzeval.pydial.studies.success_estimates import (
     Calibration,
     auc,

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mwzeval.metrics.calibration import brier, expected_calibration_error, log_loss, reliability
+from mwzeval.pydial.studies.calibration import (
+    brier,
+    expected_calibration_error,
+    log_loss,
+    reliability,
+)
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 
