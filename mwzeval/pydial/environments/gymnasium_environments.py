@@ -106,18 +106,29 @@ def make_process(
 
     Raises `UsageError` for unknown names, `DataError` and `InputError` for the files of a domain.
     """
-    if isinstance(task, str):
-        task = task_named(task)
     if goodbye == "user" and options.get("level") == "act":
         raise UsageError('at level "act" nothing is masked: leave out goodbye="user"')
     options |= {"legacy": legacy, "goodbye": goodbye_of(goodbye, legacy=legacy)}
+    domain, task = domain_and_task(task, domain=domain, data=data)
+    return DecisionProcess(domain, task, **options)
+
+
+def domain_and_task(
+    task: str | Task, *, domain: Domain | None, data: str | Path | None
+) -> tuple[Domain, Task]:
+    """Return the domain of a task by name, or one's own, and the task as it is called there.
+
+    Raises `UsageError` for an unknown name, `DataError` and `InputError` for the files of a domain.
+    """
+    if isinstance(task, str):
+        task = task_named(task)
     if domain is None:
-        domain = load_domain(task.domain, data)
-    elif domain.name != DOMAIN_FILES.get(task.domain):
+        return load_domain(task.domain, data), task
+    if domain.name != DOMAIN_FILES.get(task.domain):
         # What is played in it is of another task than the one whose figures it has.
         code = own_code(domain.name)
         task = replace(task, name=f"{code}-{task.environment}", domain=code)
-    return DecisionProcess(domain, task, **options)
+    return domain, task
 
 
 def check_render_mode(render_mode: str | None, known: Sequence[str] = RENDER_MODES) -> None:

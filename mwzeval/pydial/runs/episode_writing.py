@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import UsageError, shorten
@@ -24,10 +25,17 @@ from mwzeval.scores.findings import Findings
 PACKED = (".gz", ".zst")
 
 
-def write_episodes(path: Path, episodes: Iterable[Episode], *, say_task: bool = False) -> None:
+def write_episodes(
+    path: Path,
+    episodes: Iterable[Episode],
+    *,
+    say_task: bool = False,
+    about: Mapping[str, Any] | None = None,
+) -> None:
     """Write dialogues, one a line, which with `say_task` says its task, too, behind their number.
 
-    Raises `MwzevalError` where the file cannot be written.
+    `about` is what they have in common, such as task and seed, and comes with their number. Raises
+    `MwzevalError` where the file cannot be written.
     """
     lines = [
         json.dumps(
@@ -41,7 +49,7 @@ def write_episodes(path: Path, episodes: Iterable[Episode], *, say_task: bool = 
         )
         for episode in episodes
     ]
-    header = json.dumps({META: {"format": FORMAT, "episodes": len(lines)}})
+    header = json.dumps({META: {"format": FORMAT, "episodes": len(lines), **(about or {})}})
     write_atomically(path, "".join(f"{line}\n" for line in [header, *lines]))
 
 
