@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import runpy
 import subprocess
 import sys
 import warnings
@@ -382,17 +381,6 @@ def test_maskable_ppo_learns_on_them() -> None:
     observation, info = environment.reset(seed=0)
     action, _ = model.predict(observation, action_masks=info["action_mask"] == 1)
     environment.step(action)
-
-
-@pytest.mark.exhaustive
-def test_the_example_trains_and_tests(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("sb3_contrib")
-    arguments = ["train_maskable_ppo.py", "--steps", "200", "--dialogues", "3"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    runpy.run_path(str(ROOT / "examples" / "train_maskable_ppo.py"), run_name="__main__")
-    assert "after training" in capsys.readouterr().out
 
 
 def test_stable_baselines_makes_environments_by_their_names() -> None:
