@@ -40,6 +40,7 @@ READ = frozenset(
         *(
             "against",
             "agent_prompt",
+            "dataset",
             "dev",
             "dialogues",
             "encoder",

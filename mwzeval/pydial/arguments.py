@@ -14,7 +14,7 @@ LONGEST_NUMBER = 100
 """In digits; of much longer ones Python makes no number."""
 POLICIES = (
     "handcrafted, random, gp-sarsa, dqn, a2c, enac, dqn-modern, a2c-modern, ppo, ppo-shared, "
-    "ppo-recurrent, acer"
+    "ppo-recurrent, acer, bc, cql"
 )
 
 

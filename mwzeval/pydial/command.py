@@ -131,6 +131,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "when all of them have ended (default: %(default)s, one after the other)",
     )
     parser.add_argument(
+        "--dataset",
+        metavar="DIR",
+        help="the data sets of a policy (`record`), from whose first N dialogues bc and cql learn",
+    )
+    parser.add_argument(
         "--processes",
         type=int,
         metavar="N",
@@ -164,6 +169,7 @@ def _run(arguments: argparse.Namespace) -> int:
     plan = {
         **plan_of(arguments),
         "batch": arguments.batch,
+        "dataset": arguments.dataset,
         "log": arguments.log,
         "log_every": arguments.log_every,
     }
@@ -343,42 +349,16 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tasks", nargs="+", metavar="TASK", help="CR-1 to LAP-6, Demo-CR-1, …")
-    parser.add_argument(
-        "--policy",
-        default="mixed",
-        metavar="NAME",
-        help="random, handcrafted, mixed (default: the two in turn, dialogue by dialogue), or the "
-        "checkpoint file of one that has learned",
-    )
-    parser.add_argument(
-        "--dialogues", type=int, default=1000, metavar="N", help="default: %(default)s"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of all that is drawn (default: 0)"
-    )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="DIR", help="the folder of data sets"
-    )
-    parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
+    from mwzeval.pydial.offline.command import add_record
+
+    add_record(parser)
     add_own(parser)
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
-    from mwzeval.pydial.offline.behaviour import behaviour_named
-    from mwzeval.pydial.offline.datasets import write_dataset
-    from mwzeval.pydial.runs.episodes import check_seeds
-    from mwzeval.pydial.tasks import task_named
+    from mwzeval.pydial.offline.command import record
 
-    seed, own = arguments.seed, OwnFiles.given(arguments.ontology, arguments.entities)
-    check_seeds(seed)
-    for task in [task_named(name) for name in dict.fromkeys(arguments.tasks)]:
-        domain = load_domain(task.domain, arguments.data, own=own)
-        behaviour = behaviour_named(arguments.policy, domain, task, confusion_seed=seed)
-        folder = write_dataset(arguments.output, behaviour, seed, arguments.dialogues)
-        tell(f"wrote {folder}: {arguments.dialogues} dialogues")
-    return 0
+    return record(arguments)
 
 
 Action = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]

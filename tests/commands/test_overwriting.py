@@ -100,6 +100,7 @@ crosswoz nlu train --encoder FOLDER -o FOLDER
 crosswoz policy predict IN -o IN
 crosswoz simulate --level text --templates IN -o IN
 pydial play Demo-CR-1 --policy IN -o IN
+pydial run --dataset FOLDER -o FOLDER
 pydial record Demo-CR-1 --policy IN -o IN
 pydial play Demo-CR-1 --ontology IN --entities OTHER -o IN
 live --benchmark pydial --agent random --ontology IN --entities OTHER -o IN

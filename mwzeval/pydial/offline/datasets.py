@@ -166,22 +166,8 @@ def read_dataset(
     there is none or it has too few, `InputError` for one that is damaged or of something else, and
     `DependencyError` without h5py.
     """
-    place = Path(folder, dataset_name(task))
-    if not place.is_dir():
-        raise UsageError(
-            f"{place}: there is no data set of {task} (`mwzeval pydial record {task} -o FOLDER` "
-            "makes FOLDER/POLICY, which is the folder to name)"
-        )
-    metadata, file = place / DATA / METADATA, place / DATA / ARRAYS
-    try:
-        source, held = _source(read_json(metadata), task)
-    except InputError:
-        raise
-    except Exception as error:  # whatever is in it
-        raise _damaged(metadata, error) from None
-    wanted = held if dialogues is None else dialogues
-    if wanted > held:
-        raise UsageError(f"{place} has {held} dialogues, and {wanted} are to be learned from")
+    place, source, wanted = source_of(folder, task, dialogues)
+    file = place / DATA / ARRAYS
     h5py = required("h5py", EXTRA, "data sets need h5py")
     try:
         with h5py.File(BytesIO(read_model(file)), "r") as groups:
@@ -191,6 +177,32 @@ def read_dataset(
     except Exception as error:  # of HDF5 or what is in it
         raise _damaged(file, error) from None
     return Dataset(place, source, read)
+
+
+def source_of(
+    folder: str | Path, task: str, dialogues: int | None = None
+) -> tuple[Path, dict[str, Any], int]:
+    """Return where the data set of a task is, what it is of, and how many dialogues are wanted.
+
+    That is said by its metadata alone. Raises `UsageError` and `InputError` as `read_dataset`.
+    """
+    place = Path(folder, dataset_name(task))
+    if not place.is_dir():
+        raise UsageError(
+            f"{place}: there is no data set of {task} (`mwzeval pydial record {task} -o FOLDER` "
+            "makes FOLDER/POLICY, which is the folder to name)"
+        )
+    metadata = place / DATA / METADATA
+    try:
+        source, held = _source(read_json(metadata), task)
+    except InputError:
+        raise
+    except Exception as error:  # whatever is in it
+        raise _damaged(metadata, error) from None
+    wanted = held if dialogues is None else dialogues
+    if wanted > held:
+        raise UsageError(f"{place} has {held} dialogues, and {wanted} are to be learned from")
+    return place, source, wanted
 
 
 def _damaged(file: Path, error: Exception) -> InputError:

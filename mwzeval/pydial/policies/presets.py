@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.pydial.offline import bc, cql
 from mwzeval.pydial.policies import a2c, acer, dqn, enac, ppo, ppo_recurrent, ppo_shared
 from mwzeval.pydial.policies.gaussian import gp_sarsa
 from mwzeval.pydial.policies.handcrafted import RandomPolicy
@@ -31,6 +32,8 @@ class Preset:
     kind: type[Any] | None
     settings: Any = None
     legacy: Any = None
+    offline: bool = False
+    """Whether it learns from a data set of dialogues, and never plays to learn."""
 
     @property
     def learns(self) -> bool:
@@ -101,6 +104,8 @@ PRESETS: Mapping[str, Preset] = {
             ppo_recurrent.MODERN,
         ),
         Preset("acer", "ACER", None, acer.ACER, acer.MODERN),
+        Preset("bc", "BC", None, bc.BC, bc.DEFAULT, offline=True),
+        Preset("cql", "CQL", None, cql.CQL, cql.DEFAULT, offline=True),
     )
 }
 """All policies of the benchmark by name, in the order of the tables."""

@@ -68,8 +68,8 @@ class Job:
     data: str | None = None
     goodbye: Goodbye = "user"
     own: OwnFiles | None = None
-    batch: int = 1
-    """How many dialogues are played at once, in training and tests."""
+    batch: int = 1  # how many dialogues are played at once, in training and tests
+    dataset: str | None = None  # the folder of what offline policies learn from
 
     @property
     def preset(self) -> Preset:
@@ -207,7 +207,12 @@ def run_job(
     written, and what `runner_of` raises (`DataError`, `UsageError`).
     """
     report = ProgressReport(on_progress)
-    if job.is_done(output):
+    if job.preset.offline:
+        from mwzeval.pydial.offline import job as offline
+
+        offline.learn_from_dataset(job, output, report)
+        _retell(job, Path(output), watch, None)
+    elif job.is_done(output):
         _retell(job, Path(output), watch, None)
         report(job.work)
     else:
@@ -302,7 +307,8 @@ def _retell(job: Job, output: Path, watch: Watch | None, history: list[Outcome] 
         return [*map(_outcome, read_episodes(file, job.task, job.seed, settings=settings))]
 
     training = job.folder(output) / TRAINING if history is None else history
-    retell(watch, training, [(at, job.test_file(output, at)) for at in job.tested_at], read)
+    told = None if job.preset.offline else training
+    retell(watch, told, [(at, job.test_file(output, at)) for at in job.tested_at], read)
 
 
 def _resumed(
@@ -321,7 +327,9 @@ def _resumed(
         policy.remember(Memory(arrays, checkpoint.memory.about))
         runner.carry_over(dict(checkpoint.more))
     missed = [
-        at for at in job.checkpoints if at < checkpoint.dialogues and not _tested(job, progress, at)
+        at
+        for at in job.checkpoints
+        if at < checkpoint.dialogues and not (progress.parent / job.test_file("", at).name).exists()
     ]
     if missed:
         raise InputError(
@@ -336,10 +344,6 @@ def _resumed(
         )
     rows = [(bool(success), int(length), reward) for success, length, reward in history.tolist()]
     return checkpoint.dialogues, rows
-
-
-def _tested(job: Job, progress: Path, at: int) -> bool:
-    return (progress.parent / job.test_file("", at).name).exists()
 
 
 def _save(

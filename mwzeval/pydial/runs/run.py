@@ -22,6 +22,7 @@ from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.arguments import MOST_SEEDS
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
+from mwzeval.pydial.offline.job import check_datasets
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS, RANDOM, preset_named
 from mwzeval.pydial.runs.episodes import check_seeds
 from mwzeval.pydial.runs.job import Job
@@ -55,6 +56,7 @@ def run(
     ontology: str | Path | None = None,
     entities: str | Path | None = None,
     batch: int = 1,
+    dataset: str | Path | None = None,
     processes: int | None = None,
     client: Any = None,
     log: Sequence[str] = (),
@@ -72,12 +74,13 @@ def run(
     `data` is the folder of the domains' files; `ontology` and `entities` are those of a domain of
     one's own, whose tasks are "Own-NAME-1" to "-6" (and "all", then). `batch` dialogues are played
     at once (extra `batched`), in rounds after which neural policies learn; with 1, one after the
-    other. `processes`: worker processes, by default one a core; 0: none but this one. With a Dask
-    `client` the jobs run on its workers instead (which need the data, but no common folder).
-    How training goes is written to the places of `log` (`tensorboard:DIR`, `wandb:PROJECT`,
-    `mlflow:EXPERIMENT`, `csv:FILE`), a run for each job: means of `log_every` training dialogues,
-    and tests, each once, however often the job was stopped. `progress` shows a bar on standard
-    error.
+    other. `dataset` is the folder of the dialogues that offline policies learn from, which "all"
+    has only with it. `processes`: worker processes, by default one a core; 0: none but this one.
+    With a Dask `client` the jobs run on its workers instead (which need the data and see `dataset`,
+    but no common folder). How training goes is written to the places of `log`
+    (`tensorboard:DIR`, `wandb:PROJECT`, `mlflow:EXPERIMENT`, `csv:FILE`), a run for each job: means
+    of `log_every` training dialogues, and tests, each once, however often the job was stopped.
+    `progress` shows a bar on standard error.
 
     Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
     a run of other settings, or a file of `log` one of something else. What is wrong with the files
@@ -97,7 +100,9 @@ def run(
         ontology=ontology,
         entities=entities,
         batch=batch,
+        dataset=dataset,
     )
+    check_datasets(jobs)
     if log_every < 1:
         raise UsageError(f"training is logged every 1 or more dialogues, not {log_every}")
     if processes is not None and processes < 0:
@@ -148,6 +153,7 @@ def planned(
     ontology: str | Path | None = None,
     entities: str | Path | None = None,
     batch: int = 1,
+    dataset: str | Path | None = None,
 ) -> tuple[Job, ...]:
     """Return the jobs of a run, all of one seed before those of the next.
 
@@ -161,7 +167,8 @@ def planned(
     chosen_seeds = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
     own = OwnFiles.given(ontology, entities)
     every_task = PUBLISHED_TASKS if own is None else tasks_of(own.code)
-    task_names, policy_names = _all(tasks, every_task), _all(policies, PRESETS)
+    known = [name for name, preset in PRESETS.items() if dataset is not None or not preset.offline]
+    task_names, policy_names = _all(tasks, every_task), _all(policies, known)
     _check_names(task_names, policy_names)
     if not checkpoints or checkpoints[0] < 1:
         given = f", not {checkpoints[0]}" if checkpoints else ""
@@ -173,9 +180,10 @@ def planned(
         raise UsageError(f"the number of test dialogues is 1 or more, not {tests}")
     _check_batch(batch, policy_names, legacy=legacy)
     place = None if data is None else str(data)
+    folder = None if dataset is None else str(dataset)
     who = goodbye_of(goodbye, legacy=legacy)
     return tuple(
-        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own, batch)
+        Job(task, policy, seed, checkpoints, tests, legacy, place, who, own, batch, folder)
         for seed in chosen_seeds
         for task in task_names
         for policy in policy_names
@@ -192,7 +200,8 @@ def _check_batch(batch: int, policies: Sequence[str], *, legacy: bool) -> None:
         raise UsageError(
             "in the legacy environment dialogues depend on those before them: leave out the batch"
         )
-    alone = [name for name in policies if preset_named(name).view != "neural" or name == RANDOM]
+    presets = [preset_named(name) for name in policies]
+    alone = [p.name for p in presets if p.view != "neural" or p.offline or p.name == RANDOM]
     if alone:
         raise UsageError(f"dialogues of {', '.join(alone)} are played one after the other")
 

@@ -12,16 +12,22 @@ Read = Callable[[Path], Sequence[Outcome]]
 
 def retell(
     watch: Watch | None,
-    training: Path | Sequence[Outcome],
+    training: Path | Sequence[Outcome] | None,
     tests: Iterable[tuple[int, Path]],
     read: Read,
 ) -> None:
     """Tell of training dialogues and of the tests that are there, in the order of training.
 
-    `training` are the dialogues, or the file that has them; `tests` are numbers of training
-    dialogues and files, and `read` returns what is in a file. Raises what that raises.
+    `training` are the dialogues, or the file that has them, and None where they are those of a data
+    set, of which nothing is told; `tests` are numbers of training dialogues and files, and `read`
+    returns what is in a file. Raises what that raises.
     """
     if watch is None:
+        return
+    if training is None:
+        for at, test in tests:
+            watch.dialogues = at
+            watch.tested(read(test))
         return
     if isinstance(training, Path):
         training = read(training) if training.exists() else []
