@@ -52,7 +52,8 @@ class Means:
         """Add numbers: floats, or tensors of one number."""
         for name, number in numbers.items():
             total, count = self._sums.get(name, (0.0, 0))
-            self._sums[name] = total + float(number), count + 1
+            value = number.item() if hasattr(number, "item") else number
+            self._sums[name] = total + float(value), count + 1
 
     def take(self) -> dict[str, float]:
         """Return the means of what was added since the last call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, SupportsFloat
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.training.entries import EVERY, Entry, Watch
@@ -64,7 +64,7 @@ class TrainingLog:
         """Count a training dialogue. Raises `InputError` for notes that cannot be read."""
         self._watch.trained([(success, exchanges, reward)])
 
-    def losses(self, **numbers: float) -> None:
+    def losses(self, **numbers: SupportsFloat) -> None:
         """Add numbers of an update, by the names that they have in the log.
 
         They are floats or tensors of one number.

@@ -12,7 +12,14 @@ from mwzeval.cli import main
 from tests.places import ROOT
 
 
-@pytest.mark.parametrize(("program", "library"), [("train_maskable_ppo", "sb3_contrib")])
+@pytest.mark.parametrize(
+    ("program", "library"),
+    [
+        ("train_maskable_ppo", "sb3_contrib"),
+        ("pydial_cleanrl_ppo", "numba"),
+        ("pydial_torchrl", "torchrl"),
+    ],
+)
 def test_examples_train_and_are_scored(
     program: str,
     library: str,
