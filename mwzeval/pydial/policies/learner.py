@@ -6,6 +6,7 @@ checked before any of them is used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.errors import MwzevalError
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.environments.actions import Mask
 
@@ -21,6 +23,13 @@ State = NDArray[Any]
 """A belief as a vector, shape (size,): see `mwzeval.pydial.environments.features`."""
 Arrays = dict[str, NDArray[Any]]
 View = Literal["neural", "kernel", "slots"]
+
+
+class DivergedError(MwzevalError):
+    """A policy has weights from which no action follows: scores are infinite or no numbers."""
+
+    def __init__(self) -> None:
+        super().__init__("the policy's scores of actions are not finite")
 
 
 class Exchange(NamedTuple):
@@ -136,8 +145,14 @@ def reaches(lengths: Iterable[int], least: int) -> bool:
 
 
 def best_allowed(values: NDArray[Any], mask: Mask) -> int:
-    """Return the allowed action of the highest value (the first of several)."""
-    return int(np.where(mask, values, -np.inf).argmax())
+    """Return the allowed action of the highest value (the first of several).
+
+    Raises `DivergedError` where that is not finite.
+    """
+    best = int(np.where(mask, values, -np.inf).argmax())
+    if not math.isfinite(values[best]):
+        raise DivergedError
+    return best
 
 
 def generator_state(generator: np.random.Generator) -> dict[str, Any]:

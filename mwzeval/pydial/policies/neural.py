@@ -5,6 +5,7 @@ Networks are small and in PyTorch (extra `neural`); arrays stand for them in a m
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -19,6 +20,7 @@ from mwzeval.pydial.environments.actions import Mask
 from mwzeval.pydial.policies.in_numpy import layers_class
 from mwzeval.pydial.policies.learner import (
     Arrays,
+    DivergedError,
     Exchange,
     Exploration,
     Layout,
@@ -178,10 +180,14 @@ def discounted(rewards: NDArray[np.float64], discount: float) -> NDArray[np.floa
 def drawn(logits: NDArray[np.float32], mask: Mask, rng: Rng) -> int:
     """Return an allowed action, drawn with the probabilities that logits, shape (actions,), give.
 
-    Those of actions that are not allowed are shared out among the others.
+    Those of actions that are not allowed are shared out among the others. Raises `DivergedError`
+    where logits of allowed actions are not finite.
     """
     allowed = np.where(mask, logits.astype(np.float64), -np.inf)
-    shares = np.cumsum(np.exp(allowed - allowed.max()))
+    most = allowed.max()
+    if not math.isfinite(most):
+        raise DivergedError
+    shares = np.cumsum(np.exp(allowed - most))
     return int(np.searchsorted(shares, rng.random() * shares[-1], side="right"))
 
 

@@ -18,7 +18,13 @@ from mwzeval.errors import DependencyError, InputError, Problem, UsageError
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
-from mwzeval.pydial.policies.learner import Layout, Learner, Memory, check_arrays
+from mwzeval.pydial.policies.learner import (
+    DivergedError,
+    Layout,
+    Learner,
+    Memory,
+    check_arrays,
+)
 from mwzeval.pydial.policies.neural import NeuralPolicy
 from mwzeval.pydial.policies.presets import HANDCRAFTED, RANDOM, Preset, preset_named
 from mwzeval.pydial.runs.checkpoints import (
@@ -47,6 +53,7 @@ PROGRESS = "progress.npz"
 TRAINING = "training.jsonl"
 SAVE_SECONDS = 60.0
 HISTORY = "history"
+ANEW = "Without the file the same call trains this policy from the start, to the same result"
 WORTH_COMPILING = 1000
 """From so many dialogues on it pays to load, or even to compile, what plays them faster."""
 
@@ -219,7 +226,10 @@ def run_job(
         job.folder(output).mkdir(parents=True, exist_ok=True)
         with single_threaded(job.preset):
             if job.preset.learns:
-                _learn(job, Path(output), report, watch, save_seconds)
+                try:
+                    _learn(job, Path(output), report, watch, save_seconds)
+                except DivergedError as error:
+                    raise InputError([_diverged(job, Path(output), error)]) from None
             else:
                 clock = JobClock(job.folder(output))
                 write_episodes(job.test_file(output, 0), tests_untrained(job, runner_of(job)))
@@ -228,6 +238,14 @@ def run_job(
                 report(job.tests)
     report.flush()
     return job
+
+
+def _diverged(job: Job, output: Path, error: DivergedError) -> Problem:
+    progress = job.folder(output) / PROGRESS
+    advice = "training diverged"
+    if progress.exists():
+        advice += f", or the file was damaged. {ANEW}"
+    return Problem("diverged", f"{error}: {advice}", file=str(progress))
 
 
 def tests_untrained(job: Job, runner: TaskRunner) -> Iterator[Episode]:
@@ -316,8 +334,7 @@ def _resumed(
 ) -> tuple[int, list[Outcome]]:
     if not progress.exists():
         return 0, []
-    advice = "Without the file the same call trains this policy from the start, to the same result"
-    with fitting(progress, advice):
+    with fitting(progress, ANEW):
         checkpoint = read_checkpoint(progress, job.origin)
         arrays = dict(checkpoint.memory.arrays)
         history = arrays.pop(HISTORY, None)

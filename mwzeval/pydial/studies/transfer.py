@@ -11,9 +11,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import UsageError
+from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserModel
+from mwzeval.pydial.policies.learner import DivergedError
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
@@ -30,6 +31,7 @@ from mwzeval.pydial.tasks import USERS, in_order, task_named, varied
 from mwzeval.pydial.workers.threads import single_threaded
 
 FOLDER = "cross"
+OTHERS = "Without the file, the others are tested"
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
 Users = Mapping[str, UserModel]
 """Users whose parameters come from files, by name."""
@@ -54,7 +56,12 @@ def played_in(
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         with single_threaded(job.preset):
-            write_episodes(place, _played(job, tested, output, tests, users or {}))
+            try:
+                write_episodes(place, _played(job, tested, output, tests, users or {}))
+            except DivergedError as error:
+                message = f"{error}. {OTHERS}"
+                file = str(job.model_file(output, at))
+                raise InputError([Problem("diverged", message, file=file)]) from None
     return read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
 
 
@@ -87,7 +94,7 @@ def learned_policy(job: Job, runner: TaskRunner, output: str | Path) -> Any:
     """
     policy = job.preset.learner(runner.size, runner.actions, seed=job.seed, legacy=job.legacy)
     model = job.model_file(output, job.tested_at[-1])
-    with fitting(model, "Without the file, the others are tested"):
+    with fitting(model, OTHERS):
         policy.remember(read_checkpoint(model, job.origin).memory, whole=False)
     return policy
 

@@ -134,3 +134,18 @@ def test_training_does_not_go_on_from_what_is_for_tests_only(tmp_path: Path) -> 
     job.model_file(tmp_path, 30).replace(job.folder(tmp_path) / "progress.npz")
     with pytest.raises(InputError, match=r"progress\.npz: a checkpoint that does not fit"):
         run_job(replace(job, checkpoints=(12, 30, 31)), tmp_path)
+
+
+@pytest.mark.parametrize("policy", ["acer", "a2c", "enac", "ppo", "ppo-recurrent", "ppo-shared"])
+def test_weights_that_overflow_are_told_with_their_file(policy: str, tmp_path: Path) -> None:
+    job = Job("Demo-CR-1", policy, 1, (2,), tests=1)
+    run_job(job, tmp_path)
+    progress = job.folder(tmp_path) / "progress.npz"
+    found = read_checkpoint(progress)
+    huge = {
+        name: np.full_like(array, 1e38) if name.startswith("network.") else array
+        for name, array in found.memory.arrays.items()
+    }
+    write_checkpoint(progress, replace(found, memory=Memory(huge, found.memory.about)))
+    with np.errstate(all="ignore"), pytest.raises(InputError, match=r"progress\.npz: .*not finite"):
+        run_job(replace(job, checkpoints=(2, 20)), tmp_path)
