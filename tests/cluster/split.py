@@ -72,7 +72,7 @@ def pydial(folder: Path) -> Input:
     lines = []
     for file in sorted(folder.rglob("test-*.jsonl")):
         task, _, seed = file.parts[-4:-1]
-        for line in file.read_text(encoding="utf-8").splitlines():
+        for line in file.read_text(encoding="utf-8").splitlines()[1:]:  # behind their number
             said = {"task": task, "seed": int(seed.removeprefix("seed-")), "legacy": False}
             lines.append(json.dumps(said | json.loads(line)) + "\n")
     return Input(("--benchmark", "pydial"), "test.jsonl", lines, "".join)
