@@ -23,11 +23,12 @@ from mwzeval.pydial import SCORING_REVISION
 from mwzeval.pydial.arguments import seeds_named
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results.curves import plot_curves
+from mwzeval.pydial.results.means import MISSING
 from mwzeval.pydial.results.over_seeds import all_seeds
 from mwzeval.pydial.results.records import MEAN, Record, records_of, seconds_of
 from mwzeval.pydial.results.run_results import Results, read_results
 from mwzeval.pydial.results.side_by_side import labels_of, side_by_side
-from mwzeval.pydial.results.tables import MISSING, figure_cell, published_text, table_document
+from mwzeval.pydial.results.tables import figure_cell, published_text, table_document
 from mwzeval.report.formats import render
 from mwzeval.report.json import json_line
 from mwzeval.version import __version__

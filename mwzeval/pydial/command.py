@@ -248,7 +248,7 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         "--aggregate",
         choices=("mean", "iqm"),
         default="mean",
-        help="of tasks and seeds, with --panels means: their mean (default) or interquartile mean",
+        help="of tasks and seeds: their mean (default) or, with --panels means, interquartile mean",
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".png, .svg or .pdf")
 
@@ -275,7 +275,8 @@ def _plot(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_cross(parser: argparse.ArgumentParser) -> None:
+def _add_learned(parser: argparse.ArgumentParser) -> None:
+    """Add which policies of a run are meant, and how they are tested."""
     parser.set_defaults(
         interrupted="the same call goes on after the last test that was done",
         goodbye=None,  # as the run; where policies are tested here, masks tell when
@@ -283,13 +284,6 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="the folder of a run")
     for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
         parser.add_argument(f"--{option}", metavar=metavar, help="default: those of the run")
-    parser.add_argument(
-        "--in",
-        dest="tested_in",
-        metavar="NAMES",
-        help="test all in these tasks; those of ppo-shared may be of any domain (default: "
-        "environments 1, 3 and 6 of the domain that was learned in)",
-    )
     parser.add_argument(
         "--dialogues",
         type=numbers,
@@ -304,6 +298,17 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_own(parser)
     add_format(parser)
+
+
+def _add_cross(parser: argparse.ArgumentParser) -> None:
+    _add_learned(parser)
+    parser.add_argument(
+        "--in",
+        dest="tested_in",
+        metavar="NAMES",
+        help="test all in these tasks; those of ppo-shared may be of any domain (default: "
+        "environments 1, 3 and 6 of the domain that was learned in)",
+    )
 
 
 def _cross(arguments: argparse.Namespace) -> int:
@@ -331,7 +336,7 @@ def _learned(arguments: argparse.Namespace, *, untrained: bool = False) -> dict[
 
 
 def _add_estimate(parser: argparse.ArgumentParser) -> None:
-    _add_cross(parser)
+    _add_learned(parser)
     estimate_command.add_arguments(parser)
 
 
@@ -340,7 +345,7 @@ def _estimate(arguments: argparse.Namespace) -> int:
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
-    _add_cross(parser)
+    _add_learned(parser)
     sweep_command.add_arguments(parser)
 
 

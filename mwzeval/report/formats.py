@@ -244,8 +244,11 @@ def _csv_cell(value: Any) -> Any:
     """Return a value as a cell: a text that a spreadsheet would take for a formula is quoted.
 
     Source: OWASP, "CSV Injection": an apostrophe before `=`, `+`, `-` and `@`; tabs and carriage
-    returns, which may hide them, become escapes, as other control characters do.
+    returns, which may hide them, become escapes, as other control characters do. Lists and mappings
+    are JSON.
     """
+    if isinstance(value, (list, dict)):
+        return json_line(value)
     if not isinstance(value, str):
         return value
     text = printable(value, keep="\n")  # which quotes hold together

@@ -99,6 +99,13 @@ def test_csv_survives_quotes_and_line_breaks() -> None:
     assert rows[1]["value"] == ""
 
 
+def test_csv_holds_lists_and_mappings_as_json() -> None:
+    value = [{"low": 0.0, "count": 3}, {"low": 0.5, "text": "ü"}]
+    document = Document((), (), (), ({"bins": value},), {})
+    (row,) = csv.DictReader(io.StringIO(render(document, "csv")))
+    assert json.loads(row["bins"]) == value
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_the_same_bytes_twice(report: Report, name: str) -> None:
     assert render(summary(report), name) == render(summary(report), name)

@@ -100,7 +100,9 @@ def add_request_options(parser: _ActionsContainer) -> None:
         help="keep what models answer: the same request of the same trial is not made again",
     )
     parser.add_argument(
-        "--send-seed", action="store_true", help="requests have a seed that follows from --seed"
+        "--send-seed",
+        action="store_true",
+        help="requests have a seed, which follows from that of the dialogue",
     )
     parser.add_argument(
         "--request-seconds",

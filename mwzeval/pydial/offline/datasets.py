@@ -201,7 +201,10 @@ def source_of(
         raise _damaged(metadata, error) from None
     wanted = held if dialogues is None else dialogues
     if wanted > held:
-        raise UsageError(f"{place} has {held} dialogues, and {wanted} are to be learned from")
+        raise UsageError(
+            f"{place} has {held} dialogues, and {wanted} are to be learned from: say a smaller "
+            "--dialogues, or record more"
+        )
     return place, source, wanted
 
 

@@ -160,10 +160,13 @@ def plot_curves(
     Points are the tests; a dashed line is the handcrafted policy (see `read_curves` for the rest).
     `figure` is what is drawn, `format_name` png, svg or pdf; a point of a curve is the mean of
     `window` training dialogues (by default as many as give ten points). Warnings go to `findings`.
-    Raises `UsageError` for an unknown format or a folder without tests, `InputError` with every
+    Raises `UsageError` for an unknown format, an interquartile mean of single tasks and a folder
+    without tests, `InputError` with every
     error in the files, `DependencyError` without matplotlib.
     """
     check_format(format_name)
+    if aggregate == "iqm" and panels == "tasks":
+        raise UsageError("an interquartile mean is one of tasks: it needs the panels of means")
     results = read_results(output, findings)
     if window is None:
         window = min(WINDOW, max(LEAST_WINDOW, max(results.dialogues, default=0) // POINTS))
@@ -186,7 +189,7 @@ def plot_curves(
         places = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
         shown: dict[str, Any] = {}
         for axes, (panel, tasks) in zip(places, shown_panels, strict=False):
-            axes.set_title(panel)
+            axes.set_title(f"interquartile {panel}" if aggregate == "iqm" else panel)
             of_panel = curves.get(panel, [])
             shown |= _draw(axes, tasks, of_panel, results, figure, aggregate)
         for axes in places[len(shown_panels) :]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results.means import MISSING
 from mwzeval.pydial.results.over_seeds import all_seeds
 from mwzeval.pydial.results.records import Groups, Record, records_of
 from mwzeval.pydial.results.run_results import FIGURES, Results, groups_of
 from mwzeval.pydial.results.tables import (
-    MISSING,
     NOTE_ON_BEST,
     chosen_dialogues,
     figure_cell,

@@ -13,6 +13,7 @@ from mwzeval.errors import UsageError
 from mwzeval.pydial.board import FIGURES as LABELS
 from mwzeval.pydial.board import TABLES
 from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results.means import FEW, MISSING, NOTE_ON_FEW, few_mark, mean_text
 from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS
 from mwzeval.pydial.results.records import (
     IQM,
@@ -29,7 +30,7 @@ from mwzeval.pydial.tasks import Goodbye, tasks_named
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.statistics import CONFIDENCE
 
-ALIKE, FEW, MISSING = "†", "‡", "–"
+ALIKE = "†"
 NOTE_ON_SEEDS = (
     "± reaches to the ends of the 95 % interval over seeds: Student's t, and in rows of IQM, the "
     "interquartile mean over tasks and seeds, the stratified bootstrap (Agarwal et al., 2021)."
@@ -42,9 +43,6 @@ NOTE_ON_PAPER = (
     "▲ ▼: significantly above, below the paper's figure, which stands behind the policy's own "
     "(t test of two means with Holm's correction over the table; the paper's is over 10 seeds, "
     "whose spread is not published and taken to be that of ours)."
-)
-NOTE_ON_FEW = (
-    f"{FEW} fewer than {FEWEST_SEEDS} seeds: no interval and no tests, differences may be luck."
 )
 NOTE_ON_NUMBERS = "(n): the number of seeds, where it differs."
 NOTES_ON_GOODBYES: Mapping[Goodbye, str] = {
@@ -194,15 +192,12 @@ def _cell(record: Record | None, numbers: Numbers, *, ranked: bool) -> Cell:
 
 def figure_cell(record: Record, after: str = "", *, ranked: bool) -> Cell:
     """Return a figure with its marks; `after` follows it. Not `ranked`: whether it is best, too."""
-    text = f"{record.value:.1f}"
-    if record.low is not None and record.high is not None:
-        # Of an interval that is not symmetric, the longer side.
-        text += f" ±{max(record.high - record.value, record.value - record.low):.1f}"
+    text = mean_text(record.value, record.low, record.high)
     mark = ALIKE if ranked and record.p_best is not None and record.p_best > 1 - CONFIDENCE else ""
     differs = record.p_published is not None and record.p_published <= 1 - CONFIDENCE
     if record.published is not None and differs:
         mark += "▲" if record.value > record.published else "▼"
-    mark += FEW if record.seeds < FEWEST_SEEDS else ""
+    mark += few_mark(record.seeds)
     return Cell(text + after, best=ranked and record.best, mark=mark)
 
 

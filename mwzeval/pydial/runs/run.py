@@ -198,12 +198,15 @@ def _check_batch(batch: int, policies: Sequence[str], *, legacy: bool) -> None:
         return
     if legacy:
         raise UsageError(
-            "in the legacy environment dialogues depend on those before them: leave out the batch"
+            "in the legacy environment dialogues depend on those before them: leave out --batch"
         )
     presets = [preset_named(name) for name in policies]
     alone = [p.name for p in presets if p.view != "neural" or p.offline or p.name == RANDOM]
     if alone:
-        raise UsageError(f"dialogues of {', '.join(alone)} are played one after the other")
+        raise UsageError(
+            f"{', '.join(alone)}: dialogues are played one after the other: train "
+            f"{'them' if len(alone) > 1 else 'it'} without --batch, in a folder of their own"
+        )
 
 
 def _check_names(tasks: Sequence[str], policies: Sequence[str]) -> None:

@@ -15,14 +15,14 @@ import numpy as np
 from mwzeval.errors import UsageError
 from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS
+from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
 from mwzeval.pydial.results.over_seeds import (
-    FEWEST_SEEDS,
     corrected,
     interval_over_seeds,
     p_value_to_published,
 )
 from mwzeval.pydial.results.run_results import LIMITS
-from mwzeval.pydial.results.tables import FEW, NOTE_ON_FEW, NOTE_ON_PAPER
+from mwzeval.pydial.results.tables import NOTE_ON_PAPER
 from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.scoring import mean_of
 from mwzeval.pydial.studies.transfer import played_in
@@ -130,14 +130,11 @@ def cross_document(crossed: Sequence[CrossResult]) -> Document:
 
 
 def _notes(records: Sequence[dict[str, Any]]) -> Iterator[str]:
-    note = "Mean over seeds ± the reach of the 95 % t interval"
     if any(record["published"] is not None for record in records):
-        note += "; in brackets the paper's Table 8"
-    yield f"{note}."
+        yield "In brackets the paper's Table 8."
+    yield from notes_on_means(record["seeds"] for record in records)
     if any(record["p_published"] is not None for record in records):
         yield NOTE_ON_PAPER
-    if any(record["seeds"] < FEWEST_SEEDS for record in records):
-        yield NOTE_ON_FEW
 
 
 def _with_tests(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -171,17 +168,13 @@ def _records(crossed: Sequence[CrossResult]) -> Iterator[dict[str, Any]]:
 
 def _cell(record: dict[str, Any] | None, figure: str) -> Cell:
     if record is None:
-        return Cell("–")
+        return Cell(MISSING)
     prefix, published = ("", record["published"]) if figure == "reward" else ("success_", None)
     value, low, high = record[figure], record[f"{prefix}low"], record[f"{prefix}high"]
-    text = f"{value:.1f}"
-    if high is not None:
-        # Of an interval that was cut off, the longer side.
-        text += f" ±{max(high - value, value - low):.1f}"
-    mark = FEW if record["seeds"] < FEWEST_SEEDS else ""
+    cell = mean_cell(value, low, high, record["seeds"])
     if published is None:
-        return Cell(text, mark=mark)
-    p_value = record["p_published"]
+        return cell
+    mark, p_value = cell.mark, record["p_published"]
     if p_value is not None and p_value <= 1 - CONFIDENCE:
         mark = "▲" if value > published else "▼"
-    return Cell(f"{text} ({published:.1f})", mark=mark)
+    return Cell(f"{cell.text} ({published:.1f})", mark=mark)

@@ -18,7 +18,8 @@ from mwzeval.conversation.endpoint.options import ModelOptions
 from mwzeval.conversation.runs import RunSetting, RunSummary
 from mwzeval.errors import MwzevalError, UsageError
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
-from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS, interval_over_seeds
+from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
+from mwzeval.pydial.results.over_seeds import interval_over_seeds
 from mwzeval.pydial.results.run_results import LIMITS, Figure
 from mwzeval.pydial.runs.episode_files import check_records, read_texts
 from mwzeval.pydial.runs.job import Job
@@ -122,17 +123,14 @@ def users_document(results: Sequence[UserResult]) -> Document:
             ["Task", "Policy", *users],
             [
                 [task, PRESETS[policy].label]
-                + [cells.get((policy, task, user, figure), Cell("–")) for user in users]
+                + [cells.get((policy, task, user, figure), Cell(MISSING)) for user in users]
                 for task, policy in sorted(rows, key=lambda row: row[0])
             ],
         )
         for figure, title in FIGURES.items()
     )
-    note = (
-        f"Mean over seeds ± the reach of the 95 % t interval (from {FEWEST_SEEDS} seeds on); all "
-        "users have the same goals."
-    )
-    return Document((), sheets, (note,), tuple(records), {"users": records})
+    notes = ("All users have the same goals.", *notes_on_means(r["seeds"] for r in records))
+    return Document((), sheets, notes, tuple(records), {"users": records})
 
 
 def _records(result: UserResult) -> Iterator[dict[str, Any]]:
@@ -152,8 +150,4 @@ def _records(result: UserResult) -> Iterator[dict[str, Any]]:
 
 
 def _cell(record: dict[str, Any]) -> Cell:
-    value, low, high = record["value"], record["low"], record["high"]
-    if high is None:
-        return Cell(f"{value:.1f}")
-    # Of an interval that was cut off, the longer side.
-    return Cell(f"{value:.1f} ±{max(high - value, value - low):.1f}")
+    return mean_cell(record["value"], record["low"], record["high"], record["seeds"])

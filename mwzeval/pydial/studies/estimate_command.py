@@ -14,8 +14,18 @@ from mwzeval.pydial.studies.sweep_command import format_of
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add how success is estimated, beside which policies of a run are meant."""
     parser.set_defaults(interrupted=None)
-    parser.add_argument("--estimator", choices=("logistic", "boosting"), default="logistic")
-    parser.add_argument("--calibration", choices=("platt", "isotonic"), default="platt")
+    parser.add_argument(
+        "--estimator",
+        choices=("logistic", "boosting"),
+        default="logistic",
+        help="logistic regression (default) or gradient boosting on the belief",
+    )
+    parser.add_argument(
+        "--calibration",
+        choices=("platt", "isotonic"),
+        default="platt",
+        help="a logistic curve through the estimates (default), or any rising one",
+    )
     parser.add_argument(
         "--learn-from",
         type=int,

@@ -6,7 +6,7 @@ dialogues whose end is known, calibrated on others, and judged on those of the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import UsageError
 from mwzeval.libraries import required
 from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results.means import mean_cell, notes_on_means
 from mwzeval.pydial.results.over_seeds import interval_over_seeds
 from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.studies.calibration import (
@@ -38,9 +39,8 @@ BASE, RAW, BELIEF, CRITIC = "share of successes", "belief, raw", "belief", "crit
 FIGURES = ("brier", "log_loss", "calibration_error", "auc")
 LABELS = ("Brier", "log loss", "calibration error", "AUC")
 NOTE = (
-    "Over exchanges of the test dialogues, mean over seeds ± the reach of the 95 % t interval. "
-    "Brier, log loss and calibration error are 0 at best, AUC is 1; the share of successes is that "
-    "of the dialogues learned from."
+    "Over exchanges of the test dialogues. Brier, log loss and calibration error are 0 at best, "
+    "AUC is 1; the share of successes is that of the dialogues learned from."
 )
 
 
@@ -180,12 +180,17 @@ def estimates_document(judged: Sequence[Judged]) -> Document:
             r["task"],
             PRESETS[r["policy"]].label,
             r["estimate"],
-            *(_cell(r[figure], r[f"{figure}_high"]) for figure in FIGURES),
+            *(_cell(r, figure) for figure in FIGURES),
         ]
         for r in records
     ]
     table = sheet("Estimates of success", ["Task", "Policy", "Estimate from", *LABELS], rows)
-    return Document((), (table,), (NOTE,), tuple(records), {"estimates": records})
+    return Document((), (table,), tuple(_notes(records)), tuple(records), {"estimates": records})
+
+
+def _notes(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield NOTE
+    yield from notes_on_means(record["seeds"] for record in records)
 
 
 def _records(judged: Sequence[Judged]) -> Iterator[dict[str, Any]]:
@@ -212,7 +217,6 @@ def pooled_bins(judged: Sequence[Judged]) -> tuple[Bin, ...]:
     return reliability(probabilities, np.concatenate([j.outcomes for j in judged]))
 
 
-def _cell(value: float | None, high: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if high is None else f"{value:.3f} ±{high - value:.3f}"
+def _cell(record: Mapping[str, Any], figure: str) -> Cell:
+    low, high = record[f"{figure}_low"], record[f"{figure}_high"]
+    return mean_cell(record[figure], low, high, record["seeds"], digits=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.pydial.board import FIGURES as LABELS
 from mwzeval.pydial.policies.presets import PRESETS
+from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
 from mwzeval.pydial.results.over_seeds import interval_over_seeds
 from mwzeval.pydial.results.run_results import (
     FIGURES,
@@ -27,11 +28,8 @@ from mwzeval.report.formats import Cell, Document, Sheet, sheet
 
 ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Rates of wrong first hypotheses."""
-NOTE = (
-    "Mean over seeds ± the reach of the 95 % t interval; {} mark the errors and users of training."
-)
 TRAINED = "*"
-MISSING = "–"
+NOTE_ON_TRAINED = f"{TRAINED} with the errors and the users of training."
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +110,13 @@ def sweep_document(swept: Sequence[Swept]) -> Document:
     records = [record for figure in FIGURES for record in _records(swept, figure)]
     users = dict.fromkeys(s.user for s in swept)
     sheets = [_sheet(records, user, figure) for figure in FIGURES for user in users]
-    note = NOTE.format(TRAINED)
-    return Document((), tuple(sheets), (note,), tuple(records), {"sweep": records})
+    return Document((), tuple(sheets), tuple(_notes(records)), tuple(records), {"sweep": records})
+
+
+def _notes(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield from notes_on_means(record["seeds"] for record in records)
+    if any(record["as_trained"] for record in records):
+        yield NOTE_ON_TRAINED
 
 
 def _records(swept: Sequence[Swept], figure: Figure) -> Iterator[dict[str, Any]]:
@@ -156,8 +159,5 @@ def _sheet(records: Sequence[Mapping[str, Any]], user: str, figure: Figure) -> S
 def _cell(record: Mapping[str, Any] | None) -> Cell:
     if record is None:
         return Cell(MISSING)
-    text = f"{record['value']:.1f}"
-    if record["low"] is not None:
-        reach = max(record["high"] - record["value"], record["value"] - record["low"])
-        text += f" ±{reach:.1f}"
-    return Cell(text, mark=TRAINED * record["as_trained"])
+    cell = mean_cell(record["value"], record["low"], record["high"], record["seeds"])
+    return replace(cell, mark=cell.mark + TRAINED * record["as_trained"])

@@ -91,7 +91,7 @@ def test_what_does_not_fit_together_is_refused(mixed: Path, tmp_path: Path) -> N
         ({"legacy": True}, "leave out legacy"),
         ({"goodbye": "policy"}, "say the same with --goodbye"),
         ({"dataset": tmp_path}, "there is no data set of Demo-CR-3"),
-        ({"batch": 2}, "dialogues of bc are played one after the other"),
+        ({"batch": 2}, "bc: dialogues are played one after the other"),
     ):
         with pytest.raises(UsageError, match=told):
             called(**other)

@@ -391,6 +391,8 @@ def test_a_plot_is_a_picture_and_the_same_each_time(
     assert picture == plot_curves(output, format_name=format_name, window=4)
     with pytest.raises(UsageError, match="unknown format"):
         plot_curves(output, format_name="gif")
+    with pytest.raises(UsageError, match="needs the panels of means"):
+        plot_curves(output, aggregate="iqm")
 
 
 def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -> None:

@@ -146,6 +146,12 @@ def test_what_was_learned_in_one_domain_is_tested_in_others(
     assert records[3]["success_low"] is records[3]["success_high"] is None  # with two seeds
 
 
+@pytest.mark.parametrize("verb", ["sweep", "estimate"])
+def test_tasks_of_tests_are_named_to_cross_alone(verb: str, folder: Path) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["pydial", verb, str(folder), "--in", "Demo-SFR-6"])
+
+
 def test_other_environments_are_those_of_all_domains_that_were_learned_in(folder: Path) -> None:
     jobs = [Job(JOINT, "ppo-shared", 0, (DIALOGUES,), tests=TESTS)]
     crossed = cross(folder, jobs, tests=1)
@@ -180,7 +186,12 @@ def test_what_was_learned_can_be_talked_to_in_any_domain(trained: str, folder: P
         (["CR-1+CR-1"], ["ppo-shared"], {}, r"CR-1\+CR-1 says a task twice \(CR-1\)"),
         (["CR-1+CR-9"], ["ppo-shared"], {}, 'unknown task "CR-9"'),
         (["CR-1+"], ["ppo-shared"], {}, 'unknown task ""'),
-        ([JOINT], ["ppo-shared"], {"batch": 2}, "ppo-shared are played one after the other"),
+        (
+            [JOINT],
+            ["ppo-shared"],
+            {"batch": 2},
+            "ppo-shared: dialogues are played one",
+        ),
     ],
 )
 def test_what_cannot_be_joined_is_refused(

@@ -195,6 +195,10 @@ def test_what_cannot_be_swept_is_refused_before_anything_is_played(tmp_path: Pat
 
 
 def test_one_seed_has_no_interval(tmp_path: Path) -> None:
-    document = sweep_document(sweep(tmp_path, [HANDCRAFTED], errors=(0.0,), tests=3))
-    assert [record["low"] for record in document.records] == [None, None]
+    document = sweep_document(sweep(tmp_path, [HANDCRAFTED], errors=(0.0, 0.15), tests=3))
+    assert [record["low"] for record in document.records] == [None] * 4
     assert all("±" not in cell.text for sheet in document.sheets for cell in sheet.rows[0])
+    marks = [[cell.mark for cell in sheet.rows[0][2:]] for sheet in document.sheets]
+    assert marks == [["‡", "‡*"]] * 2
+    assert [note[0] for note in document.notes] == ["‡", "*"]
+    assert "±" not in "".join(document.notes)
