@@ -5,6 +5,7 @@ Sources: Brier (1950); Murphy (1973); Naeini et al. (2015) for the expected cali
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +51,7 @@ def reliability(probabilities: Numbers, outcomes: Numbers, bins: int = BINS) -> 
 
     `probabilities` are from 0 to 1 and `outcomes` 0 or 1, both of shape (cases,).
     """
-    numbers = np.minimum((probabilities * bins).astype(np.int64), bins - 1)
+    numbers = _numbered(probabilities, bins)
     return tuple(
         Bin(
             number / bins,
@@ -72,5 +73,28 @@ def expected_calibration_error(
     It is 0 at best, and above that by chance where there are few cases. Arguments are those of
     `reliability`.
     """
-    found = reliability(probabilities, outcomes, bins)
-    return sum(b.cases * abs(b.estimated - b.observed) for b in found) / len(probabilities)
+    numbers = _numbered(probabilities, bins)
+    return float(np.abs(np.bincount(numbers, probabilities - outcomes)).sum() / len(probabilities))
+
+
+def calibration_error_by_chance(
+    probabilities: Numbers, lengths: Sequence[int], bins: int = BINS, *, draws: int = 200
+) -> float:
+    """Return the mean expected calibration error of probabilities that are right.
+
+    Outcomes are drawn from them (Bröcker and Smith, 2007). `lengths` are the numbers of cases of
+    dialogues, in their order: as what comes is the same for all of a dialogue, one number is drawn
+    for it, and a yes is what is more probable.
+    """
+    rng = np.random.default_rng(0)
+    errors = []
+    for _ in range(draws):
+        drawn = np.repeat(rng.random(len(lengths)), lengths)
+        outcomes = (drawn < probabilities).astype(np.float64)
+        errors.append(expected_calibration_error(probabilities, outcomes, bins))
+    return float(np.mean(errors))
+
+
+def _numbered(probabilities: Numbers, bins: int) -> NDArray[np.int64]:
+    """Return the numbers of the bins, shape (cases,)."""
+    return np.minimum((probabilities * bins).astype(np.int64), bins - 1)

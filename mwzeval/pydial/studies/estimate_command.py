@@ -29,16 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--learn-from",
         type=int,
-        default=500,
+        default=750,
         metavar="N",
-        help="dialogues that the estimate is learned from (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--calibrate-on",
-        type=int,
-        default=250,
-        metavar="N",
-        help="other dialogues that it is calibrated on (default: %(default)s)",
+        help="dialogues that the estimate is learned from and calibrated on (default: %(default)s)",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="draw reliability, too: .png, .svg or .pdf"
@@ -58,16 +51,14 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
 
     picture = arguments.output
     kind = format_of(picture)
-    for option, number in (("learn", arguments.learn_from), ("calibrate", arguments.calibrate_on)):
-        if number < 1:
-            raise UsageError(f"the dialogues to {option} from are 1 or more, not {number}")
+    if arguments.learn_from < 1:
+        raise UsageError(f"the dialogues to learn from are 1 or more, not {arguments.learn_from}")
     judged = estimated(
         arguments.folder,
         planned(**plan),
         estimator=arguments.estimator,
         calibration=arguments.calibration,
         learned_from=arguments.learn_from,
-        calibrated_on=arguments.calibrate_on,
         tests=plan.get("tests", TESTS),
     )
     write_result(render(estimates_document(judged), arguments.format), arguments.format)

@@ -1,7 +1,7 @@
 """How probably a dialogue will succeed, from what the system knows in each of its exchanges.
 
 Where users are people nobody sees their goals, and an estimate is all there is. It is learned from
-dialogues whose end is known, calibrated on others, and judged on those of the tests.
+dialogues whose end is known, calibrated, and judged on those of the tests.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,24 +23,42 @@ from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.studies.calibration import (
     Bin,
     brier,
+    calibration_error_by_chance,
     expected_calibration_error,
     log_loss,
     reliability,
+)
+from mwzeval.pydial.studies.estimators import (
+    EXTRA,
+    Calibration,
+    Kind,
+    calibrator_of,
+    estimator_of,
+    logit,
 )
 from mwzeval.pydial.studies.watched import Watched, watched
 from mwzeval.report.formats import Cell, Document, sheet
 
 Numbers = NDArray[np.float64]
-Estimator = Literal["logistic", "boosting"]
-Calibration = Literal["platt", "isotonic"]
-EXTRA = "retrieval"
-"""It brings scikit-learn."""
 BASE, RAW, BELIEF, CRITIC = "share of successes", "belief, raw", "belief", "critic"
-FIGURES = ("brier", "log_loss", "calibration_error", "auc")
-LABELS = ("Brier", "log loss", "calibration error", "AUC")
+FIGURES: Mapping[str, tuple[str, Callable[[Judged], float]]] = {
+    "brier": ("Brier", lambda j: brier(j.probabilities, j.outcomes)),
+    "log_loss": ("log loss", lambda j: log_loss(j.probabilities, j.outcomes)),
+    "calibration_error": (
+        "calibration error",
+        lambda j: expected_calibration_error(j.probabilities, j.outcomes),
+    ),
+    "calibration_error_by_chance": (
+        "by chance",
+        lambda j: calibration_error_by_chance(j.probabilities, j.lengths),
+    ),
+    "auc": ("AUC", lambda j: auc(j.probabilities, j.outcomes)),
+}
+"""What is told of an estimate: name, heading, and how it is computed for a seed."""
 NOTE = (
     "Over exchanges of the test dialogues. Brier, log loss and calibration error are 0 at best, "
-    "AUC is 1; the share of successes is that of the dialogues learned from."
+    "AUC is 1; by chance: the calibration error that right estimates would have in so many "
+    "dialogues; the share of successes is that of the dialogues learned from."
 )
 
 
@@ -48,7 +66,7 @@ NOTE = (
 class Judged:
     """An estimate of a policy's success with one seed: what was estimated, and what came.
 
-    `probabilities` and `outcomes` have shape (exchanges,).
+    `probabilities` and `outcomes` have shape (exchanges,); `lengths` are those of the dialogues.
     """
 
     task: str
@@ -57,71 +75,23 @@ class Judged:
     estimate: str
     probabilities: Numbers
     outcomes: Numbers
-
-
-def estimator_of(
-    features: Numbers, outcomes: Numbers, kind: Estimator = "logistic"
-) -> Callable[[Numbers], Numbers]:
-    """Return what gives probabilities for features, shape (cases, size), learned from outcomes.
-
-    `kind` is logistic regression or gradient boosting. Where all outcomes are alike the estimate
-    is the same for all. Raises `DependencyError` without scikit-learn.
-    """
-    if len(np.unique(outcomes)) < 2:
-        share = (outcomes.sum() + 1) / (len(outcomes) + 2)
-        return lambda other: np.full(len(other), share)
-    if kind == "boosting":
-        ensemble = required("sklearn.ensemble", EXTRA)
-        model = ensemble.HistGradientBoostingClassifier(max_iter=100, random_state=0)
-    else:
-        linear = required("sklearn.linear_model", EXTRA)
-        preprocessing = required("sklearn.preprocessing", EXTRA)
-        model = required("sklearn.pipeline", EXTRA).make_pipeline(
-            preprocessing.StandardScaler(), linear.LogisticRegression(C=0.1, max_iter=1000)
-        )
-    model.fit(features, outcomes)
-    return lambda other: np.asarray(model.predict_proba(other)[:, 1])
-
-
-def calibrator_of(
-    scores: Numbers, outcomes: Numbers, kind: Calibration = "platt"
-) -> Callable[[Numbers], Numbers]:
-    """Return what makes probabilities of scores, shape (cases,), learned from outcomes.
-
-    `kind` is Platt's (a logistic curve) or isotonic regression. Raises `DependencyError` without
-    scikit-learn.
-    """
-    if kind == "isotonic":
-        model = required("sklearn.isotonic", EXTRA).IsotonicRegression(
-            y_min=0.0, y_max=1.0, out_of_bounds="clip"
-        )
-        model.fit(scores, outcomes)
-        return lambda other: np.asarray(model.predict(other))
-    curve = estimator_of(scores[:, np.newaxis], outcomes)
-    return lambda other: curve(other[:, np.newaxis])
-
-
-def logit(probabilities: Numbers) -> Numbers:
-    """Return the logarithms of odds."""
-    held = np.clip(probabilities, 1e-9, 1 - 1e-9)
-    return np.asarray(np.log(held / (1 - held)))
+    lengths: tuple[int, ...]
 
 
 def estimated(
     output: str | Path,
     jobs: Sequence[Job],
     *,
-    estimator: Estimator = "logistic",
+    estimator: Kind = "logistic",
     calibration: Calibration = "platt",
-    learned_from: int = 500,
-    calibrated_on: int = 250,
+    learned_from: int = 750,
     tests: int = 500,
 ) -> tuple[Judged, ...]:
     """Judge estimates of success of the policies of a run, after their last checkpoint.
 
-    The `tests` dialogues are those of the run; `learned_from` and `calibrated_on` are the numbers
-    of others, that follow them. Nothing is written. Raises `UsageError` when there is nothing to be
-    judged, `DependencyError` without scikit-learn, and what `watched` raises.
+    The `tests` dialogues are those of the run; `learned_from` is the number of others, that follow
+    them. Nothing is written. Raises `UsageError` when there is nothing to be judged,
+    `DependencyError` without scikit-learn, and what `watched` raises.
     """
     required("sklearn", EXTRA)
     judged: list[Judged] = []
@@ -130,14 +100,19 @@ def estimated(
             raise UsageError(f"{job.task}: one policy of several tasks is not judged")
         if job.preset.learns and not job.model_file(output, job.tested_at[-1]).exists():
             continue
-        first, second = tests + learned_from, tests + learned_from + calibrated_on
-        test, learned, held = (
-            watched(job, output, range(*ends))
-            for ends in ((0, tests), (tests, first), (first, second))
-        )
-        for name, probabilities in _estimates(test, learned, held, estimator, calibration):
+        test = watched(job, output, range(tests))
+        learned = watched(job, output, range(tests, tests + learned_from))
+        for name, probabilities in _estimates(test, learned, estimator, calibration):
             judged.append(
-                Judged(job.task, job.policy, job.seed, name, probabilities, test.outcomes)
+                Judged(
+                    job.task,
+                    job.policy,
+                    job.seed,
+                    name,
+                    probabilities,
+                    test.outcomes,
+                    test.lengths,
+                )
             )
     if not judged:
         raise UsageError(f"{output} holds nothing to be judged: train it with `mwzeval pydial run`")
@@ -145,16 +120,22 @@ def estimated(
 
 
 def _estimates(
-    test: Watched, learned: Watched, held: Watched, estimator: Estimator, calibration: Calibration
+    test: Watched, learned: Watched, kind: Kind, calibration: Calibration
 ) -> Iterator[tuple[str, Numbers]]:
-    yield BASE, np.full(len(test.outcomes), learned.outcomes.mean())
-    estimate = estimator_of(learned.features, learned.outcomes, estimator)
+    outcomes, dialogues = learned.outcomes, len(learned.lengths)
+    share = np.full(len(test.outcomes), outcomes.mean())
+    yield BASE, share
+    estimate, outside = estimator_of(learned.features, outcomes, learned.lengths, kind)
     raw = estimate(test.features)
     yield RAW, raw
-    calibrate = calibrator_of(logit(estimate(held.features)), held.outcomes, calibration)
+    calibrate = calibrator_of(logit(outside), outcomes, dialogues, calibration)
     yield BELIEF, calibrate(logit(raw))
-    if test.values is not None and held.values is not None:
-        yield CRITIC, calibrator_of(held.values, held.outcomes, calibration)(test.values)
+    if test.values is not None and learned.values is not None:
+        # A value is no log odds, but rises with them.
+        centre, spread = learned.values.mean(), learned.values.std() or 1.0
+        usual = logit(share[:1])
+        values, others = ((v - centre) / spread + usual for v in (learned.values, test.values))
+        yield CRITIC, calibrator_of(values, outcomes, dialogues, calibration)(others)
 
 
 def auc(probabilities: Numbers, outcomes: Numbers) -> float:
@@ -184,7 +165,8 @@ def estimates_document(judged: Sequence[Judged]) -> Document:
         ]
         for r in records
     ]
-    table = sheet("Estimates of success", ["Task", "Policy", "Estimate from", *LABELS], rows)
+    labels = [label for label, _ in FIGURES.values()]
+    table = sheet("Estimates of success", ["Task", "Policy", "Estimate from", *labels], rows)
     return Document((), (table,), tuple(_notes(records)), tuple(records), {"estimates": records})
 
 
@@ -197,10 +179,8 @@ def _records(judged: Sequence[Judged]) -> Iterator[dict[str, Any]]:
     for key in dict.fromkeys((j.task, j.policy, j.estimate) for j in judged):
         found = [j for j in judged if (j.task, j.policy, j.estimate) == key]
         record: dict[str, Any] = dict(zip(("task", "policy", "estimate"), key, strict=True))
-        for name, of in zip(
-            FIGURES, (brier, log_loss, expected_calibration_error, auc), strict=True
-        ):
-            values = [of(j.probabilities, j.outcomes) for j in found]
+        for name, (_, of) in FIGURES.items():
+            values = [of(j) for j in found]
             known = [value for value in values if not np.isnan(value)]
             interval = interval_over_seeds(known)
             record[name] = float(np.mean(known)) if known else None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mwzeval.pydial.studies.calibration import (
     brier,
+    calibration_error_by_chance,
     expected_calibration_error,
     log_loss,
     reliability,
@@ -51,3 +52,25 @@ def test_of_known_probabilities_only_the_right_ones_are_calibrated() -> None:
     assert log_loss(true, y) == pytest.approx(0.5, abs=0.004)  # mean entropy of uniform p
     # Of p² the error is E |p - p²| = 1/6.
     assert expected_calibration_error(true**2, y) == pytest.approx(1 / 6, abs=0.005)
+
+
+def test_the_error_by_chance_is_that_of_outcomes_that_are_alike_in_a_dialogue() -> None:
+    """Of n dialogues with one p, it is the mean absolute deviation of a binomial share."""
+    n, p = 50, 0.3
+    shares = np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
+    deviation = float(shares @ np.abs(np.arange(n + 1) / n - p))
+    for length in (1, 7):  # exchanges beyond the first tell nothing new
+        found = calibration_error_by_chance(np.full(n * length, p), [length] * n, draws=4000)
+        assert found == pytest.approx(deviation, rel=0.04)
+
+
+def test_the_error_of_right_estimates_is_that_by_chance() -> None:
+    rng = np.random.default_rng(3)
+    true = rng.random(400)
+    errors = [
+        expected_calibration_error(true, (rng.random(400) < true).astype(np.float64))
+        for _ in range(400)
+    ]
+    by_chance = calibration_error_by_chance(true, [1] * 400)
+    assert np.mean(errors) == pytest.approx(by_chance, rel=0.06)
+    assert calibration_error_by_chance(np.repeat([0.0, 1.0], 20), [4] * 10) == 0

@@ -1,4 +1,4 @@
-"""Estimates of success: learned from known probabilities, and from dialogues."""
+"""Estimates of success of dialogues."""
 
 from __future__ import annotations
 
@@ -11,44 +11,12 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.run import run
-from mwzeval.pydial.studies.calibration import brier, expected_calibration_error
-from mwzeval.pydial.studies.success_estimates import (
-    Calibration,
-    auc,
-    calibrator_of,
-    estimator_of,
-    logit,
-)
+from mwzeval.pydial.studies.success_estimates import auc
 from mwzeval.pydial.studies.transfer import played_in
 from mwzeval.pydial.studies.watched import watched
 
 pytest.importorskip("sklearn")
 TASK = "Demo-CR-3"
-
-
-def test_an_estimate_learns_known_probabilities_and_calibration_mends_wrong_ones() -> None:
-    rng = np.random.default_rng(3)
-    features = rng.normal(size=(30_000, 4))
-    true = 1 / (1 + np.exp(-(features @ [1.5, -1.0, 0.5, 0.0] - 0.5)))
-    outcomes = (rng.random(len(true)) < true).astype(np.float64)
-    first, held, test = slice(10_000), slice(10_000, 20_000), slice(20_000, None)
-    logistic = estimator_of(features[first], outcomes[first])(features[test])
-    assert np.abs(logistic - true[test]).mean() < 0.02
-    boosted = estimator_of(features[first], outcomes[first], "boosting")(features[test])
-    assert brier(boosted, outcomes[test]) < brier(true[test], outcomes[test]) + 0.02
-    # Odds to the third power: too sure of themselves.
-    wrong = 1 / (1 + np.exp(-3 * logit(true)))
-    assert expected_calibration_error(wrong[test], outcomes[test]) > 0.1
-    kinds: tuple[Calibration, ...] = ("platt", "isotonic")
-    for kind in kinds:
-        mended = calibrator_of(logit(wrong[held]), outcomes[held], kind)(logit(wrong[test]))
-        assert expected_calibration_error(mended, outcomes[test]) < 0.03
-        assert np.abs(mended - true[test]).mean() < 0.03
-
-
-def test_outcomes_that_are_all_alike_are_estimated() -> None:
-    estimate = estimator_of(np.zeros((8, 2)), np.ones(8))
-    assert estimate(np.zeros((3, 2))).tolist() == [0.9, 0.9, 0.9]
 
 
 def test_auc_is_that_of_scikit_learn() -> None:
@@ -82,7 +50,7 @@ def test_the_command_judges_belief_and_critic(
     pytest.importorskip("torch")
     settings = {"dialogues": [10], "seeds": 1, "tests": 12, "processes": 0}
     run([TASK], ["random", "ppo"], tmp_path / "r", **settings)  # type: ignore[arg-type]
-    call = ["pydial", "estimate", str(tmp_path / "r"), "--learn-from", "12", "--calibrate-on", "8"]
+    call = ["pydial", "estimate", str(tmp_path / "r"), "--learn-from", "20"]
     assert main([*call, "-f", "jsonl", "-o", str(tmp_path / "p.svg")]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     plain = ["share of successes", "belief, raw", "belief"]
@@ -91,5 +59,8 @@ def test_the_command_judges_belief_and_critic(
         *(("ppo", name) for name in (*plain, "critic")),
     ]
     assert all(0 <= r["brier"] <= 1 for r in records)
+    assert all(0 <= r["calibration_error_by_chance"] <= 1 for r in records)
+    # Calibration moves no exchange before another.
+    assert all(raw["auc"] == belief["auc"] for _, raw, belief, *_ in (records[:3], records[3:]))
     assert "estimated probability of success" in (tmp_path / "p.svg").read_text()
     assert main([*call[:3], "--learn-from", "0"]) == 2
