@@ -44,7 +44,7 @@ class FitSettings(Protocol):
 
     @property
     def learning_rate(self) -> float:
-        """Of Adam."""
+        """Of Adam, in the first step; it falls in a straight line to 0."""
         ...
 
     @property
@@ -83,7 +83,10 @@ class OfflinePolicy(NeuralPolicy):
         columns = transitions_of(self.watched)
         tensors = {name: self.torch.from_numpy(column) for name, column in columns.items()}
         number = len(columns["action"])
-        for _ in range(self.fitting.updates):
+        updates = self.fitting.updates
+        for step in range(updates):
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.fitting.learning_rate * (1 - step / updates)
             places = self.generator.integers(0, number, self.fitting.batch)
             loss = self.loss(drawn_from(tensors, self.torch.from_numpy(places)))
             self.optimizer.zero_grad()

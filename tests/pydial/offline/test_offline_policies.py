@@ -56,7 +56,9 @@ def through(arrays: dict[str, NDArray[Any]], name: str, state: NDArray[Any]) -> 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.7])
 def test_the_loss_of_cql_is_that_of_the_paper_exchange_by_exchange(alpha: float) -> None:
-    settings = CQLSettings(hidden=(9, 5), alpha=alpha, updates=7, discount=0.9, target_rate=0.3)
+    settings = CQLSettings(
+        hidden=(9, 5), alpha=alpha, updates=7, discount=0.9, target_rate=0.3, dropout=0.0
+    )
     policy = CQL(SIZE, ACTIONS, settings=settings, seed=1)
     watched(policy, 20)
     policy.fit()  # now target and online networks differ
@@ -127,7 +129,7 @@ def explored(policy: OfflinePolicy, *, without: tuple[int, int] | None = None) -
 
 
 def fitted(alpha: float, without: tuple[int, int] | None = None) -> NDArray[np.float32]:
-    settings = CQLSettings(hidden=(32,), alpha=alpha, updates=1500, discount=DISCOUNT)
+    settings = CQLSettings(hidden=(32,), alpha=alpha, updates=1500, discount=DISCOUNT, dropout=0.0)
     policy = CQL(STATES, 2, settings=settings, seed=2)
     explored(policy, without=without)
     policy.fit()
@@ -146,6 +148,55 @@ def test_what_was_never_done_is_valued_lower_the_more_conservative_it_is() -> No
     gaps = [float(seen - not_done) for seen, not_done in values]
     assert gaps[0] < gaps[1] < gaps[2]
     assert values[2][1] < values[0][1]
+
+
+def test_cql_is_better_than_what_was_done_where_a_clone_cannot_be() -> None:
+    """In each state of a row most dialogues end; who goes on to the last reaches the goal."""
+    length, end, on = 3, 0, 1
+    goes_on, ends = -1.0, -1.0
+    values = np.zeros((length + 1, 2))
+    values[length] = 20.0 / REWARD_SCALE
+    for _ in range(length):  # value iteration, from the end
+        for at in range(length):
+            values[at] = ends / REWARD_SCALE, goes_on / REWARD_SCALE + 0.99 * values[at + 1].max()
+    assert (values[:length].argmax(1) == on).all()
+    policies = (
+        BC(length, 2, settings=BCSettings(hidden=(32,), updates=600), seed=0),
+        CQL(length, 2, settings=CQLSettings(hidden=(32,), updates=600), seed=0),
+    )
+    one_of = np.eye(length, dtype=np.float32)
+    for policy in policies:
+        generator = np.random.default_rng(7)
+        for _ in range(400):
+            policy.begin()
+            for at in range(length):
+                action = on if generator.random() < 0.35 else end
+                reward = ends if action == end else goes_on + 20.0 * 0.99 * (at == length - 1)
+                policy.record(one_of[at], np.ones(2, dtype=np.bool_), action, reward)
+                if action == end:
+                    break
+            policy.end()
+        policy.fit()
+    clone, conservative = (policy.scores(one_of) for policy in policies)
+    assert (clone.argmax(1) == end).all()
+    assert (conservative.argmax(1) == on).all()
+    assert (conservative[:, on] < values[:length, on] + 0.05).all()
+
+
+def test_units_are_left_out_where_it_learns_alone_and_as_the_seed_says() -> None:
+    state = torch.from_numpy(np.random.default_rng(0).random((1, SIZE)).astype(np.float32))
+    states = state.repeat(4000, 1)
+    one, other = (
+        CQL(SIZE, ACTIONS, settings=CQLSettings(hidden=(64,), dropout=0.5), seed=3)
+        for _ in range(2)
+    )
+    with torch.no_grad():
+        thinned = one._with_dropout(states)
+        assert torch.equal(thinned, other._with_dropout(states))
+        assert thinned.std(0).min() > 0
+        plain = one.network(states)
+        assert plain.std(0).max() < 1e-6
+        assert (thinned.mean(0) - plain[0]).abs().max() < 5 * (thinned.std(0) / 4000**0.5).max()
 
 
 def test_a_deterministic_policy_is_cloned() -> None:
