@@ -43,6 +43,8 @@ READ = (
 )
 """What is read of a dialogue."""
 AT_A_TIME = 200
+GREATEST = 1e6
+"""No observation or reward of PyDial comes near it."""
 VERSION = 0
 """Grows when the same call would record other dialogues."""
 NOT_IN_IDS = re.compile(r"[^\w-]")
@@ -251,8 +253,9 @@ def _dialogue(group: Any, size: int, actions: int) -> tuple[Exchange, ...]:
     ):
         if array.dtype.kind not in kinds or array.shape != shape:
             raise ValueError(f"{group.name}/{name} is {array.dtype} of shape {array.shape}")
-        if not np.isfinite(array).all():
-            raise ValueError(f"{group.name}/{name} has what is no number")
+        # Policies compute with numbers of 32 bits.
+        if np.isnan(array).any() or np.abs(array, dtype=np.float64).max(initial=0) > GREATEST:
+            raise ValueError(f"{group.name}/{name} has what is no number, or beyond all measure")
     if not number or cut.any() or not ended[-1] or ended[:-1].any():
         raise ValueError(f"{group.name} does not end as a dialogue")
     allowed = masks.astype(np.bool_)

@@ -280,6 +280,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "masked": changed("infos/action_mask", np.zeros_like),
     "mask is short": changed("infos/action_mask", lambda masks: masks[:-1]),
     "not finite": changed("observations", lambda seen: np.where(seen > 0, np.nan, seen)),
+    "huge": changed("observations", lambda seen: np.where(seen > 0, 3e38, seen)),
+    "huge rewards": changed("rewards", lambda rewards: rewards * 1e300),
     "observation is short": changed("observations", lambda seen: seen[:, :-1]),
     "rewards of text": changed("rewards", lambda rewards: [b"x"] * len(rewards)),
     "no end": changed("terminations", np.zeros_like),
