@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.files.json_files import read_json
 from mwzeval.files.writing import write_atomically
-from mwzeval.pydial.offline.datasets import read_dataset, source_of
+from mwzeval.pydial.offline.datasets import dataset_name, read_dataset, source_of
 
 if TYPE_CHECKING:
     from mwzeval.pydial.runs.job import Job
 
+DIVERGED = "Learning from it diverged: record it again, or more of it"
 SOURCE = "dataset.json"
 """What the policies of a seed have learned from is noted there."""
 
@@ -30,6 +31,7 @@ def learn_from_dataset(job: Job, output: str | Path, report: Callable[[int], Non
     something else, or another than the folder's tests come from, `DependencyError` without h5py
     or PyTorch, and `MwzevalError` where files cannot be written.
     """
+    from mwzeval.pydial.runs.checkpoints import diverging
     from mwzeval.pydial.workers.threads import single_threaded
 
     source = check_source(job)
@@ -38,7 +40,8 @@ def learn_from_dataset(job: Job, output: str | Path, report: Callable[[int], Non
     if job.is_done(output):
         report(job.work)
         return
-    with single_threaded(job.preset):
+    place = Path(str(job.dataset), dataset_name(job.task))
+    with single_threaded(job.preset), diverging(place, DIVERGED):
         _learn(job, output, report)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from mwzeval.errors import InputError, Problem, shorten
 from mwzeval.files.reading import read_model, size_limit
 from mwzeval.files.writing import write_atomically
-from mwzeval.pydial.policies.learner import Arrays, Memory
+from mwzeval.pydial.policies.learner import Arrays, DivergedError, Memory
 
 FORMAT = 1
 DESCRIPTION = "description"
@@ -179,6 +179,16 @@ def _converted(path: str | Path) -> Iterator[None]:
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
         reason = shorten(str(e), 200)
         raise _refused(path, f"a checkpoint that does not fit ({reason})") from None
+
+
+@contextmanager
+def diverging(path: str | Path, advice: str) -> Iterator[None]:
+    """Raise `InputError`, with an `advice` what to do, where the policy of a checkpoint has weights
+    from which no action follows: that shows only when it acts."""
+    try:
+        yield
+    except DivergedError as error:
+        raise InputError([Problem("diverged", f"{error}. {advice}", file=str(path))]) from None
 
 
 def _differences(path: str | Path, found: Origin, expected: Origin) -> list[Problem]:

@@ -26,7 +26,7 @@ from mwzeval.pydial.policies.dqn import DQN
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, View
 from mwzeval.pydial.policies.presets import HANDCRAFTED, Preset, preset_named
-from mwzeval.pydial.runs.checkpoints import Origin, fitting, read_checkpoint
+from mwzeval.pydial.runs.checkpoints import Origin, diverging, fitting, read_checkpoint
 from mwzeval.pydial.runs.episodes import ActPolicy, Episode, TaskRunner, rng_of
 from mwzeval.pydial.tasks import GOODBYES, Task, goodbye_of, tasks_named
 from mwzeval.pydial.users.human import (
@@ -38,6 +38,7 @@ from mwzeval.pydial.users.human import (
 )
 from mwzeval.pydial.users.stand_in import StandInUsers
 
+ANOTHER = "Take another file, or train the policy again (`mwzeval pydial run`)"
 BUILT_IN = (HANDCRAFTED, RandomPolicy.name)
 
 
@@ -84,9 +85,14 @@ class ActionPolicyAdapter:
     """A policy that chooses summary actions, as in the tests of a run."""
 
     def __init__(
-        self, runner: TaskRunner, policy: ActionPolicy, preset: Preset | None = None
+        self,
+        runner: TaskRunner,
+        policy: ActionPolicy,
+        preset: Preset | None = None,
+        file: str = "",
     ) -> None:
         self.preset = preset
+        self._file = file
         self.simulation = runner.process.simulation
         self._runner = runner
         self._policy = policy
@@ -101,9 +107,13 @@ class ActionPolicyAdapter:
         self.process.prepare()
 
     def choose(self, rng: Rng) -> int:
-        """Return the number of the action that the policy takes now; it draws with `rng`."""
+        """Return the number of the action that the policy takes now; it draws with `rng`.
+
+        Raises `InputError` where none follows from the weights in its file.
+        """
         state, _ = self._runner.views(self.process.observed())
-        return self._policy.act(state, self.process.mask, rng)
+        with diverging(self._file, ANOTHER):
+            return self._policy.act(state, self.process.mask, rng)
 
     def answer(self, belief: Belief) -> Act:
         """Return the act of what the policy chooses."""
@@ -149,8 +159,7 @@ def adapter_for(
             f'no policy "{shorten(name)}"{did_you_mean(name, BUILT_IN)} ({", ".join(BUILT_IN)}, or '
             "the checkpoint of one that has learned: runs/CR-3/dqn/seed-0/model-004000.npz)"
         )
-    advice = "Take another file, or train the policy again (`mwzeval pydial run`)"
-    with fitting(name, advice):
+    with fitting(name, ANOTHER):
         checkpoint = read_checkpoint(name)
     origin = checkpoint.origin
     preset = preset_named(origin.policy)
@@ -160,15 +169,15 @@ def adapter_for(
             f"a checkpoint of task {origin.task}, which is not about the domain of {task.name}"
         )
         raise InputError([Problem("other-checkpoint", message, file=name)])
-    with fitting(name, advice):
+    with fitting(name, ANOTHER):
         said = _goodbye_of(origin, name)
     runner = runner_with(preset.view, said, looks_again=legacy and preset.kind is DQN)
-    with fitting(name, advice):
+    with fitting(name, ANOTHER):
         learner = preset.learner(
             runner.size, runner.actions, seed=origin.seed, legacy=origin.legacy
         )
         learner.remember(checkpoint.memory, whole=False)
-    return ActionPolicyAdapter(runner, learner, preset)
+    return ActionPolicyAdapter(runner, learner, preset, name)
 
 
 def _goodbye_of(origin: Origin, file: str) -> str:

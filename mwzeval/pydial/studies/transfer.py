@@ -11,12 +11,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.errors import UsageError
 from mwzeval.pydial.dialogue.user import UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserModel
-from mwzeval.pydial.policies.learner import DivergedError
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.runs.checkpoints import fitting, read_checkpoint
+from mwzeval.pydial.runs.checkpoints import diverging, fitting, read_checkpoint
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.episode_writing import write_episodes
 from mwzeval.pydial.runs.episodes import Episode, TaskRunner
@@ -31,7 +30,7 @@ from mwzeval.pydial.tasks import USERS, in_order, task_named, varied
 from mwzeval.pydial.workers.threads import single_threaded
 
 FOLDER = "cross"
-OTHERS = "Without the file, the others are tested"
+OTHERS = "Without the file the same call shows the others"
 MODEL = re.compile(r"([^/]+)/([^/]+)/seed-(\d+)/model-(\d+)\.npz")
 Users = Mapping[str, UserModel]
 """Users whose parameters come from files, by name."""
@@ -55,13 +54,8 @@ def played_in(
         place = Path(output) / FOLDER / job.policy / f"{job.task}-in-{tested}" / name
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        with single_threaded(job.preset):
-            try:
-                write_episodes(place, _played(job, tested, output, tests, users or {}))
-            except DivergedError as error:
-                message = f"{error}. {OTHERS}"
-                file = str(job.model_file(output, at))
-                raise InputError([Problem("diverged", message, file=file)]) from None
+        with single_threaded(job.preset), diverging(job.model_file(output, at), OTHERS):
+            write_episodes(place, _played(job, tested, output, tests, users or {}))
     return read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
 
 

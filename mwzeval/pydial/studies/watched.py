@@ -18,9 +18,10 @@ from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.policies.learner import ActionPolicy, State
 from mwzeval.pydial.policies.presets import HANDCRAFTED
+from mwzeval.pydial.runs.checkpoints import diverging
 from mwzeval.pydial.runs.episodes import ActPolicy
 from mwzeval.pydial.runs.job import Job, runner_of
-from mwzeval.pydial.studies.transfer import learned_policy
+from mwzeval.pydial.studies.transfer import OTHERS, learned_policy
 from mwzeval.pydial.workers.threads import single_threaded
 
 
@@ -92,7 +93,8 @@ def watched(job: Job, output: str | Path, dialogues: Sequence[int]) -> Watched:
     lengths: list[int] = []
     successes: list[bool] = []
     policy: Any
-    with single_threaded(job.preset):
+    model = job.model_file(output, job.tested_at[-1])
+    with single_threaded(job.preset), diverging(model, OTHERS):
         if job.policy == HANDCRAFTED:
             most = task.max_informed_slots
             policy = HandcraftedPolicy(

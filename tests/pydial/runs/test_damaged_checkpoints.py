@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mwzeval.errors import InputError
+from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.policies.gaussian.gp_temporal_difference import SparseTemporalDifference
 from mwzeval.pydial.policies.learner import Memory
 from mwzeval.pydial.runs.checkpoints import (
@@ -19,7 +20,11 @@ from mwzeval.pydial.runs.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
+from mwzeval.pydial.runs.episodes import rng_of
 from mwzeval.pydial.runs.job import Job, run_job
+from mwzeval.pydial.runs.play import ActionPolicyAdapter, adapter_for
+from mwzeval.pydial.studies.watched import watched
+from mwzeval.pydial.tasks import task_named
 from tests.pydial.runs.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN
 
 
@@ -136,16 +141,37 @@ def test_training_does_not_go_on_from_what_is_for_tests_only(tmp_path: Path) -> 
         run_job(replace(job, checkpoints=(12, 30, 31)), tmp_path)
 
 
+def _overflow(file: Path) -> None:
+    """Make the weights of a checkpoint so large that scores overflow."""
+    found = read_checkpoint(file)
+    huge = {
+        name: np.full_like(array, 1e38) if name.startswith("network.") else array
+        for name, array in found.memory.arrays.items()
+    }
+    write_checkpoint(file, replace(found, memory=Memory(huge, found.memory.about)))
+
+
 @pytest.mark.parametrize("policy", ["acer", "a2c", "enac", "ppo", "ppo-recurrent", "ppo-shared"])
 def test_weights_that_overflow_are_told_with_their_file(policy: str, tmp_path: Path) -> None:
     job = Job("Demo-CR-1", policy, 1, (2,), tests=1)
     run_job(job, tmp_path)
     progress = job.folder(tmp_path) / "progress.npz"
-    found = read_checkpoint(progress)
-    huge = {
-        name: np.full_like(array, 1e38) if name.startswith("network.") else array
-        for name, array in found.memory.arrays.items()
-    }
-    write_checkpoint(progress, replace(found, memory=Memory(huge, found.memory.about)))
+    _overflow(progress)
     with np.errstate(all="ignore"), pytest.raises(InputError, match=r"progress\.npz: .*not finite"):
         run_job(replace(job, checkpoints=(2, 20)), tmp_path)
+
+
+def test_whoever_lets_such_weights_act_names_their_file(tmp_path: Path) -> None:
+    job = Job("Demo-CR-1", "ppo", 1, (2,), tests=1)
+    run_job(job, tmp_path)
+    model = job.model_file(tmp_path, 2)
+    _overflow(model)
+    task = task_named(job.task)
+    place = adapter_for(model, load_domain(task.domain), task)
+    assert isinstance(place, ActionPolicyAdapter)
+    place.process.begin(rng_of(1, 0))
+    for act in (lambda: place.choose(rng_of(1, 1)), lambda: watched(job, tmp_path, range(1))):
+        with np.errstate(all="ignore"), pytest.raises(InputError, match="not finite") as raised:
+            act()
+        (problem,) = raised.value.problems
+        assert problem.file == str(model)
