@@ -6,7 +6,8 @@ Each message says what is wrong, where, what would be allowed and what to do nex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -91,6 +92,15 @@ class DataError(MwzevalError):
 
 class DependencyError(MwzevalError):
     """A library that this needs is not installed, or not in the form the scores rely on."""
+
+
+@contextmanager
+def problems_kept(problems: list[Problem]) -> Iterator[None]:
+    """Add to `problems` those of an `InputError`, so that what comes after is done, too."""
+    try:
+        yield
+    except InputError as error:
+        problems += error.problems
 
 
 def shorten(text: str, limit: int = 60) -> str:

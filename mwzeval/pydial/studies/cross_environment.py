@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.errors import UsageError
+from mwzeval.errors import InputError, Problem, UsageError, problems_kept
 from mwzeval.pydial.board import published_results
 from mwzeval.pydial.policies.presets import IN_ANY_DOMAIN, PRESETS
 from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
@@ -65,21 +65,26 @@ def cross(
     in the same domains; with `tested_in` all is tested in these tasks, which may be of any domain
     for policies that act in any. Tests of `tests` dialogues are kept below `output`, and not done
     again; `on_progress` is called with their number. Raises `UsageError` when none of the jobs has
-    a model to test, or one is to act where it cannot, `InputError` for a damaged model or test,
-    `DataError` for the files of a domain and `MwzevalError` where a file cannot be written.
+    a model to test, or one is to act where it cannot, `InputError` for damaged models and tests,
+    when all others are tested, `DataError` for the files of a domain and `MwzevalError` where a
+    file cannot be written.
     """
     means: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    problems: list[Problem] = []
     planned = [(job, _tasks_of_tests(job, environments, tested_in)) for job in jobs]
     for job, tasks in planned:
         model = job.model_file(output, job.tested_at[-1])
         if not job.preset.learns or not model.exists():
             continue
         for tested in tasks:
-            episodes = played_in(job, tested, output, tests)
-            mean = mean_of("reward", episodes), mean_of("success", episodes)
-            means.setdefault((job.policy, job.task, tested), []).append(mean)
+            with problems_kept(problems):
+                episodes = played_in(job, tested, output, tests)
+                mean = mean_of("reward", episodes), mean_of("success", episodes)
+                means.setdefault((job.policy, job.task, tested), []).append(mean)
             if on_progress is not None:
                 on_progress(tests)
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
     if not means:
         where = "" if tested_in else f" in environments {', '.join(map(str, environments))}"
         raise UsageError(f"{output} holds nothing that was learned{where}")

@@ -16,7 +16,7 @@ import numpy as np
 
 from mwzeval.conversation.endpoint.options import ModelOptions
 from mwzeval.conversation.runs import RunSetting, RunSummary
-from mwzeval.errors import MwzevalError, UsageError
+from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, problems_kept
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
 from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
 from mwzeval.pydial.results.over_seeds import interval_over_seeds
@@ -75,10 +75,14 @@ def cross_users(
         raise UsageError(f"{output} holds nothing that was learned in a run (`mwzeval pydial run`)")
     by_hand = dict.fromkeys(replace(job, policy=HANDCRAFTED) for job in learned)
     found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    problems: list[Problem] = []
     for job in (*by_hand, *learned):
         for user in users:
-            figures = _held(job, user, Path(output), tests, hold, model)
-            found.setdefault((job.policy, job.task, user), []).append(figures)
+            with problems_kept(problems):
+                figures = _held(job, user, Path(output), tests, hold, model)
+                found.setdefault((job.policy, job.task, user), []).append(figures)
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
     return tuple(UserResult(*key, *zip(*figures, strict=True)) for key, figures in found.items())
 
 

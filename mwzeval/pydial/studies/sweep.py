@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, problems_kept, shorten
 from mwzeval.pydial.board import FIGURES as LABELS
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.results.means import MISSING, mean_cell, notes_on_means
@@ -62,18 +62,24 @@ def sweep(
     trained with, and then come those of `own`, whose parameters are from files. `jobs` are those of
     the run; one that has learned nothing yet is left out. Tests of `tests` dialogues are kept below
     `output`, and not done again; `on_progress` is called with their number. Raises `UsageError` for
-    other rates or users, or when there is nothing to test, and what `played_in` raises.
+    other rates or users, or when there is nothing to test, and what `played_in` raises:
+    `InputError` for damaged files when all others are tested.
     """
     own = own or {}
     planned = list(dict.fromkeys(_planned(output, jobs, errors, users, own)))
     if not planned:
         raise UsageError(f"{output} holds nothing to be tested: train it with `mwzeval pydial run`")
     found: dict[tuple[str, str, float, str], dict[int, Any]] = {}
+    problems: list[Problem] = []
     for job, trained, task in planned:
         key = trained, job.policy, task.error_rate, task.user_model
-        found.setdefault(key, {})[job.seed] = played_in(job, task.name, output, tests, own)
+        with problems_kept(problems):
+            episodes = played_in(job, task.name, output, tests, own)
+            found.setdefault(key, {})[job.seed] = episodes
         if on_progress is not None:
             on_progress(tests)
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
     return tuple(
         Swept(*key, tests_of_seeds((key[0], key[1], 0), of_seed)) for key, of_seed in found.items()
     )

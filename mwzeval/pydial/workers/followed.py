@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mwzeval.errors import InputError, Problem
+from mwzeval.errors import Problem, problems_kept
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.training.entries import Entry, Watch
 from mwzeval.pydial.training.recorder import Recorder
@@ -57,10 +57,6 @@ class Followed:
         if self._recorder is not None:
             self._recorder.finish(job.name)
 
-    @contextmanager
-    def kept(self) -> Iterator[None]:
+    def kept(self) -> AbstractContextManager[None]:
         """Keep problems that a job raises."""
-        try:
-            yield
-        except InputError as error:
-            self.problems += error.problems
+        return problems_kept(self.problems)

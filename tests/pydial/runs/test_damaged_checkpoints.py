@@ -23,6 +23,8 @@ from mwzeval.pydial.runs.checkpoints import (
 from mwzeval.pydial.runs.episodes import rng_of
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.runs.play import ActionPolicyAdapter, adapter_for
+from mwzeval.pydial.studies.cross_environment import cross
+from mwzeval.pydial.studies.sweep import sweep
 from mwzeval.pydial.studies.watched import watched
 from mwzeval.pydial.tasks import task_named
 from tests.pydial.runs.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN
@@ -175,3 +177,17 @@ def test_whoever_lets_such_weights_act_names_their_file(tmp_path: Path) -> None:
             act()
         (problem,) = raised.value.problems
         assert problem.file == str(model)
+
+
+def test_studies_test_all_others_before_they_tell_what_is_damaged(tmp_path: Path) -> None:
+    bad, good = (Job("Demo-CR-1", policy, 1, (2,), tests=1) for policy in ("enac", "ppo"))
+    for job in (bad, good):
+        run_job(job, tmp_path)
+    bad.model_file(tmp_path, 2).write_bytes(b"PK")
+    for study in (sweep, cross):
+        with pytest.raises(InputError) as raised:
+            study(tmp_path, [bad, good], tests=1)
+        (problem,) = raised.value.problems
+        assert problem.file == str(bad.model_file(tmp_path, 2))
+    tested = {file.parent.name for file in tmp_path.glob("cross/ppo/*/*.jsonl")}
+    assert {"Demo-CR-1-in-Demo-CR-1@errors=50", "Demo-CR-1-in-Demo-CR-6"} < tested
