@@ -56,7 +56,7 @@ def files_of(arguments: argparse.Namespace, at_most: int | None = None) -> list[
     """
     files: list[str] = [*arguments.input, *arguments.files]
     if not files:
-        arguments.parser.error("the following arguments are required: -i/--input")
+        arguments.parser.error("the following arguments are required: INPUT")
     if at_most is not None and len(files) > at_most:
         arguments.parser.error(f"name one file: {len(files)} were given")
     if files.count(STANDARD_INPUT) > 1:

@@ -179,10 +179,12 @@ class Known(NamedTuple):
 
 
 class OwnVerb(NamedTuple):
-    """A verb that one benchmark has: what it is for, and the module that is run."""
+    """A verb that one benchmark has: what it is for, the module that is run, and under which of
+    the command line's `GROUPS` it is listed."""
 
     summary: str
     module: str
+    group: str
 
 
 def known_benchmarks() -> tuple[Known, ...]:

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import Any, NoReturn
 
 from mwzeval.benchmark import (
     benchmark_named,
@@ -27,138 +24,42 @@ from mwzeval.benchmark import (
     known_benchmarks,
     own_verbs,
 )
-from mwzeval.errors import MwzevalError, UsageError, printable, shorten
-from mwzeval.files.reading import STANDARD_INPUT, is_url
+from mwzeval.errors import MwzevalError, printable
 from mwzeval.output import prepare_streams
+from mwzeval.output_checks import check_outputs, refuse_overwriting
+from mwzeval.parser import BAD_USE, Parser
 from mwzeval.version import __version__
 
-WRITTEN = ("output", "mentions", "claims")
-"""Arguments that name what is written."""
-
-READ = frozenset(
-    {
-        *(
-            "against",
-            "agent_prompt",
-            "dataset",
-            "dev",
-            "dialogues",
-            "encoder",
-            "entities",
-            "fail_below",
-            "file",
-            "files",
-            "folder",
-            "folders",
-            "goal_model",
-            "input",
-            "knowledge",
-        ),
-        *("model", "ontology", "policy", "pool", "predictions", "prices", "report", "targets"),
-        *("templates", "tools", "training", "user_parameters", "user_prompt"),
-    }
-)
-"""Arguments that name what is read: files, or folders that are read as a whole."""
-
-Identity = tuple[int, int] | str
-"""Device and inode; of what is not there yet the path without symbolic links."""
-
-
-def refuse_overwriting(arguments: argparse.Namespace) -> None:
-    """Raise `UsageError` when two outputs, or an output and another argument, are the same file.
-
-    Files are the same whatever they are called: by `..`, symbolic or hard links, patterns.
-    """
-    given = vars(arguments)
-    written: dict[Identity, str] = {}
-    for option in WRITTEN:
-        path = given.get(option)
-        if not isinstance(path, str) or path == STANDARD_INPUT:
-            continue
-        identity = _identity(path)
-        if identity is None:
-            continue
-        if identity in written:
-            other = written[identity]
-            raise UsageError(f"--{option} and --{other} are the same file: {_shown(path)}")
-        written[identity] = option
-    if not written:
-        return
-    for name in sorted(READ & given.keys()):
-        for path in _files(given[name]):
-            identity = _standard_input() if path == STANDARD_INPUT else _identity(path)
-            if identity in written:
-                option = written[identity]
-                raise UsageError(
-                    f"--{option} {_shown(given[option])} is also read ({_shown(path)}), and would "
-                    "be overwritten: name another file"
-                )
-
-
-def _files(value: Any) -> Iterator[str]:
-    """Yield what may be names of files in an argument, patterns as the files that match."""
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _files(each)
-    elif isinstance(value, str):
-        from mwzeval.arguments import named_runs
-
-        yield value
-        if runs := named_runs(value):
-            yield from _files(runs[1])
-        if any(sign in value for sign in "*?[") and not is_url(value):
-            import glob
-
-            yield from glob.iglob(value, recursive=True)  # noqa: PTH207
-
-
-def _identity(path: str) -> Identity | None:
-    """Return what a file or folder is known by; None for devices, pipes and impossible names."""
-    try:
-        return _known_by(Path(path).stat())
-    except FileNotFoundError:
-        return os.path.realpath(path)
-    except (OSError, ValueError):
-        return None
-
-
-def _standard_input() -> Identity | None:
-    try:
-        return _known_by(os.fstat(sys.stdin.fileno()))
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
-def _known_by(status: os.stat_result) -> Identity | None:
-    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
-        return status.st_dev, status.st_ino
-    return None
-
-
-def _shown(path: str) -> str:
-    return shorten(path, 300)
-
+GROUPS = {
+    "score": "Score a system",
+    "compare": "Compare systems",
+    "agents": "Agents that talk",
+    "files": "Files",
+    "benchmarks": "Training, baselines and simulation of single benchmarks",
+}
+"""What people want, in the order of `mwzeval --help`."""
 
 VERBS = {
-    "evaluate": "score the file of a system",
-    "validate": "list every problem of a file, as JSON",
-    "explain": "tell why units (dialogues, examples) lost",
-    "report": "write a page about systems: scores, reasons, units side by side",
-    "plot": "draw scores with intervals, parts or reasons for a paper",
-    "live": "let an agent talk to a user about goals, and score what came of it",
-    "play": "be the user or the agent of a dialogue yourself",
-    "compare": "compare systems with a baseline: differences, p values, ranks",
-    "power": "tell how many items and trials show a difference, from a pilot run",
-    "ceiling": "score gold data as a system's: how high scores can be",
-    "leaderboard": "print the published results, with your system in its place",
+    "evaluate": ("score the file of a system", "score"),
+    "explain": ("tell why units (dialogues, examples) lost", "score"),
+    "report": ("write a page about systems: scores, reasons, units side by side", "score"),
+    "plot": ("draw scores with intervals, parts or reasons for a paper", "score"),
+    "ceiling": ("score gold data as a system's: how high scores can be", "score"),
+    "compare": ("compare systems with a baseline: differences, p values, ranks", "compare"),
+    "leaderboard": ("print the published results, with your system in its place", "compare"),
+    "power": ("tell how many items and trials show a difference, from a pilot run", "compare"),
+    "live": ("let an agent talk to a user about goals, and score what came of it", "agents"),
+    "play": ("be the user or the agent of a dialogue yourself", "agents"),
+    "validate": ("list every problem of a file, as JSON", "files"),
 }
-"""Verbs of every benchmark: each is a module of `mwzeval.commands`, whose `add_arguments(parser,
-benchmark)` and `run(arguments, benchmark)` are given the benchmark."""
+"""Verbs of every benchmark, with their group: each is a module of `mwzeval.commands`, whose
+`add_arguments(parser, benchmark)` and `run(arguments, benchmark)` are given the benchmark."""
 
-VERBS_OF_NONE = {"data": "show, download or verify public files; copy example predictions"}
+VERBS_OF_NONE = {"data": ("show, download or verify public files; copy examples", "files")}
 """Verbs that are about no benchmark, or about all: modules of `mwzeval.commands`."""
 
-BAD_USE = 2
+ABOUT = "The standard numbers for task-oriented dialogue systems."
+WIDEST = 18
 INTERRUPTED = 130
 READER_GONE = 141
 
@@ -180,33 +81,43 @@ def parser_of(
 
     `program` is what usage calls it. Raises `UsageError` for an unknown benchmark.
     """
-    parser = _Parser(prog=program or f"mwzeval {verb}")
+    parser = Parser(prog=program or f"mwzeval {verb}")
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
     _add_arguments(parser, verb, arguments)
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints repeat nothing that a terminal would obey."""
-
-    def error(self, message: str) -> NoReturn:
-        super().error(printable(message))
-
-
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = sys.argv[1:] if arguments is None else list(arguments)
-    parser = _Parser(
-        prog="mwzeval", description="The standard numbers for task-oriented dialogue systems."
+    own = {verb: (about.summary, about.group) for verb, about in own_verbs().items()}
+    known = {**VERBS, **own, **VERBS_OF_NONE}
+    parser = Parser(
+        prog="mwzeval",
+        usage="mwzeval [--help] [--version] VERB ...",
+        description=f"{ABOUT}\n\n{_listed(known)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    own = {verb: about.summary for verb, about in own_verbs().items()}
+    verbs = parser.add_subparsers(
+        dest="verb", metavar="VERB", required=True, prog="mwzeval", help=argparse.SUPPRESS
+    )
     asked = next((word for word in given if not word.startswith("-")), None)
-    for verb, summary in {**VERBS, **own, **VERBS_OF_NONE}.items():
-        of_verb = verbs.add_parser(verb, help=summary)
+    for verb in known:
+        of_verb = verbs.add_parser(verb)
         if verb == asked:  # only this one is needed, and modules take their time
             _add_arguments(of_verb, verb, given)
     return parser.parse_args(given)
+
+
+def _listed(known: Mapping[str, tuple[str, str]]) -> str:
+    """Return verbs and what each is for, by group."""
+    parts = []
+    for group, title in GROUPS.items():
+        lines = [
+            f"  {verb:<{WIDEST}}{summary}" for verb, (summary, of) in known.items() if of == group
+        ]
+        parts.append("\n".join([f"{title}:", *lines]))
+    return "\n\n".join(parts)
 
 
 def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[str]) -> None:
@@ -270,6 +181,7 @@ def _run(parse: Callable[[], argparse.Namespace]) -> int:
         prepare_streams()
         arguments = parse()
         refuse_overwriting(arguments)
+        check_outputs(arguments)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except MwzevalError as error:

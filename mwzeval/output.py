@@ -10,7 +10,7 @@ import os
 import sys
 from io import TextIOWrapper
 
-from mwzeval.errors import printable
+from mwzeval.errors import printable, shorten
 
 ESCAPING = "mwzeval.escaping"
 """The error handler of the streams: what an encoding lacks becomes an escape that JSON knows."""
@@ -46,6 +46,21 @@ def write_result(text: str, format_name: str) -> None:
     if isinstance(stream, TextIOWrapper) and format_name == "latex":
         text = text.encode(stream.encoding, "replace").decode(stream.encoding)
     stream.write(text)
+
+
+def write_output(path: str, content: str | bytes, about: str = "", *, quiet: bool = False) -> None:
+    """Write a file that was asked for, whole or not at all, and tell so; nothing where `quiet`.
+
+    What is told is "wrote PATH", with `about` behind, and whether it took the place of another
+    file. Raises `MwzevalError`.
+    """
+    from mwzeval.files.writing import write_atomically
+
+    is_replaced = os.path.isfile(path)  # noqa: PTH113 - a name may have a NUL in it
+    write_atomically(path, content)
+    if not quiet:
+        sys.stdout.flush()  # on a terminal it comes behind what was printed
+        tell(f"wrote {shorten(path, 300)}{about}" + " in place of the one there was" * is_replaced)
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

@@ -18,11 +18,11 @@ PACKAGE = ROOT / "mwzeval"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 BENCHMARKS = tuple(package.rpartition(".")[2] for package in REGISTRY)
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "libraries", "version", "output"),
-    ("files",),
+    ("errors", "libraries", "parser", "version"),
+    ("files", "output"),
     ("scores", "neural"),
     ("statistics",),
-    ("metrics", "arguments"),
+    ("metrics", "arguments", "output_checks"),
     ("comparison",),
     ("report",),
     ("cluster",),

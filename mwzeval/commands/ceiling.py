@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format, add_intervals
 from mwzeval.commands.systems import refuse
-from mwzeval.output import write_result
+from mwzeval.output import write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and print; write a report if asked to."""
-    from mwzeval.files.writing import write_atomically
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.formats import render
     from mwzeval.report.json import to_json, to_plain
@@ -37,7 +36,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     )
     report = ceiling_report(benchmark.ceiling(arguments, None, resampling))
     if arguments.output:
-        write_atomically(arguments.output, to_json(to_plain(report)))
+        write_output(arguments.output, to_json(to_plain(report)))
     write_result(
         render(ceiling_summary(report, places=arguments.places), arguments.format), arguments.format
     )

@@ -25,7 +25,7 @@ from mwzeval.commands.systems import (
     workers,
 )
 from mwzeval.errors import Problem, UsageError, shorten
-from mwzeval.output import write_result
+from mwzeval.output import write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -104,7 +104,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     Raises `UsageError` for options that have no meaning for these files.
     """
-    from mwzeval.files.writing import write_atomically
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render
     from mwzeval.report.paper import paper_document
@@ -124,7 +123,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if arguments.output in (None, "-"):
         write_result(text, arguments.format)
     else:
-        write_atomically(arguments.output, text)
+        write_output(arguments.output, text)
     return 0
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from mwzeval.arguments import FORMATS as TABLE_FORMATS
 from mwzeval.arguments import add_files, add_format, add_intervals, files_of
 from mwzeval.commands.outcome import (
-    STANDARD_OUTPUT,
     add_claims,
     add_gates,
     add_output,
@@ -27,6 +26,7 @@ from mwzeval.commands.outcome import (
 from mwzeval.commands.systems import names_of, refuse, score_all, scorer_of
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.files.streams import is_pattern
+from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer

@@ -12,9 +12,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.commands.outcome import STANDARD_OUTPUT, add_claims, write_claims
+from mwzeval.commands.outcome import add_claims, write_claims
 from mwzeval.commands.systems import print_warnings, refuse, score_all, scorer_of
 from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark

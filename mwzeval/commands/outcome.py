@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import InputError, Problem, printable
-from mwzeval.output import tell, write_result
+from mwzeval.output import tell, write_output, write_result
+from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import ScoredFile
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from mwzeval.scores.explanation import Claim, Words
     from mwzeval.scores.score import Report, Score
 
-STANDARD_OUTPUT = ("-", "/dev/stdout")
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable with the file that GitHub shows on the page of a workflow's run."""
 FAILED = 1
@@ -142,13 +142,12 @@ def finish(
     Nothing is shown where claims are on standard output. `document` goes to GitHub's step summary,
     where there is one.
     """
-    from mwzeval.files.writing import write_atomically
     from mwzeval.report.json import to_json
 
     if arguments.output in STANDARD_OUTPUT:
         write_result(to_json(plain), "json")
     else:
-        write_atomically(arguments.output, to_json(plain))
+        write_output(arguments.output, to_json(plain), quiet=arguments.quiet)
         if not arguments.quiet and getattr(arguments, "claims", None) not in STANDARD_OUTPUT:
             write_result(show(), arguments.format)
     _append_step_summary(document, failed, quiet=arguments.quiet)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mwzeval.arguments import add_files, add_resampling, files_of
 from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all, scorer_of
 from mwzeval.errors import UsageError
-from mwzeval.output import tell
+from mwzeval.output import write_output
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """
     if arguments.scores and arguments.kind != "scores":
         arguments.parser.error("--scores chooses what --kind scores draws")
-    from mwzeval.files.writing import write_atomically
     from mwzeval.report.plots import FORMATS, require_matplotlib
 
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")
@@ -76,8 +75,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         raise UsageError(f"{arguments.output}: a figure's file ends in one of {endings}")
     require_matplotlib()
     figure = _draw(arguments, benchmark, format_name)
-    write_atomically(arguments.output, figure)
-    tell(f"wrote {arguments.output} ({len(figure) / 1e3:.0f} kB)")
+    write_output(arguments.output, figure, f" ({len(figure) / 1e3:.0f} kB)")
     return 0
 
 

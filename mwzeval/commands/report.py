@@ -9,9 +9,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
-from mwzeval.commands.outcome import STANDARD_OUTPUT, page
+from mwzeval.commands.outcome import page
 from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all, scorer_of
-from mwzeval.output import tell, write_result
+from mwzeval.output import write_output, write_result
+from mwzeval.output_checks import STANDARD_OUTPUT
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, explain and write the page."""
-    from mwzeval.files.writing import write_atomically
     from mwzeval.metrics.measure import Resampling
 
     files = files_of(arguments)
@@ -48,7 +48,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if arguments.output in STANDARD_OUTPUT:
         write_result(text, "html")
         return 0
-    write_atomically(arguments.output, text)
     size = len(text.encode(errors="backslashreplace")) / 1e6
-    tell(f"wrote {arguments.output} ({size:.1f} MB)")
+    write_output(arguments.output, text, f" ({size:.1f} MB)")
     return 0

@@ -14,9 +14,10 @@ VERBS = {
     "crosswoz": (
         "statistics, simulation, templates, policy and NLU of CrossWOZ",
         "mwzeval.crosswoz.command",
+        "benchmarks",
     ),
 }
-"""Verbs that only this benchmark has: what each is for, and its module."""
+"""Verbs that only this benchmark has: what each is for, its module, and its group."""
 
 MOVED = {
     "mwzeval.crosswoz.acts": "mwzeval.crosswoz.corpus.acts",

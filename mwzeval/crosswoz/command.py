@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mine = actions.add_parser("mine-templates", help="template files from a corpus")
     add_fold(mine, "train")
     mine.add_argument("-o", "--output", required=True, metavar="DIR", help="of the files")
+    mine.set_defaults(writes_folder=True)
 
 
 def _add_policy(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.crosswoz import NAME
 from mwzeval.errors import UsageError
-from mwzeval.output import tell
+from mwzeval.output import write_output
 
 if TYPE_CHECKING:
     from mwzeval.crosswoz.corpus.dialogues import Dialogue
@@ -63,6 +63,7 @@ def add_training(
     )
     train.set_defaults(interrupted="the same call goes on after the last epoch that was saved")
     train.add_argument("-o", "--output", required=True, metavar="DIR", help=f"of the {what}")
+    train.set_defaults(writes_folder=True)
     add_fold(train, "train")
     if holds_out:
         _add_hold_out(train)
@@ -127,7 +128,4 @@ def header(arguments: argparse.Namespace, track: str, system: str, model: str) -
 
 def write(arguments: argparse.Namespace, plain: Any, what: str = "") -> None:
     """Write plain values to the file that was named, and tell it."""
-    from mwzeval.files.writing import write_atomically
-
-    write_atomically(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n")
-    tell(f"wrote {arguments.output}{what}")
+    write_output(arguments.output, json.dumps(plain, ensure_ascii=False) + "\n", what)

@@ -16,9 +16,10 @@ VERBS = {
     "dstc7": (
         "baselines, synthetic data and conversions for DSTC7 sentence selection",
         "mwzeval.dstc7.command",
+        "benchmarks",
     ),
 }
-"""Verbs that only this benchmark has: what each is for, and its module."""
+"""Verbs that only this benchmark has: what each is for, its module, and its group."""
 
 MOVED = {
     "mwzeval.dstc7.evaluation": "mwzeval.dstc7.scoring.evaluation",

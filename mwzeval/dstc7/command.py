@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import UsageError, printable
-from mwzeval.output import tell
+from mwzeval.output import tell, write_output
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.query import Knowledge
@@ -62,6 +62,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("training", metavar="TRAIN.json", help="a dialogue file with answers")
     parser.add_argument("dev", metavar="DEV.json", help="another, on which the model is chosen")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="of the model")
+    parser.set_defaults(writes_folder=True)
     parser.add_argument(
         "--two-encoders", action="store_true", help="one for contexts, one for candidates"
     )
@@ -75,6 +76,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _add_generate(parser: argparse.ArgumentParser) -> None:
     _add_track(parser, required=True)
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where files go")
+    parser.set_defaults(writes_folder=True)
     for split, size in (("train", 100_000), ("dev", 5_000), ("test", 1_000)):
         parser.add_argument(
             f"--{split}", type=int, default=size, metavar="N", help="examples (%(default)s)"
@@ -209,7 +211,6 @@ def _convert(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.reading.submission import read_submission, submission_text
     from mwzeval.dstc7.reading.targets import read_targets, write_targets
     from mwzeval.dstc7.reading.tracks import track_of_file
-    from mwzeval.files.writing import write_atomically
     from mwzeval.scores.findings import Findings
 
     file = arguments.input
@@ -229,7 +230,7 @@ def _convert(arguments: argparse.Namespace) -> None:
     if arguments.output == "-":
         sys.stdout.write(text)
     else:
-        write_atomically(arguments.output, text)
+        write_output(arguments.output, text)
 
 
 def _knowledge(arguments: argparse.Namespace, track: Track) -> Knowledge | None:

@@ -47,24 +47,42 @@ def written_atomically(path: str | Path) -> Iterator[IO[bytes]]:
     points; a device or pipe is written directly. Raises `MwzevalError` when the place cannot be
     written, or holds a file that is read-only.
     """
+    check_writable(path)
     with named_where_unwritable(path):
         place = Path(path)
-        if "\0" in str(path):
-            raise OSError("no name of a file has a NUL in it")
-        if place.is_dir():
-            raise MwzevalError(f"cannot write {shorten(str(path), 300)}: it is a directory")
         if place.exists() and not place.is_file():
             with place.open("wb") as stream:
                 yield stream
             return
-        target = Path(os.path.realpath(place))
-        if target.exists() and not _is_writable(target):
-            raise MwzevalError(
-                f"cannot write {shorten(str(path), 300)}: the file is read-only; name another one, "
-                "or make it writable (chmod u+w)"
-            )
-        with _replacement(target) as stream:
+        with _replacement(Path(os.path.realpath(place))) as stream:
             yield stream
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise `MwzevalError` when a file cannot be written there, as far as can be told before."""
+    name = shorten(str(path), 300)
+    with named_where_unwritable(path):
+        if "\0" in str(path):
+            raise OSError("no name of a file has a NUL in it")
+        place = Path(os.path.realpath(path))
+        if place.is_dir():
+            raise MwzevalError(f"cannot write {name}: it is a directory")
+        if place.exists():
+            if place.is_file() and not _is_writable(place):
+                raise MwzevalError(
+                    f"cannot write {name}: the file is read-only; name another one, or make it "
+                    "writable (chmod u+w)"
+                )
+            return
+        folder = place.parent
+        if not folder.is_dir():
+            raise MwzevalError(f"cannot write {name}: there is no folder {_folder_of(path)}")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise MwzevalError(f"cannot write {name}: nothing may be written in its folder")
+
+
+def _folder_of(path: str | Path) -> str:
+    return shorten(str(Path(path).parent), 300)
 
 
 @contextmanager

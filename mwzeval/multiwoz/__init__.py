@@ -12,29 +12,35 @@ VERBS = {
     "add-slot-domains": (
         "fill active_domains from the domains of placeholders",
         "mwzeval.multiwoz.commands.add_slot_domains",
+        "files",
     ),
     "delexicalize": (
         "put placeholders for what responses say in words, by the database",
         "mwzeval.multiwoz.commands.delexicalize",
+        "files",
     ),
     "tools-schema": (
         "print the JSON tool schema for systems that call tools",
         "mwzeval.multiwoz.commands.tools_schema",
+        "agents",
     ),
     "predict": (
         "let an agent answer the corpus' own users, and write predictions",
         "mwzeval.multiwoz.commands.predict",
+        "agents",
     ),
     "tools-serve": (
         "serve the functions of the database over MCP, for agents with a client of their own",
         "mwzeval.multiwoz.commands.tools_serve",
+        "agents",
     ),
     "baseline": (
         "run a baseline system over a fold and write its predictions",
         "mwzeval.multiwoz.commands.baseline",
+        "files",
     ),
 }
-"""Verbs that only this benchmark has: what each is for, and its module."""
+"""Verbs that only this benchmark has: what each is for, its module, and its group."""
 
 MOVED = {
     "mwzeval.evaluator": "mwzeval.multiwoz.evaluator",

@@ -16,9 +16,10 @@ VERBS = {
     "pydial": (
         "reinforcement learning on PyDial's tasks: run, tables, plots, play",
         "mwzeval.pydial.command",
+        "benchmarks",
     ),
 }
-"""Verbs that only this benchmark has: what each is for, and its module."""
+"""Verbs that only this benchmark has: what each is for, its module, and its group."""
 
 MOVED = {
     "mwzeval.dialogue_management": "mwzeval.pydial",

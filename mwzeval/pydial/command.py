@@ -24,7 +24,7 @@ from pathlib import PurePath
 from typing import Any
 
 from mwzeval.arguments import add_format
-from mwzeval.output import tell, write_result
+from mwzeval.output import tell, write_output, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
 from mwzeval.pydial.studies import cross_users_command, estimate_command, sweep_command
 
@@ -122,6 +122,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="the folder of the run"
     )
+    parser.set_defaults(writes_folder=True)
     parser.add_argument(
         "--batch",
         type=int,
@@ -254,7 +255,6 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 
 
 def _plot(arguments: argparse.Namespace) -> int:
-    from mwzeval.files.writing import write_atomically
     from mwzeval.pydial.results.curves import plot_curves
     from mwzeval.report.formats import warnings_text
     from mwzeval.scores.findings import Findings
@@ -270,8 +270,7 @@ def _plot(arguments: argparse.Namespace) -> int:
         findings=findings,
     )
     sys.stderr.write(warnings_text(findings.warnings))
-    write_atomically(arguments.output, picture)
-    tell(f"wrote {arguments.output}")
+    write_output(arguments.output, picture)
     return 0
 
 

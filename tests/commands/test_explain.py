@@ -224,7 +224,7 @@ def test_what_is_not_there_is_named(
         ([WEAK, "--worst", "many"], "1 or more"),
         ([WEAK, "smp0001", "--worst", "3"], "leave out DIALOGUE"),
         ([WEAK, "smp0001", "--reason", "no-state"], "leave out DIALOGUE"),
-        ([WEAK, "-f", "html"], "invalid choice"),
+        ([WEAK, "-f", "html"], "unknown"),
     ],
 )
 def test_bad_use_is_refused(

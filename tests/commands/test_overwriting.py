@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from mwzeval.benchmark import benchmark_named, known_benchmarks, own_verbs
-from mwzeval.cli import READ, VERBS, VERBS_OF_NONE, WRITTEN, main
+from mwzeval.cli import VERBS, VERBS_OF_NONE, main
 from mwzeval.commands.outcome import named_file
+from mwzeval.output_checks import READ, WRITTEN
 
 NOT_READ = frozenset(
     {

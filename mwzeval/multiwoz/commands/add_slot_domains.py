@@ -12,7 +12,7 @@ import sys
 from mwzeval.arguments import add_files, files_of
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.benchmark import add_input_format
-from mwzeval.output import tell
+from mwzeval.output import tell, write_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `UsageError` when there is nothing to add, or domains would be overwritten.
     """
     from mwzeval.files.reading import STANDARD_INPUT
-    from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.formats.functions import read_tools
     from mwzeval.multiwoz.normalization.active_domains import add_slot_domains, has_active_domains
@@ -65,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
             "no placeholder names its domain (as [restaurant_name] does), so nothing was written; "
             "without active_domains they are estimated from the states"
         )
-    write_atomically(arguments.output, json.dumps(completed, indent=1, ensure_ascii=False) + "\n")
-    tell(f"{arguments.output}: {named} of {len(turns)} turns have a domain")
+    text = json.dumps(completed, indent=1, ensure_ascii=False) + "\n"
+    write_output(arguments.output, text, f": {named} of {len(turns)} turns have a domain")
     return 0
 
 

@@ -10,7 +10,7 @@ import argparse
 import sys
 
 from mwzeval.multiwoz.benchmark import add_corpus
-from mwzeval.output import tell
+from mwzeval.output import write_output
 
 SYSTEMS = ("template",)
 
@@ -44,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises `UsageError` for an output that is neither .json nor .jsonl.
     """
     from mwzeval.files.reading import STANDARD_INPUT
-    from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.choices import AUTO, DEFAULT_CORPUS
     from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
     from mwzeval.multiwoz.evaluator import Evaluator
@@ -65,8 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = predictions_text(predictions, arguments.output)
     if arguments.output == STANDARD_INPUT:
         sys.stdout.write(text)
-    else:
-        write_atomically(arguments.output, text)
+        return 0
     count = f"{len(predictions)} dialogues, {sum(map(len, predictions.values()))} turns"
-    tell(f"{arguments.output}: {count} of the {chosen.fold} fold of {corpus}")
+    write_output(arguments.output, text, f": {count} of the {chosen.fold} fold of {corpus}")
     return 0

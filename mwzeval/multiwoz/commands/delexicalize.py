@@ -22,7 +22,8 @@ from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
-from mwzeval.output import write_result
+from mwzeval.output import write_output, write_result
+from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.report.formats import Document
@@ -124,9 +125,6 @@ def _plain(mention: Mention) -> dict[str, Any]:
     return asdict(mention) | {"venues": list(mention.venues)}
 
 
-STANDARD_OUTPUT = ("-", "/dev/stdout")
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument(
@@ -160,7 +158,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises `InputError` for warnings when strict.
     """
-    from mwzeval.files.writing import write_atomically
     from mwzeval.multiwoz.choices import LEXICALIZED
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
@@ -188,7 +185,7 @@ def run(arguments: argparse.Namespace) -> int:
     delexicalized = DelexicalizedInput.of(checked.scorer, checked.dialogues)
     if arguments.mentions:
         lines = (json.dumps(record, ensure_ascii=False) for record in delexicalized.records())
-        write_atomically(arguments.mentions, "".join(f"{line}\n" for line in lines))
+        write_output(arguments.mentions, "".join(f"{line}\n" for line in lines))
     # The same once more, because what is written keeps keys that nobody scores.
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     written = json.dumps(delexicalized.written_into(adapted), indent=1, ensure_ascii=False) + "\n"
@@ -197,7 +194,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(written)
         sys.stderr.write(table)
     else:
-        write_atomically(arguments.output, written)
+        write_output(arguments.output, written)
         write_result(table, arguments.format)
     return 0
 

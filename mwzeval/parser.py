@@ -1,0 +1,60 @@
+"""A parser of arguments whose complaints are three lines: the mistake, usage, where help is."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from mwzeval.errors import did_you_mean, printable, shorten
+
+BAD_USE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """As argparse's, for verbs with forty options: errors do not repeat all of them.
+
+    Nothing that is printed has characters that a terminal would obey.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong, and exit with 2."""
+        lines = (
+            f"{self.prog}: error: {message}",
+            self._short_usage(),
+            f"all options: {self.prog} --help",
+        )
+        for line in lines:
+            print(printable(line), file=sys.stderr)
+        self.exit(BAD_USE)
+
+    def _short_usage(self) -> str:
+        """Return the usage in a line, optional arguments as `[options]`."""
+        if self.usage:
+            return f"usage: {self.usage}"
+        needed = [a for a in self._actions if a.required or not a.option_strings]
+        formatter = argparse.HelpFormatter(f"{self.prog} [options]", width=1_000)
+        formatter.add_usage(None, needed, [])
+        return formatter.format_help().strip()
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Parse all arguments: what the parser of a verb does not know is an error of that verb."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            option = next((word for word in unknown if word.startswith("-")), "")
+            advice = did_you_mean(option.partition("=")[0], self._option_string_actions)
+            words = shorten(" ".join(unknown), 200)
+            self.error(f"unrecognized arguments: {words}{advice if option else ''}")
+        return known, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is none of the choices, with the closest of them instead of all."""
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        advice = did_you_mean(str(value), choices)
+        known = "" if advice else f" ({', '.join(choices)})"
+        raise argparse.ArgumentError(action, f'unknown "{shorten(str(value))}"{advice}{known}')
