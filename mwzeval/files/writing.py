@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,8 @@ try:
 except ImportError:  # where there are no such locks, nothing is swept
     fcntl = None
 
+FOLDER = ".folder"
+"""How the name of a folder ends that is being written."""
 UNFIT = re.compile(r"[^A-Za-z0-9.]")
 """What a name of a host does not bring into the name of a file."""
 
@@ -83,6 +86,41 @@ def check_writable(path: str | Path) -> None:
 
 def _folder_of(path: str | Path) -> str:
     return shorten(str(Path(path).parent), 300)
+
+
+@contextmanager
+def folder_written_atomically(path: Path) -> Iterator[Path]:
+    """Yield the absolute path of a folder that becomes `path` in the end, and is gone otherwise.
+
+    Raises `MwzevalError` when the place cannot be written, or holds something by then.
+    """
+    with named_where_unwritable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep_folders(path.parent)
+        temporary = path.parent.absolute() / f"{_prefix()}{uuid4().hex[:12]}{FOLDER}"
+        temporary.mkdir()
+        try:
+            with _locked_folder(temporary):
+                yield temporary
+                temporary.rename(path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def reserve(file: Path, size: int) -> None:
+    """Raise `OSError` where `file` cannot grow by so many bytes, since the disk is full.
+
+    That is for libraries that do not come back from it.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    grown = file.stat().st_size if file.exists() else 0
+    trial = file.with_name(f"{file.name}.tmp")
+    try:
+        with trial.open("wb") as stream:
+            os.posix_fallocate(stream.fileno(), grown, size)
+    finally:
+        trial.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -155,6 +193,29 @@ def _remove_abandoned(path: Path) -> None:
                 path.unlink()
         finally:
             os.close(file)
+
+
+def _sweep_folders(folder: Path) -> None:
+    """Remove folders that killed processes of this host have left in a folder."""
+    with suppress(OSError):
+        for path in folder.glob(f"{_prefix()}*{FOLDER}"):
+            if fcntl is not None and not path.is_symlink():
+                with suppress(OSError), _locked_folder(path) as is_abandoned:
+                    if is_abandoned:
+                        shutil.rmtree(path)
+
+
+@contextmanager
+def _locked_folder(path: Path) -> Iterator[bool]:
+    """Lock a folder; yield whether that was possible."""
+    if fcntl is None:
+        yield False
+        return
+    file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield _lock(file)
+    finally:
+        os.close(file)
 
 
 def _lock(file: int) -> bool:

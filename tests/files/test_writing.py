@@ -14,7 +14,11 @@ from platform import node
 import pytest
 
 from mwzeval.errors import MwzevalError
-from mwzeval.files.writing import write_atomically, written_atomically
+from mwzeval.files.writing import (
+    folder_written_atomically,
+    write_atomically,
+    written_atomically,
+)
 from tests.places import ROOT
 
 WRITER = """
@@ -155,3 +159,34 @@ def test_an_interrupt_is_no_traceback_however_early(tmp_path: Path, module: str)
     assert done.returncode == 130
     assert done.stderr.startswith(b"interrupted; nothing was written")
     assert b"Traceback" not in done.stderr
+
+
+FOLDER_WRITER = """
+import os, signal, sys
+from pathlib import Path
+from mwzeval.files.writing import folder_written_atomically
+with folder_written_atomically(Path(sys.argv[1])) as folder:
+    (folder / "file").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_folder_of_a_killed_process_is_swept_and_one_that_is_written_is_not(
+    tmp_path: Path,
+) -> None:
+    killed = subprocess.run([sys.executable, "-c", FOLDER_WRITER, tmp_path / "a"], cwd=ROOT)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    with folder_written_atomically(tmp_path / "b") as folder:
+        assert list(tmp_path.iterdir()) == [folder]
+        with folder_written_atomically(tmp_path / "c") as other:
+            (other / "file").write_text("whole")
+            assert set(tmp_path.iterdir()) == {folder, other}
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "b", tmp_path / "c"]
+    with (
+        pytest.raises(MwzevalError, match=r"cannot write .*c: "),
+        folder_written_atomically(tmp_path / "c") as folder,
+    ):
+        (folder / "file").write_text("late")
+    assert (tmp_path / "c/file").read_text() == "whole"
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "b", tmp_path / "c"]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.files.json_files import read_json
 from mwzeval.files.reading import read_model, size_limit, too_large
-from mwzeval.files.writing import named_where_unwritable
+from mwzeval.files.writing import folder_written_atomically, reserve
 from mwzeval.libraries import required
 from mwzeval.pydial.environments.gymnasium_environments import spaces_of
 from mwzeval.pydial.environments.registration import environment_ids
@@ -43,6 +42,8 @@ READ = (
 )
 """What is read of a dialogue."""
 AT_A_TIME = 200
+AROUND = 2**15
+"""Bytes of what HDF5 writes around the arrays of a dialogue, at most."""
 GREATEST = 1e6
 """No observation or reward of PyDial comes near it."""
 VERSION = 0
@@ -75,29 +76,32 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
         raise UsageError(f"{folder} is there already: remove it, or name another folder")
     specification = _specification(task, behaviour, seed)
     observations, actions = spaces_of(behaviour.process)
-    with named_where_unwritable(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder_written_atomically(folder) as made:
         # Minari does not find its own files below a relative path.
-        with TemporaryDirectory(prefix=".mwzeval-", dir=folder.parent.absolute()) as place:
-            made = Path(place, folder.name)
-            made.mkdir()
-            storage = MinariStorage.new(
-                made / DATA,
-                observation_space=observations,
-                action_space=actions,
-                env_spec=specification,
-                data_format="hdf5",
-            )
-            storage.update_metadata(_metadata(name, task, behaviour, seed))
-            waiting = recordings(behaviour, seed, dialogues)
-            first = 0
-            while some := tuple(islice(waiting, AT_A_TIME)):
-                storage.update_episodes(map(_buffer, some))
-                numbers = range(first, first + len(some))
-                storage.update_episode_metadata([{"policy": each.policy} for each in some], numbers)
-                first += len(some)
-            made.rename(folder)
+        storage = MinariStorage.new(
+            made / DATA,
+            observation_space=observations,
+            action_space=actions,
+            env_spec=specification,
+            data_format="hdf5",
+        )
+        storage.update_metadata(_metadata(name, task, behaviour, seed))
+        waiting = recordings(behaviour, seed, dialogues)
+        first = 0
+        while some := tuple(islice(waiting, AT_A_TIME)):
+            # HDF5 crashes where a disk is full.
+            reserve(made / DATA / ARRAYS, sum(map(_size, some)))
+            storage.update_episodes(map(_buffer, some))
+            numbers = range(first, first + len(some))
+            storage.update_episode_metadata([{"policy": each.policy} for each in some], numbers)
+            first += len(some)
     return folder
+
+
+def _size(recording: Recording) -> int:
+    """Return the most bytes that a dialogue takes in a file."""
+    arrays: list[NDArray[Any]] = [recording.observations, recording.actions, recording.rewards]
+    return AROUND + 2 * sum(array.nbytes for array in [*arrays, *recording.infos.values()])
 
 
 def _specification(task: Task, behaviour: Behaviour, seed: int) -> Any:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from mwzeval.pydial.offline.datasets import read_dataset, write_dataset
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.tasks import task_named
+from tests.places import ROOT
 
 h5py = pytest.importorskip("h5py")
 minari = pytest.importorskip("minari")
@@ -235,6 +239,22 @@ def test_the_same_call_writes_the_same_bytes_and_overwrites_nothing(
     )
     assert (folder / "data/main_data.hdf5").read_bytes() == before
     assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
+
+
+def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path: Path) -> None:
+    """In a process of its own, which HDF5 would take down."""
+    call = ["pydial", "record", "Demo-CR-1", "--dialogues", "20", "-o", str(tmp_path)]
+    limited = subprocess.run(
+        [sys.executable, "-m", "mwzeval", *call],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )
+    folder = tmp_path / "mixed/Demo-CR-1-v0"
+    assert limited.stderr == f"error: cannot write {folder}: File too large\n"
+    assert limited.returncode == 2
+    assert not list(folder.parent.iterdir())
 
 
 def changed(key: str, value: Callable[[Any], Any]) -> Callable[[Path], object]:
