@@ -19,10 +19,13 @@ import numpy as np
 from mwzeval.conversation.endpoint.options import ModelOptions
 from mwzeval.conversation.loop import Ending
 from mwzeval.conversation.own_code import check_call, given, imported, is_own_code
+from mwzeval.conversation.protocols import InfrastructureError
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
-from mwzeval.errors import UsageError, shorten
+from mwzeval.errors import InputError, UsageError, shorten
 from mwzeval.pydial import NAME
+from mwzeval.pydial.dialogue.acts import Act
+from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
 from mwzeval.pydial.dialogue.plain_goals import plain_goal
@@ -195,9 +198,16 @@ class LiveSetting:
         return plain_goal(self._agenda.begin(rng).goal)
 
     def _answer_of(self, planned: Planned, stage: _Stage) -> Answer:
-        if stage.adapter is not None:
-            stage.adapter.prepare()
-            return stage.adapter.answer
+        if (adapter := stage.adapter) is not None:
+            adapter.prepare()
+
+            def answer(belief: Belief) -> Act:
+                try:
+                    return adapter.answer(belief)
+                except InputError as error:  # a file is no deed of the policy
+                    raise InfrastructureError(str(error)) from None
+
+            return answer
         assert self._own is not None
         values = self._domain, self._task, planned.number, planned.name
         policy = self._own(**given(self._own, dict(zip(OFFERED, values, strict=True))))

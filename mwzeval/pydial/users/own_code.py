@@ -14,9 +14,9 @@ from inspect import isclass
 from typing import Any
 
 from mwzeval.conversation.own_code import check_call, given, imported
-from mwzeval.conversation.protocols import AnswerError
+from mwzeval.conversation.protocols import AnswerError, InfrastructureError
 from mwzeval.conversation.record import Planned, Record
-from mwzeval.errors import UsageError
+from mwzeval.errors import InputError, UsageError
 from mwzeval.pydial.dialogue.acts import Act, Item
 from mwzeval.pydial.dialogue.domain import NAME
 from mwzeval.pydial.dialogue.goals import Goal
@@ -55,12 +55,19 @@ class OwnUsers:
         return cls(name, imported(name))
 
     def user(self, state: UserState, task: Task, planned: Planned, record: Record) -> OwnUser:
-        """Return the user of a dialogue. Raises whatever it raises when it is made."""
+        """Return the user of a dialogue. Raises whatever it raises when it is made.
+
+        Raises `InfrastructureError` where it cannot be made since a file of its is missing or
+        damaged (`InputError`): then there is no dialogue to be scored.
+        """
         goal = deepcopy(state.goal)
         values = goal, state.domain, task, state.rng, planned.number, planned.name
         more = given(self.made, dict(zip(OFFERED, values, strict=True)))
         if isclass(self.made):
-            return OwnUser(state, goal, self.made(**more))
+            try:
+                return OwnUser(state, goal, self.made(**more))
+            except InputError as error:
+                raise InfrastructureError(str(error)) from None
         return OwnUser(state, goal, _Responding(self.made, more))
 
 

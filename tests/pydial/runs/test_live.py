@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mwzeval.cli import main
@@ -14,8 +16,9 @@ from mwzeval.pydial.dialogue.acts import Act, Item
 from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.simulation import Simulation
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
+from mwzeval.pydial.policies.learner import Memory
 from mwzeval.pydial.policies.presets import preset_named
-from mwzeval.pydial.runs.checkpoints import read_checkpoint
+from mwzeval.pydial.runs.checkpoints import read_checkpoint, write_checkpoint
 from mwzeval.pydial.runs.episode_files import check_records, read_texts
 from mwzeval.pydial.runs.episodes import TEST, Episode, TaskRunner, play, rng_of_phase
 from mwzeval.pydial.runs.run import run
@@ -25,6 +28,7 @@ from mwzeval.pydial.users.own_acts import checked_act
 from mwzeval.scores.findings import Findings
 
 POLICIES = """
+from mwzeval.errors import InputError, Problem
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 
 class ByBelief(HandcraftedPolicy):
@@ -39,6 +43,13 @@ class ByHypotheses:
 class Failing:
     def answer(self, hypotheses):
         raise ValueError("no idea")
+
+class Fileless:
+    def __init__(self):
+        raise InputError([Problem("missing", "cannot be read: train it", file="learned.npz")])
+
+    def answer(self, act):
+        return "bye()"
 
 class Talker:
     def answer(self, hypotheses):
@@ -143,6 +154,23 @@ def test_an_agent_that_fails_has_let_the_time_run_out(capsys: pytest.CaptureFixt
     assert "agent-error      3" in capsys.readouterr().out
     assert main(["explain", "run.jsonl", "Demo-CR-1/0/000001"]) == 0
     assert "the agent failed: ValueError: no idea" in capsys.readouterr().out
+
+
+def test_files_that_are_damaged_or_missing_end_the_run_and_are_no_failure_of_a_side(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert live("handcrafted", "Demo-CR-1:2", "--user", "mine.py:Fileless") == 1
+    assert "learned.npz: cannot be read: train it" in capsys.readouterr().err
+    Path("run.jsonl").unlink()
+    run(["Demo-CR-1"], ["ppo"], "run", dialogues=[2], seeds=1, tests=1, processes=0)
+    model = Path("run/Demo-CR-1/ppo/seed-0/model-000002.npz")
+    found = read_checkpoint(model)
+    huge = {name: np.full_like(array, 1e38) for name, array in found.memory.arrays.items()}
+    write_checkpoint(model, replace(found, memory=Memory(huge, found.memory.about)))
+    with np.errstate(all="ignore"):
+        assert live(str(model), "Demo-CR-1:2") == 1
+        assert main(["pydial", "cross-users", "run", "--users", "agenda"]) == 2
+    assert capsys.readouterr().err.count(f"{model}: the policy's scores of actions") == 2
 
 
 def test_hypotheses_are_answered_with_texts_of_acts() -> None:
