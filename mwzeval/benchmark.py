@@ -14,9 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from mwzeval.conversation.trajectory import FORMAT, is_header
 from mwzeval.errors import MwzevalError, Problem, UsageError, did_you_mean, shorten
-from mwzeval.scores.explanation import Claim, Explanation, Words
 
 if TYPE_CHECKING:
     from mwzeval.cluster.shards import ShardScorer
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from mwzeval.metrics.measure import Resampling, ScoredTable
     from mwzeval.report.boards import Entry
     from mwzeval.report.formats import Document
+    from mwzeval.scores.explanation import Claim, Explanation, Words
     from mwzeval.scores.score import Report
 
 REGISTRY = (
@@ -210,6 +209,8 @@ def recognised(raw: Any, *, but: str) -> Known | None:
     None where nothing says that it is of another than `but`. Only the beginning is looked at. The
     header of a file of trajectories names its benchmark.
     """
+    from mwzeval.conversation.trajectory import is_header  # `--help` need not wait for it
+
     said = raw.get("benchmark") if is_header(raw) else None
     for package in _packages():
         if but != package.NAME and (said == package.NAME or package.recognises(raw)):
@@ -222,6 +223,7 @@ def benchmark_of_trajectories(files: Iterable[str]) -> str | None:
 
     What is no file, or cannot be read, is passed over: whoever reads it says so.
     """
+    from mwzeval.conversation.trajectory import FORMAT, is_header
     from mwzeval.files.json_files import parse_json
     from mwzeval.files.streams import beginning
 

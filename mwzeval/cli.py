@@ -26,7 +26,6 @@ from mwzeval.benchmark import (
 )
 from mwzeval.errors import MwzevalError, printable
 from mwzeval.output import prepare_streams
-from mwzeval.output_checks import check_outputs, refuse_overwriting
 from mwzeval.parser import BAD_USE, Parser
 from mwzeval.version import __version__
 
@@ -180,6 +179,8 @@ def _run(parse: Callable[[], argparse.Namespace]) -> int:
     try:
         prepare_streams()
         arguments = parse()
+        from mwzeval.output_checks import check_outputs, refuse_overwriting  # `--help` ends above
+
         refuse_overwriting(arguments)
         check_outputs(arguments)
         code: int = arguments.run(arguments)

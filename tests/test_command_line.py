@@ -181,6 +181,22 @@ def test_help_and_version_answer(verb: str) -> None:
     assert run(MWZEVAL, "--version").stdout == f"mwzeval {__version__}\n".encode()
 
 
+def test_help_loads_little() -> None:
+    # Which modules, not how long: that is the same on any machine.
+    program = (
+        "import runpy, sys\n"
+        "sys.argv = ['mwzeval', '--help']\n"
+        "try:\n    runpy.run_module('mwzeval', run_name='__main__')\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    done = run((sys.executable, "-c", program))
+    assert done.returncode == 0
+    loaded = set(done.stderr.decode().split())
+    assert not loaded & {"numpy", "sacremoses", "sacrebleu", "tqdm", "json", "importlib.metadata"}
+    own = {name for name in loaded if name.partition(".")[0] == "mwzeval"}
+    assert len(own) <= 16, sorted(own)
+
+
 def no_large_files() -> None:
     # A full disk, as far as this process can tell.
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from mwzeval.pydial.tasks import DEMO, TASKS
-
 GYMNASIUM = "gymnasium"
 NAMESPACE = "mwzeval"
 VERSION = 0
@@ -25,6 +23,8 @@ def environment_ids() -> dict[str, tuple[str, bool]]:
     `mwzeval/PyDial-CR-1-v0` is task CR-1, `mwzeval/Demo-CR-1-v0` task Demo-CR-1; with `-legacy`
     before the version they reproduce the published program to the letter.
     """
+    from mwzeval.pydial.tasks import DEMO, TASKS
+
     return {
         f"{NAMESPACE}/{task if task.startswith(DEMO) else f'PyDial-{task}'}{kind}-v{VERSION}": (
             task,
