@@ -18,6 +18,7 @@ from functools import partial
 from importlib import import_module
 
 from mwzeval.benchmark import (
+    OwnVerb,
     benchmark_named,
     benchmark_of_trajectories,
     default_benchmark,
@@ -54,8 +55,17 @@ VERBS = {
 """Verbs of every benchmark, with their group: each is a module of `mwzeval.commands`, whose
 `add_arguments(parser, benchmark)` and `run(arguments, benchmark)` are given the benchmark."""
 
-VERBS_OF_NONE = {"data": ("show, download or verify public files; copy examples", "files")}
-"""Verbs that are about no benchmark, or about all: modules of `mwzeval.commands`."""
+VERBS_OF_NONE = {
+    "data": OwnVerb(
+        "show, download or verify public files; copy examples", "mwzeval.commands.data", "files"
+    ),
+    "doctor": OwnVerb(
+        "tell what is here and what is missing: versions, packages, files",
+        "mwzeval.doctor",
+        "files",
+    ),
+}
+"""Verbs that are about no benchmark, or about all."""
 
 ABOUT = "The standard numbers for task-oriented dialogue systems."
 WIDEST = 18
@@ -88,8 +98,8 @@ def parser_of(
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = sys.argv[1:] if arguments is None else list(arguments)
-    own = {verb: (about.summary, about.group) for verb, about in own_verbs().items()}
-    known = {**VERBS, **own, **VERBS_OF_NONE}
+    others = {verb: (of.summary, of.group) for verb, of in _other_verbs().items()}
+    known = {**VERBS, **others}
     parser = Parser(
         prog="mwzeval",
         usage="mwzeval [--help] [--version] VERB ...",
@@ -106,6 +116,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         if verb == asked:  # only this one is needed, and modules take their time
             _add_arguments(of_verb, verb, given)
     return parser.parse_args(given)
+
+
+def _other_verbs() -> dict[str, OwnVerb]:
+    """Return the verbs of single benchmarks and those of none."""
+    return {**own_verbs(), **VERBS_OF_NONE}
 
 
 def _listed(known: Mapping[str, tuple[str, str]]) -> str:
@@ -138,9 +153,7 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[s
         run = partial(command.run, benchmark=benchmark)
         command.add_arguments(parser, benchmark)
     else:
-        own = own_verbs()
-        module = own[verb].module if verb in own else f"mwzeval.commands.{verb}"
-        command = import_module(module)
+        command = import_module(_other_verbs()[verb].module)
         run = command.run
         command.add_arguments(parser)
     parser.set_defaults(run=run, parser=parser, verb=verb)

@@ -30,6 +30,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("benchmark", "moved"),
     BENCHMARKS,
     ("commands",),
+    ("doctor",),
     ("cli",),
     ("__main__", "__init__"),
 )

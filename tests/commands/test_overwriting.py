@@ -121,7 +121,7 @@ def free_texts(parser: argparse.ArgumentParser) -> Iterator[str]:
 def test_every_argument_is_known_as_read_written_or_neither() -> None:
     known: set[str] = set()
     modules = [about.module for about in own_verbs().values()]
-    for module in (*modules, *(f"mwzeval.commands.{verb}" for verb in VERBS_OF_NONE)):
+    for module in (*modules, *(about.module for about in VERBS_OF_NONE.values())):
         parser = argparse.ArgumentParser()
         import_module(module).add_arguments(parser)
         known.update(free_texts(parser))

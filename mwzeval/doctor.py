@@ -1,0 +1,153 @@
+"""Tell what is here and what is missing: versions, optional packages, public files.
+
+Nothing is downloaded, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from mwzeval.arguments import add_data, add_format
+from mwzeval.benchmark import benchmark_named, known_benchmarks
+from mwzeval.commands.data import status
+from mwzeval.libraries import installing
+from mwzeval.output import write_result
+from mwzeval.report.formats import Document, render, sheet
+from mwzeval.version import __version__
+
+PURPOSES = {
+    "batched": "thousands of PyDial's dialogues at once",
+    "crosswoz": "words of Chinese responses, for BLEU and NLU",
+    "distributed": "Dask clusters; files at s3://, gs://, …",
+    "frames": "to_frame(): pandas' tables of reports",
+    "inspect": "inspect eval mwzeval/multiwoz",
+    "mcp": "tools-serve; live --serve-tools",
+    "neural": "trained models of CrossWOZ, DSTC7 and PyDial",
+    "offline": "PyDial's data sets in Minari's format",
+    "plot": "plot; curves of PyDial",
+    "retrieval": "BM25 baselines of DSTC7; estimates of PyDial",
+    "rl": "PyDial's Gymnasium environments",
+    "training": "fine-tuning of BERT, and the trainer's callback",
+    "verifiers": "vf-eval mwzeval-multiwoz",
+}
+"""What the extras are for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    add_data(parser)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was found; return 0."""
+    document = diagnosis(arguments.data, offline=arguments.offline)
+    write_result(render(document, arguments.format), arguments.format)
+    return 0
+
+
+def diagnosis(data: str | None = None, *, offline: bool | None = None) -> Document:
+    """Return what is here: the program, packages of extras, and public files of each benchmark."""
+    packages, files = list(_packages()), list(_files(data, offline=offline))
+    notes = []
+    if any(of["missing"] for of in packages):
+        notes.append(f"To install an extra: {installing('EXTRA')}.")
+    if any(of["missing"] for of in files):
+        notes.append(
+            "Missing files are downloaded when they are needed (`mwzeval data download NAME` does "
+            "it now), or read from a folder that MWZEVAL_DATA or --data names. A sample of every "
+            "benchmark comes along."
+        )
+    heading = f"mwzeval {__version__}, Python {platform.python_version()}, {_machine()}"
+    extras = [
+        [
+            f"{of['extra']}: {of['purpose']}",
+            f"missing: {of['missing']}" if of["missing"] else of["found"],
+        ]
+        for of in packages
+    ]
+    corpora = [[of["corpus"], of["state"]] for of in files]
+    return Document(
+        (heading,),
+        (
+            sheet("Extras", ["", "packages"], extras),
+            sheet("Public files", ["", "files"], corpora),
+        ),
+        tuple(notes),
+        (*packages, *files),
+        {"version": __version__, "extras": packages, "corpora": files},
+    )
+
+
+def _machine() -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{platform.system()} {platform.machine()}, {cores} cores"
+
+
+def _packages() -> Iterator[dict[str, str]]:
+    """Yield each extra with the packages of it that are here, and those that are not."""
+    try:
+        lines = requires("mwzeval") or []
+    except PackageNotFoundError:  # a checkout that is not installed
+        return
+    requirements = [Requirement(line) for line in lines]
+    for extra, purpose in PURPOSES.items():
+        states = {
+            canonicalize_name(each.name): _state(each)
+            for each in requirements
+            if _is_of(each, extra)
+        }
+        yield {
+            "extra": extra,
+            "purpose": purpose,
+            "found": ", ".join(state for state in states.values() if state),
+            "missing": ", ".join(name for name, state in states.items() if not state),
+        }
+
+
+def _is_of(requirement: Requirement, extra: str) -> bool:
+    """Tell whether an extra brings a package here, and not without it."""
+    marker = requirement.marker
+    if marker is None or marker.evaluate({"extra": ""}):
+        return False
+    return marker.evaluate({"extra": extra})
+
+
+def _state(requirement: Requirement) -> str:
+    """Return a package's name and version, empty where it is missing or another is needed."""
+    try:
+        found = version(requirement.name)
+    except PackageNotFoundError:
+        return ""
+    fits = requirement.specifier.contains(found, prereleases=True)
+    return f"{requirement.name} {found}" if fits else ""
+
+
+def _files(data: str | None, *, offline: bool | None) -> Iterator[dict[str, str]]:
+    """Yield each corpus with how many of its public files are here, and how many are not."""
+    for known in known_benchmarks():
+        shelf = benchmark_named(known.name).shelf(data, offline=offline)
+        if shelf is None:
+            continue
+        states = status(shelf.root, shelf.corpora)
+        for corpus in shelf.corpora:
+            of_corpus = [state for state in states if corpus in state.corpora]
+            missing = sum(state.state == "missing" for state in of_corpus)
+            foreign = sum(state.is_foreign for state in of_corpus)
+            parts = [
+                f"{len(of_corpus) - missing} of {len(of_corpus)}",
+                *([f"{foreign} not as published"] if foreign else []),
+            ]
+            yield {
+                "corpus": corpus,
+                "benchmark": known.title,
+                "state": ", ".join(parts),
+                "missing": str(missing) if missing else "",
+            }

@@ -1,0 +1,45 @@
+"""What `mwzeval doctor` says is what pip and the folders say."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.doctor import PURPOSES, diagnosis
+from tests.places import ROOT
+
+EXTRAS_OF_DEVELOPERS = {"dev", "docs"}
+
+
+def test_every_extra_is_told_with_what_it_is_for() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    table = text.split("[project.optional-dependencies]\n")[1].split("\n[")[0]
+    declared = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
+    assert set(PURPOSES) == declared - EXTRAS_OF_DEVELOPERS
+    plain = diagnosis(offline=True).plain
+    assert [of["extra"] for of in plain["extras"]] == list(PURPOSES)
+    (plot,) = (of for of in plain["extras"] if of["extra"] == "plot")
+    assert plot["found"] == f"matplotlib {version('matplotlib')}"
+    assert plot["missing"] == ""
+
+
+def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ['nowhere>=1; extra == "plot"', 'numpy>=999; extra == "rl"', "numpy>=1"]
+    monkeypatch.setattr("mwzeval.doctor.requires", lambda name: lines)
+    found = {of["extra"]: of for of in diagnosis(offline=True).plain["extras"]}
+    assert (found["plot"]["missing"], found["rl"]["missing"]) == ("nowhere", "numpy")
+    assert found["neural"]["missing"] == ""
+
+
+def test_public_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "db").mkdir()
+    (tmp_path / "db" / "hotel_db.json").write_text("[]", encoding="utf-8")
+    assert main(["doctor", "--data", str(tmp_path), "--offline", "-f", "json"]) == 0
+    found = {of["corpus"]: of for of in json.loads(capsys.readouterr().out)["corpora"]}
+    assert found["multiwoz-2.4"]["state"] == "1 of 8, 1 not as published"
+    assert found["multiwoz-2.4"]["missing"] == "7"
+    assert found["pydial"]["state"] == "0 of 6"
