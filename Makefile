@@ -1,18 +1,24 @@
 # `make evaluate` and `make test` need nothing but Python >= 3.10 and a package index.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: evaluate test test-all nightly lint unit bench clean
+.PHONY: evaluate test test-all nightly lint unit bench docs release clean
 
-.venv/installed: pyproject.toml requirements.txt
+# What scoring needs: no PyTorch, nothing that only tests or single extras use.
+.venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) .
+	touch $@
+
+.venv/developing: pyproject.toml .venv/installed
+	$(INSTALL) '.[dev]'
 	touch $@
 
 evaluate: .venv/installed
 	$(BIN)/python evaluate.py --bleu --success --richness --dst --input predictions/sample-good.json
 
-lint: .venv/installed
+lint: .venv/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -21,7 +27,7 @@ lint: .venv/installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The gate before every commit: each figure on one system, each property on some examples.
-unit: .venv/installed
+unit: .venv/developing
 	$(PYTEST) -m "not slow and not exhaustive"
 
 test: lint unit
@@ -31,11 +37,19 @@ test-all: lint
 	$(PYTEST) -m "not slow" --hypothesis-profile exhaustive
 
 # What takes minutes: figures over many seeds. Every night, and before a release.
-nightly: .venv/installed
+nightly: .venv/developing
 	$(PYTEST) -m slow --hypothesis-profile exhaustive
 
-bench: .venv/installed
+bench: .venv/developing
 	$(BIN)/python -m benchmarks
+
+# The site, in build/site; `make docs` fails on any link that leads nowhere.
+docs: .venv/developing
+	$(BIN)/mkdocs build --strict
+
+# What would be published, in dist/, checked as a user would install it.
+release: .venv/developing
+	$(BIN)/python -m tools.release
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
