@@ -1,0 +1,70 @@
+"""Execute the notebooks of `examples/` again, and keep what they print.
+
+`python -m tools.notebooks` writes all of them, so that what they show is of the current version.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from nbclient import NotebookClient
+
+from tools.files import ROOT
+
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def executed(path: Path) -> dict[str, Any]:
+    """Return a notebook with the outputs of a run in its folder, without what differs by run.
+
+    Raises `nbclient.exceptions.CellExecutionError` with the cell that fails.
+    """
+    nbformat: Any = import_module("nbformat")  # its functions have no types
+    notebook = nbformat.read(path, as_version=4)
+    folder = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=folder).execute()
+    plain: dict[str, Any] = json.loads(nbformat.writes(notebook))
+    plain["metadata"] = {"kernelspec": plain["metadata"]["kernelspec"]}
+    for cell in plain["cells"]:
+        cell["metadata"] = {}
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = None
+            cell["outputs"] = _merged(cell["outputs"])
+    return plain
+
+
+def _merged(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return outputs in which what was printed in parts is one, without counts of executions."""
+    merged: list[dict[str, Any]] = []
+    for output in outputs:
+        if "execution_count" in output:
+            output["execution_count"] = None
+        last = merged[-1] if merged else {}
+        if output["output_type"] == last.get("output_type") == "stream" and (
+            output["name"] == last["name"]
+        ):
+            whole = "".join([*last["text"], *output["text"]])
+            last["text"] = whole.splitlines(keepends=True)
+        else:
+            merged.append(output)
+    return merged
+
+
+def printed(notebook: dict[str, Any]) -> list[str]:
+    """Return what each cell prints or shows as text; pictures count as nothing."""
+    return [
+        "".join(
+            "".join(output.get("text", output.get("data", {}).get("text/plain", [])))
+            for output in cell.get("outputs", ())
+            if "image/png" not in output.get("data", {})
+        )
+        for cell in notebook["cells"]
+    ]
+
+
+if __name__ == "__main__":
+    for path in NOTEBOOKS:
+        path.write_text(json.dumps(executed(path), indent=1, ensure_ascii=False) + "\n", "utf-8")
