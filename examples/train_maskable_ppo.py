@@ -1,6 +1,6 @@
 """Train sb3-contrib's MaskablePPO on a dialogue task, follow it, and test it as the benchmark does.
 
-    pip install 'mwzeval[rl]' sb3-contrib
+    pip install '.[rl]' sb3-contrib
     python examples/train_maskable_ppo.py
 
 It takes half a minute of one core. The task is an embedded one, so nothing is downloaded; `--task

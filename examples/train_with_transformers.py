@@ -1,6 +1,6 @@
 """Fine-tune with transformers, look at Inform, Success and BLEU every epoch, and keep the best.
 
-    pip install 'mwzeval[training]'
+    pip install '.[training]'
     python examples/train_with_transformers.py --output tiny-model
 
 Two ways to the same scores: `compute_metrics` for a `Seq2SeqTrainer` that generates, and a

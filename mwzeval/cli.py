@@ -90,17 +90,31 @@ def parser_of(
 
     `program` is what usage calls it. Raises `UsageError` for an unknown benchmark.
     """
-    parser = Parser(prog=program or f"mwzeval {verb}")
+    parser = _Parser(prog=program or f"mwzeval {verb}")
     parser.add_argument("--version", action="version", version=f"mwzeval {__version__}")
     _add_arguments(parser, verb, arguments)
     return parser
+
+
+class _Parser(Parser):
+    def format_help(self) -> str:
+        return _with_documentation(super().format_help())
+
+
+def _with_documentation(text: str) -> str:
+    """Return a text; where it names a page of docs/, with a last line that says where these are."""
+    if "docs/" not in text:
+        return text
+    from mwzeval.files.downloads import embedded
+
+    return f"{text.rstrip()}\ndocs/ is {embedded('docs')}{text[len(text.rstrip()) :]}"
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = sys.argv[1:] if arguments is None else list(arguments)
     others = {verb: (of.summary, of.group) for verb, of in _other_verbs().items()}
     known = {**VERBS, **others}
-    parser = Parser(
+    parser = _Parser(
         prog="mwzeval",
         usage="mwzeval [--help] [--version] VERB ...",
         description=f"{ABOUT}\n\n{_listed(known)}",
@@ -218,6 +232,6 @@ def _run(parse: Callable[[], argparse.Namespace]) -> int:
 
 def _failed(message: str) -> int:
     with suppress(OSError):
-        print(message, file=sys.stderr)
+        print(_with_documentation(message), file=sys.stderr)
         sys.stderr.flush()
     return BAD_USE

@@ -1,7 +1,7 @@
 """Draw a figure for a paper: PNG, SVG or PDF, one column wide, by the ending of its file.
 
 Kinds: scores (with 95 % intervals), scopes (a heat map of the scores of each part, such as a
-domain), reasons (how many units each lost). Needs matplotlib: pip install 'mwzeval[plot]'
+domain), reasons (how many units each lost). Needs the extra `plot`, matplotlib.
 """
 
 from __future__ import annotations

@@ -104,14 +104,16 @@ def public_files(table: Path) -> tuple[PublicFile, ...]:
 def embedded(*parts: str) -> Path:
     """Return the place of data that come with mwzeval, installed or as a source checkout.
 
-    `embedded("sample")` is the sample corpus, `embedded("predictions")` the example predictions.
+    `embedded("sample")` is the sample corpus, `embedded("predictions")` the example predictions,
+    `embedded("docs")` the documentation.
     """
     package = Path(__file__).resolve().parents[1]
     installed = package / "data"
     if installed.is_dir():
         return installed.joinpath(*parts)
     checkout = package.parent
-    return (checkout if parts[:1] == ("predictions",) else checkout / "data").joinpath(*parts)
+    beside = parts[:1] in (("predictions",), ("docs",))
+    return (checkout if beside else checkout / "data").joinpath(*parts)
 
 
 @dataclass(frozen=True, slots=True)

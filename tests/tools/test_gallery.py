@@ -1,0 +1,24 @@
+"""The gallery shows what commands draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+from tools.gallery import FIGURE, GALLERY, IMAGES, draw
+
+
+def test_each_figure_is_drawn_by_the_command_above_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = GALLERY.read_text(encoding="utf-8")
+    names = [name for _, name in FIGURE.findall(page)]
+    assert len(names) == 3
+    monkeypatch.chdir(ROOT)
+    draw(tmp_path)
+    for name in names:
+        assert page.count(f"(images/{name})") == 1
+        assert (tmp_path / name).stat().st_size > 10_000
+        assert (IMAGES / name).is_file()

@@ -1,0 +1,160 @@
+"""What the site has beside `docs/`: a hook of MkDocs, which mkdocs.yml names.
+
+Pages of `docs/` link to other files of the repository (the README, results of benchmarks, whole
+programs), and these to each other. On the site such files are below `repository/`; Markdown and
+notebooks become pages. One page more, `options.md`, is the help of every verb.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import griffe
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+START = "README.md", "CHANGELOG.md"
+ELSEWHERE = "repository/"
+LINK = re.compile(r"(?<=\]\()(?!https?:|#)([^)#\s]+)")
+EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)
+
+
+class Examples(griffe.Extension):
+    """Shows the examples of docstrings as code, wherever they stand."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Put fences around each example of a docstring."""
+        if obj.docstring:
+            obj.docstring.value = EXAMPLE.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add what pages link to, and what that links to, and the page of options."""
+    pages = [f"docs/{file.src_uri}" for file in files.documentation_pages()]
+    for path in _linked([*pages, *START]):
+        if not path.startswith("docs/"):
+            files.append(_file(config, path))
+    files.append(File.generated(config, "options.md", content=_options()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return the text of a page with links that lead to where files are on the site."""
+    places = {_on_site(path): path for path in _linked(START)}
+    path = places.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    if page.file.src_uri == "options.md":
+        return markdown
+    here = posixpath.dirname(page.file.src_uri)
+
+    def relinked(match: re.Match[str]) -> str:
+        target = _target(path, match[1])
+        if not (ROOT / target).exists():
+            return match[1]  # text that only looks like a link, which MkDocs tells
+        return posixpath.relpath(_on_site(target), here or ".")
+
+    return LINK.sub(relinked, markdown)
+
+
+def _linked(pages: Any) -> list[str]:
+    """Return pages and all files of the repository that can be reached from them, by path."""
+    found = list(pages)
+    for path in found:
+        if path.endswith(".md"):
+            for target in _targets(path):
+                if target not in found:
+                    found.append(target)
+    return found
+
+
+def _targets(path: str) -> Iterator[str]:
+    for link in LINK.findall((ROOT / path).read_text(encoding="utf-8")):
+        target = _target(path, link)
+        if (ROOT / target).is_file():
+            yield target
+
+
+def _target(path: str, link: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
+
+
+def _on_site(path: str) -> str:
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    # MkDocs leaves out what begins with a dot.
+    place = ELSEWHERE + path.lstrip(".")
+    return re.sub(r"\.ipynb$", ".md", place)
+
+
+def _file(config: MkDocsConfig, path: str) -> File:
+    if path.endswith(".ipynb"):
+        return File.generated(config, _on_site(path), content=_notebook(ROOT / path))
+    return File.generated(config, _on_site(path), abs_src_path=str(ROOT / path))
+
+
+def _notebook(path: Path) -> str:
+    """Return a notebook as Markdown: its texts, its code, and what that printed."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            if "image/png" in data:
+                parts.append(
+                    f'<img alt="" src="data:image/png;base64,{data["image/png"].strip()}">'
+                )
+            elif "text/html" in data:
+                parts.append("".join(data["text/html"]))
+            else:
+                text = "".join(output.get("text", data.get("text/plain", "")))
+                parts.append(f"```text\n{text.rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _options() -> str:
+    """Return the page that has the help of every verb, and of each benchmark where it differs."""
+    from mwzeval.benchmark import known_benchmarks, own_verbs
+    from mwzeval.cli import VERBS, VERBS_OF_NONE, parser_of
+
+    os.environ["COLUMNS"] = "100"
+    parts = [
+        "# Every option",
+        "What `mwzeval VERB --help` prints. The [tables](command_line.md) are shorter.",
+    ]
+    for verb in VERBS:
+        parts.append(f"## {verb}")
+        for known in known_benchmarks():
+            text = _help(parser_of(verb, ["--benchmark", known.name]))
+            parts.append(f"### {verb}, {known.title}\n\n```text\n{text}```")
+    for verb in (*own_verbs(), *VERBS_OF_NONE):
+        parser = parser_of(verb)
+        parts.append(f"## {verb}\n\n```text\n{_help(parser)}```")
+        for name, below in _actions(parser):
+            parts.append(f"### {verb} {name}\n\n```text\n{_help(below)}```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(parser: argparse.ArgumentParser) -> str:
+    """Return the help without the last line, which says where pages are on this machine."""
+    return argparse.ArgumentParser.format_help(parser)
+
+
+def _actions(parser: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the actions of a verb (`policy train`) and their parsers."""
+    for action in parser._actions:
+        if isinstance(action.choices, dict):
+            for name, below in action.choices.items():
+                yield f"{before}{name}", below
+                yield from _actions(below, f"{before}{name} ")

@@ -1,0 +1,30 @@
+"""Make the figures of `docs/gallery.md` again, by the commands that it shows.
+
+Figures whose commands are not there (the pages of `report`) are screenshots.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+from mwzeval.cli import main
+from tools.files import ROOT
+
+GALLERY = ROOT / "docs" / "gallery.md"
+IMAGES = GALLERY.parent / "images"
+FIGURE = re.compile(r"^mwzeval (plot .*) -o (\w+\.png)$", re.MULTILINE)
+
+
+def draw(images: Path = IMAGES) -> None:
+    """Write the figure of each `plot` command of the page, from the top of the repository."""
+    for command, name in FIGURE.findall(GALLERY.read_text(encoding="utf-8")):
+        code = main([*shlex.split(command), "-o", str(images / name)])
+        assert code == 0, command
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    draw()
