@@ -33,7 +33,6 @@ sys.exit(run_verb("evaluate", "evaluate.py"))
     ("module", "message"),
     [
         ("Levenshtein", b"error: python-Levenshtein is not installed: without it fuzzywuzzy"),
-        ("lexical_diversity", b"No module named 'lexical_diversity'): pip install lexical-div"),
     ],
 )
 @pytest.mark.exhaustive(but=1)

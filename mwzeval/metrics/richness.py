@@ -18,7 +18,7 @@ Nekvinda and Dušek ("Shades of BLEU, Flavours of Success", GEM 2021, section 5)
 from __future__ import annotations
 
 import math
-import warnings
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
@@ -28,8 +28,6 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.errors import DependencyError
-from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
 from mwzeval.metrics.type_counts import (
     Type,
@@ -119,16 +117,6 @@ def types_of_windows(words: Sequence[str], window: int) -> NDArray[np.int64]:
     return np.asarray(begun - np.arange(windows), dtype=np.int64)
 
 
-try:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of the library's regular expressions
-        warnings.simplefilter("ignore", DeprecationWarning)  # the same, before Python 3.12
-        _tokenize = import_without_setuptools("lexical_diversity.lex_div").tokenize
-except ImportError as error:
-    raise DependencyError(
-        f"lexical-diversity cannot be imported ({error}): pip install lexical-diversity"
-    ) from None
-
 MSTTR_WINDOW = 50
 MSTTR_BLOCK = 10
 """Dialogues resampled together for MSTTR, whose windows tie neighbours together."""
@@ -160,13 +148,21 @@ OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int], ...] = (
 """Scores of n-grams: name, label, function of their counts, decimals."""
 
 
+_PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
+_SPACE = re.compile(r"\s+")
+
+
 @lru_cache(maxsize=2**14)
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the words of a response, without punctuation, in lower case.
 
-    As the library does: a text without words is one empty word, which counts.
+    As the library does, whose module reads its table of lemmas for a tenth of a second: a text
+    without words is one empty word, which counts.
     """
-    return tuple(_tokenize(text))
+    # One after the other: what the removal of a sign brings together, a later one removes.
+    text = text.replace("``", "").translate(_PUNCTUATION)
+    text = text.replace("SYM", "").replace(":", "").replace(";", "")
+    return tuple(_SPACE.sub(" ", text).lower().split(" "))
 
 
 class Richness:

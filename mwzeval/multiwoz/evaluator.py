@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from tqdm import tqdm
 
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.metrics.goal_success import DialogueOutcome
@@ -183,13 +182,11 @@ class Evaluator:
         self.check_metrics()
         with no_garbage_collection():
             checked = self.checked(predictions, file=file)
-            names = tqdm(
-                checked.dialogues,
-                unit="dialogue",
-                delay=1,
-                leave=False,
-                disable=None if progress else True,
-            )
+            names: Iterable[str] = checked.dialogues
+            if progress and sys.stderr is not None and sys.stderr.isatty():
+                from tqdm import tqdm
+
+                names = tqdm(names, unit="dialogue", delay=1, leave=False)
             return ScoredPredictions.of(
                 self,
                 checked,

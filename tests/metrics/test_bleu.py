@@ -9,7 +9,7 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.metrics.bleu import Bleu, prepare
+from mwzeval.metrics.bleu import SIGNATURE, Bleu, prepare, tokenize
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.table import Table
 from tests.multiwoz import specification
@@ -113,6 +113,34 @@ def test_rows_of_a_system_score_as_sacrebleu_scores_all_its_turns(system: str) -
 @given(segments)
 def test_any_texts_score_as_sacrebleu_scores_them(segments: list[Segment]) -> None:
     assert score(row(segments)) == pytest.approx(oracle(segments), rel=0, abs=1e-9)
+
+
+@given(texts)
+def test_any_text_has_the_tokens_that_sacrebleu_finds(text: str) -> None:
+    assert tokenize(text) == sacrebleu.BLEU().tokenizer(text.rstrip())
+
+
+counts = st.lists(st.integers(0, 300), min_size=4, max_size=4)
+
+
+@given(counts, counts, st.integers(0, 2000), st.integers(0, 2000))
+def test_the_formula_is_that_of_sacrebleu_to_the_last_bit(
+    found: list[int], missed: list[int], system: int, reference: int
+) -> None:
+    total = [a + b for a, b in zip(found, missed, strict=True)]
+    sums = dict(zip(BLEU.columns, [system, reference, *found, *total], strict=True))
+    expected = sacrebleu.BLEU.compute_bleu(
+        found.copy(), total.copy(), system, reference, smooth_method="exp"
+    )
+    assert BLEU.score(sums) == expected.score
+
+
+def test_the_signature_names_the_defaults_of_sacrebleu() -> None:
+    library = sacrebleu.BLEU()
+    assert SIGNATURE["tok"] == library.tokenizer.signature()
+    assert SIGNATURE["smooth"] == library.smooth_method
+    assert (library.lowercase, SIGNATURE["case"]) == (False, "mixed")
+    assert (library.effective_order, SIGNATURE["eff"]) == (False, "no")
 
 
 @given(st.lists(texts, min_size=1, max_size=6))

@@ -4,18 +4,12 @@ Every published figure depends on these rules, the odd ones too, so none of them
 a rule that must change becomes a new rule set. To add a spelling of a value, see `aliases.py`; of a
 placeholder, `placeholders.py`. The slots that states can have are listed for warnings only: systems
 that predict others are scored as they are.
-
-Responses get natural spacing by Moses tokenisation and detokenisation, one after the other, so that
-all systems come out alike whatever spaces they put around punctuation. Source: the Moses scripts in
-their Python port, `sacremoses`, with library defaults for English.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-
-from sacremoses import MosesDetokenizer, MosesTokenizer
 
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.normalization.aliases import (
@@ -25,34 +19,7 @@ from mwzeval.multiwoz.normalization.aliases import (
     normalize_time,
 )
 from mwzeval.multiwoz.normalization.placeholders import placeholders_of
-
-
-class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
-    """The library's tokeniser, asking ready sets of characters.
-
-    The library builds a set of all lower-case letters of Unicode for every full stop it meets,
-    which takes as long as everything else together.
-    """
-
-    _LOWER = frozenset(MosesTokenizer.IsLower)
-    _ALPHA = frozenset(MosesTokenizer.IsAlpha)
-
-    def islower(self, text: str) -> bool:
-        return self._LOWER.issuperset(text)
-
-    def isanyalpha(self, text: str) -> bool:
-        return not self._ALPHA.isdisjoint(text)
-
-
-_TOKENIZER = _Tokenizer(lang="en")
-_DETOKENIZER = MosesDetokenizer(lang="en")
-
-
-@lru_cache(maxsize=2**14)
-def natural_spacing(text: str) -> str:
-    """Return the text as Moses tokenises and then detokenises it."""
-    return str(_DETOKENIZER.detokenize(_TOKENIZER.tokenize(text)))
-
+from mwzeval.multiwoz.normalization.spacing import natural_spacing
 
 BOOKING = {
     "restaurant": ("day", "people", "time"),

@@ -25,7 +25,7 @@ from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.database.venues import Row, id_column
 from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.reasons import Words
-from mwzeval.multiwoz.normalization.normalize import natural_spacing
+from mwzeval.multiwoz.normalization.spacing import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census, Coverage
 from mwzeval.multiwoz.predictions.reading import Dialogues, Turn
 from mwzeval.multiwoz.scoring.losses import losses, spelled

@@ -40,9 +40,9 @@ from mwzeval.multiwoz.normalization.active_domains import estimate_active_domain
 from mwzeval.multiwoz.normalization.normalize import (
     State,
     canonical_response,
-    natural_spacing,
     normalize_states,
 )
+from mwzeval.multiwoz.normalization.spacing import natural_spacing
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import ToolCall, Turn
 from mwzeval.multiwoz.predictions.wording import TELLING, Wording
