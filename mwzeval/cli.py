@@ -64,6 +64,9 @@ VERBS_OF_NONE = {
         "mwzeval.doctor",
         "files",
     ),
+    "completion": OwnVerb(
+        "let a shell complete verbs, options and files", "mwzeval.completion", "files"
+    ),
 }
 """Verbs that are about no benchmark, or about all."""
 
@@ -110,8 +113,19 @@ def _with_documentation(text: str) -> str:
     return f"{text.rstrip()}\ndocs/ is {embedded('docs')}{text[len(text.rstrip()) :]}"
 
 
+def whole_parser() -> argparse.ArgumentParser:
+    """Return the parser of all verbs with all their arguments, those of the default benchmark."""
+    return _parser([], frozenset((*VERBS, *_other_verbs())))
+
+
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = sys.argv[1:] if arguments is None else list(arguments)
+    asked = [word for word in given if not word.startswith("-")][:1]
+    # Only this verb is needed, and modules take their time.
+    return _parser(given, frozenset(asked)).parse_args(given)
+
+
+def _parser(given: Sequence[str], verbs_in_full: frozenset[str]) -> Parser:
     others = {verb: (of.summary, of.group) for verb, of in _other_verbs().items()}
     known = {**VERBS, **others}
     parser = _Parser(
@@ -124,12 +138,11 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     verbs = parser.add_subparsers(
         dest="verb", metavar="VERB", required=True, prog="mwzeval", help=argparse.SUPPRESS
     )
-    asked = next((word for word in given if not word.startswith("-")), None)
-    for verb in known:
-        of_verb = verbs.add_parser(verb)
-        if verb == asked:  # only this one is needed, and modules take their time
+    for verb, (summary, _) in known.items():
+        of_verb = verbs.add_parser(verb, help=summary)
+        if verb in verbs_in_full:
             _add_arguments(of_verb, verb, given)
-    return parser.parse_args(given)
+    return parser
 
 
 def _other_verbs() -> dict[str, OwnVerb]:

@@ -24,6 +24,7 @@ from mwzeval.version import __version__
 
 PURPOSES = {
     "batched": "thousands of PyDial's dialogues at once",
+    "completion": "shells complete verbs, options and files",
     "crosswoz": "words of Chinese responses, for BLEU and NLU",
     "distributed": "Dask clusters; files at s3://, gs://, …",
     "frames": "to_frame(): pandas' tables of reports",

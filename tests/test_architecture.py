@@ -32,6 +32,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("commands",),
     ("doctor",),
     ("cli",),
+    ("completion",),
     ("__main__", "__init__"),
 )
 """The parts of the package, layer on layer: one imports from its own layer or those above here."""
