@@ -1,6 +1,7 @@
 """Compare systems with the first one: differences, intervals, p values and ranks.
 
-Only units that all systems have are compared, in the scores that all of them have. E.g.
+Only units that all systems have are compared, in the scores that all of them have. Systems whose
+signatures differ (gold states, other rules) have tables of their own. E.g.
   mwzeval compare baseline.json ours.json
   mwzeval compare baseline=b1.json,b2.json,b3.json ours=o1.json,o2.json,o3.json  # runs (seeds)
   mwzeval compare --items theirs.eval ours.eval                       # of any other benchmark
@@ -58,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "--table",
         choices=INTERVALS,
-        help="one table for a paper instead: systems × scores, the best bold, a dagger where a "
-        "score differs significantly from it; with intervals as [low, high], ± half their width, "
-        "or without",
+        help="one table for a paper instead: systems × scores, the best bold or starred, a dagger "
+        "where a score does not differ significantly from it; with intervals as [low, high], ± "
+        "half their width, or without",
     )
     parser.add_argument(
         "--alpha",

@@ -126,7 +126,7 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
 
     Raises `UsageError` for systems that cannot be compared.
     """
-    from mwzeval.comparison.alignment import check_signatures, common_units
+    from mwzeval.comparison.alignment import check_comparable, common_units
     from mwzeval.report.explanation_text import against_text
     from mwzeval.report.json import to_json
     from mwzeval.scores.explanation import count_outcomes, lost_to_other
@@ -139,7 +139,7 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
         name: replace(scored, table=scored.trial_rows)
         for name, scored in ((name, system.scored_table) for name, system in systems.items())
     }
-    check_signatures(tables)
+    check_comparable(tables)
     first, second = systems
     explained = {name: system.units() for name, system in systems.items()}
     units = common_units(tables, words.unit, explained)

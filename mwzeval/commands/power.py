@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     Raises `UsageError` for more trials than the pilot can tell of, a pilot whose items are all the
     same, and impossible levels.
     """
-    from mwzeval.comparison.alignment import check_signatures
+    from mwzeval.comparison.alignment import check_comparable
     from mwzeval.comparison.pilots import pilot_of, spreads_of_difference
     from mwzeval.report.formats import render
     from mwzeval.report.power import Question, power_document
@@ -126,12 +126,13 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if len(files) > 2:
         arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
     scored, clusters = _scored(files, arguments, benchmark)
-    check_signatures(scored)
     usual = (SUCCESS, *benchmark.headline)
     score = arguments.score
     if score is not None and _are_items(files, arguments):
         score = score.lower()  # as columns are called
     pilots = {name: pilot_of(of, score, usual, clusters) for name, of in scored.items()}
+    for pilot in pilots.values():
+        check_comparable(scored, pilot.name)
     spreads = spreads_of_difference(pilots)
     has_trials = all(spread.within is not None for spread in spreads.values())
     if not has_trials and arguments.trials not in (None, [1]):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -11,44 +10,67 @@ import numpy as np
 from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import ScoredTable
+from mwzeval.scores.comparable import AMOUNTS, Group, differing, groups_of
 from mwzeval.scores.score import WHOLE, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Trials
-
-COUNTED = ("n", "turns", "trials")
-"""Keys of a signature that say how much was scored; only common units are compared."""
-
-FREE = ("state", "domains", "bookings", "responses", "rapidfuzz")
-"""Keys that may differ between systems: one predicts states, another does without, or speaks in
-words where another has placeholders. It is shown."""
-
 
 GOALS = "goals"
 """The key of a signature that says which goals were chosen; only common ones are compared."""
 
 
-def check_signatures(systems: Mapping[str, ScoredTable]) -> None:
-    """Refuse systems that were scored differently. Raises `UsageError` with all that differs.
+def groups_by_score(systems: Mapping[str, ScoredTable]) -> dict[Key, tuple[Group, ...]]:
+    """Return the groups of systems that can be compared, for each score that all systems have.
 
     Which goals were chosen may differ where it is known what each unit is about.
     """
-    baseline, *others = systems
     known = (GOALS,) if all(scored.about for scored in systems.values()) else ()
-    signed = {name: _signatures(scored) for name, scored in systems.items()}
+    signed = {name: signatures_of(scored) for name, scored in systems.items()}
+    first = next(iter(signed.values()))
+    return {
+        key: groups_of({name: of[key] for name, of in signed.items()}, known)
+        for key in first
+        if all(key in of for of in signed.values())
+    }
+
+
+def check_comparable(systems: Mapping[str, ScoredTable], score: str | None = None) -> None:
+    """Raise `UsageError` with all that differs where not all systems are one group.
+
+    Not in one of the scores, or not in the one named `score`.
+    """
+    groups = groups_by_score(systems)
+    asked = [key for key in groups if score in (None, key[0])]
+    if any(len(groups[key]) > 1 for key in asked):
+        raise not_comparable(systems, asked)
+    if not asked:
+        raise not_comparable(systems)
+
+
+def not_comparable(
+    systems: Mapping[str, ScoredTable], keys: Collection[Key] | None = None
+) -> UsageError:
+    """Return the error for systems that cannot be compared, with all that differs.
+
+    In the scores with these `keys`; else in all that two systems share, and where they share none,
+    in those of the same metric.
+    """
+    names, signed = list(systems), [signatures_of(scored) for scored in systems.values()]
+    baseline, *others = signed
+    found: dict[str, str] = {}
     for other in others:
-        differing: dict[str, str] = {}
-        for mine, theirs in _counterparts(signed[baseline], signed[other]):
-            here, there = dict(mine.choices), dict(theirs.choices)
-            for choice in mine.differences(theirs, ignoring=(*COUNTED, *FREE, *known)):
-                differing[choice] = f"{here.get(choice, 'none')} and {there.get(choice, 'none')}"
-        if differing:
-            what = ", ".join(f"{choice} ({values})" for choice, values in differing.items())
-            raise UsageError(
-                f'"{baseline}" and "{other}" cannot be compared: they differ in {what}'
-            )
+        for pair in _counterparts(baseline, other):
+            if keys is None or pair[0] in [baseline[key] for key in keys]:
+                found |= differing(pair)
+    if not found:
+        return UsageError("the systems have no score in common")
+    what = ", ".join(f"{choice} ({values})" for choice, values in found.items())
+    called = " and ".join(f'"{name}"' for name in names)
+    return UsageError(f"{called} cannot be compared: they differ in {what}")
 
 
-def _signatures(scored: ScoredTable) -> dict[Key, Signature]:
+def signatures_of(scored: ScoredTable) -> dict[Key, Signature]:
+    """Return the signature of each score."""
     return {key_of(m): m.signature for m in measures_of(scored)}
 
 
@@ -65,25 +87,24 @@ def _counterparts(
             yield signature, of_metric[signature.metric]
 
 
-def common_signature(signature: Signature, n: int, clusters: int | None = None) -> Signature:
-    """Return a signature with the number of common units and clusters, without what may differ."""
-    kept = tuple(c for c in signature.choices if c[0] not in (*COUNTED, *FREE))
+def common_signature(
+    signatures: Sequence[Signature], n: int, clusters: int | None = None
+) -> Signature:
+    """Return what the signatures of a group agree in, and how many common units and clusters."""
+    first, *others = signatures
+    different = {key for other in others for key in first.differences(other)}
+    kept = tuple(choice for choice in first.choices if choice[0] not in {*AMOUNTS, *different})
     counts = {"common": n} | ({} if clusters is None else {"clusters": clusters})
-    return Signature(signature.metric, kept).extended(counts)
+    return Signature(first.metric, kept).extended(counts)
 
 
-def setting_of(signature: Signature) -> str:
-    """Return the choices of a signature that may differ between systems."""
-    return ", ".join(f"{choice} {value}" for choice, value in signature.choices if choice in FREE)
-
-
-def free_choices(scored: ScoredTable) -> dict[str, str]:
-    """Return what may differ between systems, of all metrics together."""
+def amounts_of(scored: ScoredTable) -> dict[str, str]:
+    """Return how much of each unit was scored, of all metrics together."""
     return {
         choice: value
-        for signature in _signatures(scored).values()
+        for signature in signatures_of(scored).values()
         for choice, value in signature.choices
-        if choice in (*FREE, "turns", "trials")
+        if choice in AMOUNTS and choice != "n"
     }
 
 
@@ -92,7 +113,7 @@ def have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
     chosen = {
         dict(signature.choices).get(GOALS)
         for scored in systems.values()
-        for signature in _signatures(scored).values()
+        for signature in signatures_of(scored).values()
     }
     return len(chosen) > 1
 
@@ -123,19 +144,6 @@ def common_units(
             raise UsageError(f'"{other}" has no {unit}{same} in common with the systems before it')
     names = {name for name, _ in common}
     return tuple(name for name in of[baseline] if name in names)
-
-
-def without_goals(scored: ScoredTable) -> ScoredTable:
-    """Return the same whose signatures do not say which goals were chosen."""
-
-    def without(signature: Signature) -> Signature:
-        kept = tuple(choice for choice in signature.choices if choice[0] != GOALS)
-        return Signature(signature.metric, kept)
-
-    return replace(
-        scored,
-        measures=tuple(replace(m, signature=without(m.signature)) for m in scored.measures),
-    )
 
 
 Name = TypeVar("Name")

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mwzeval.comparison import ComparedMeasure, compare
+from mwzeval.comparison.alignment import check_comparable
 from mwzeval.comparison.model import WITHOUT_DIRECTION
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable
@@ -163,7 +164,9 @@ def worse_than(
             "--fail-below: nothing that was asked for is better when higher, so there is nothing "
             "to compare; ask for other metrics than richness"
         )
-    comparison = compare({BASELINE: theirs, INPUT: ours}, resampling=resampling, level=LEVEL)
+    systems = {BASELINE: theirs, INPUT: ours}
+    check_comparable(systems)
+    comparison = compare(systems, resampling=resampling, level=LEVEL)
     differences = [measure.of(INPUT).difference for measure in comparison.measures]
     adjusted = holm([difference.p_value for difference in differences if difference])
     lower = {measure.name for measure in ours.measures if measure.lower_is_better}

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mwzeval.metrics.measure import ScoredTable
+from mwzeval.scores.comparable import Group
 from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.scores.views import Viewed
-from mwzeval.statistics import AcrossRuns, WinsTiesLosses, across_runs
+from mwzeval.statistics import FEWEST_RUNS, AcrossRuns, WinsTiesLosses, across_runs
 
 MCNEMAR = "mcnemar"
 RANDOMIZATION = "approximate-randomization"
@@ -56,9 +57,9 @@ class Place:
 class ComparedSystem:
     """One score of one system; the baseline has no `difference`.
 
-    `runs` has the score of each run, in the order of their names; `value` is the mean. `setting`
-    says in which of the choices of its signature that may differ between systems it was scored.
-    `interval` is of the score itself; None where none was asked for or there is none.
+    `runs` has the score of each run, in the order of their names; `value` is the mean. `interval`
+    is of the score itself; None where none was asked for or there is none. A system that is alone
+    in its group has no `place`.
     """
 
     system: str
@@ -66,8 +67,12 @@ class ComparedSystem:
     difference: Difference | None
     place: Place | None
     runs: tuple[float, ...]
-    setting: str = ""
     interval: Interval | None = None
+
+    @property
+    def has_few_runs(self) -> bool:
+        """Whether there are several runs, but so few that they say little about others."""
+        return 1 < len(self.runs) < FEWEST_RUNS
 
     @property
     def over(self) -> AcrossRuns | None:
@@ -76,57 +81,77 @@ class ComparedSystem:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedMeasure:
-    """One score of all systems, the baseline first; a score of a part has no places.
+class Together:
+    """Systems that are compared with each other, the baseline first, on the units that all have.
 
-    `test` is where the p values come from: `MCNEMAR` or `RANDOMIZATION`, and where a system has
-    several runs `statistics.HIERARCHICAL`. `signature` is what the systems have in common; `n` is
-    the number of units (dialogues) behind each value. `pairs` has the p value of each pair of
-    systems after Holm's correction over all pairs, from which the places follow.
+    `left_out` counts the units of each system that some other of them lacks. `clusters` is how many
+    clusters the units are of, where units of one are not independent.
+    """
+
+    systems: tuple[str, ...]
+    units: tuple[str, ...]
+    left_out: Mapping[str, int]
+    clusters: int | None = None
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of systems there are."""
+        return len(self.systems) * (len(self.systems) - 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMeasure:
+    """One score of systems that can be compared in it, the baseline first.
+
+    `setting` says in what these differ from other systems, which cannot be compared with them in
+    this score; it is empty where there are none. `test` is where the p values come from: `MCNEMAR`
+    or `RANDOMIZATION`, and where a system has several runs `statistics.HIERARCHICAL`; None of a
+    system alone. `signature` is what the systems have in common; `n` is the number of units
+    (dialogues) behind each value. `pairs` has the p value of each pair of systems after Holm's
+    correction over all pairs, from which the places follow; a score of a part has neither.
     """
 
     name: str
     label: str
     n: int
     signature: Signature
-    test: str
+    test: str | None
     systems: tuple[ComparedSystem, ...]
+    together: Together
+    setting: str = ""
     places: int = 2
     scope: str = WHOLE
     lower_is_better: bool = False
     pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @property
-    def settings(self) -> dict[str, list[ComparedSystem]]:
-        """The systems by their setting: only these have the same signature."""
-        settings: dict[str, list[ComparedSystem]] = {}
-        for entry in self.systems:
-            settings.setdefault(entry.setting, []).append(entry)
-        return settings
-
-    def best(self, setting: str) -> Sequence[ComparedSystem]:
-        """Return the systems with the best score of a setting, all of them where they are level.
+    def best(self) -> Sequence[ComparedSystem]:
+        """The systems with the best score, all of them where they are level.
 
         None is where there is nothing to compare: a single system, a score without a direction.
         """
-        entries = self.settings[setting]
-        if len(entries) == 1 or self.name.startswith(WITHOUT_DIRECTION):
+        if len(self.systems) == 1 or self.name.startswith(WITHOUT_DIRECTION):
             return ()
-        values = [entry.value for entry in entries]
+        values = [entry.value for entry in self.systems]
         best = min(values) if self.lower_is_better else max(values)
-        return [entry for entry in entries if entry.value == best]
+        return [entry for entry in self.systems if entry.value == best]
 
     def against_best(self, entry: ComparedSystem) -> float | None:
-        """Return the corrected p value of a system against the best one of its setting.
+        """Return the corrected p value of a system against the best one.
 
         Against the best two, when these are level, the larger one; None of the best themselves, and
         of a score of a part.
         """
-        best = self.best(entry.setting)
+        best = self.best
         if not best or entry in best or not self.pairs:
             return None
         names = [(entry.system, other.system) for other in best]
         return max(self.pairs[pair if pair in self.pairs else pair[::-1]] for pair in names)
+
+    def is_alike(self, entry: ComparedSystem, level: float) -> bool:
+        """Tell whether a system is not the best but does not differ from it significantly."""
+        p_value = self.against_best(entry)
+        return p_value is not None and p_value > level
 
     def of(self, system: str) -> ComparedSystem:
         """Return one system's entry. Raises `KeyError` when it is not there."""
@@ -138,34 +163,37 @@ class ComparedMeasure:
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Viewed):
-    """Systems on the units that all have, the baseline first, each with the names of its runs.
+    """Systems with what they score, the baseline first, each with the names of its runs.
 
-    `left_out` counts the units of each system that some other lacks; `lacking` names the systems
-    without a score that others have, which is therefore not compared, by the score's label;
-    `undefined` names the scores without a value on the common units. `choices` are those of each
-    system that may differ (where its states come from, say), for each metric. `clusters` is how
-    many clusters the units are of, where units of one are not independent.
+    A score has an entry in `measures` for each group of systems that can be compared in it.
+    `lacking` names the systems without a score that others have, which is therefore not compared,
+    by the score's label; `undefined` names the scores without a value on the common units.
+    `amounts` says how much of each unit was scored of each system.
     """
 
     systems: tuple[str, ...]
     runs: Mapping[str, tuple[str, ...]]
-    units: tuple[str, ...]
-    left_out: Mapping[str, int]
     measures: tuple[ComparedMeasure, ...]
     lacking: Mapping[str, tuple[str, ...]]
     undefined: tuple[str, ...]
-    choices: Mapping[str, Mapping[str, str]]
+    amounts: Mapping[str, Mapping[str, str]]
     level: float
     confidence: float
     samples: int
     seed: int
     unit: str = "dialogue"
-    clusters: int | None = None
+
+    @property
+    def together(self) -> tuple[Together, ...]:
+        """The groups of systems that are compared with each other in some score."""
+        groups = {measure.together.systems: measure.together for measure in self.measures}
+        return tuple(groups.values())
 
     @property
     def drawn(self) -> str:
         """What is resampled, and on which systems are held against each other."""
-        return self.unit if self.clusters is None else "cluster"
+        has_clusters = any(group.clusters is not None for group in self.together)
+        return "cluster" if has_clusters else self.unit
 
     @property
     def baseline(self) -> str:
@@ -174,8 +202,8 @@ class Comparison(Viewed):
 
     @property
     def pairs(self) -> int:
-        """How many pairs of systems there are."""
-        return len(self.systems) * (len(self.systems) - 1) // 2
+        """How many pairs of systems there are in the largest group."""
+        return max(group.pairs for group in self.together)
 
     @property
     def several_runs(self) -> bool:
@@ -183,8 +211,19 @@ class Comparison(Viewed):
         return any(len(names) > 1 for names in self.runs.values())
 
     def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
-        """Return one score of all systems. Raises `KeyError` when it was not compared."""
+        """Return one score of the baseline and what can be compared with it.
+
+        Raises `KeyError` when it was not compared.
+        """
         for measure in self.measures:
             if (measure.name, measure.scope) == (name, scope):
                 return measure
         raise KeyError(name)
+
+    def groups(self, measure: ComparedMeasure) -> tuple[Group, ...]:
+        """Return the groups of systems that can be compared in the score of a measure."""
+        return tuple(
+            Group(each.together.systems, each.setting)
+            for each in self.measures
+            if (each.name, each.scope) == (measure.name, measure.scope)
+        )

@@ -26,6 +26,7 @@ class Pilot:
     of one are not independent.
     """
 
+    name: str
     label: str
     value: float
     scores: Mapping[str, NDArray[np.float64]]
@@ -104,6 +105,7 @@ def pilot_of(
             "take a pilot run with more, or a column with smaller ones (--cluster-column)"
         )
     return Pilot(
+        measure.name,
         measure.label,
         measure.value(observed(table)),
         {item: np.array(of_item) for item, of_item in grouped.items()},

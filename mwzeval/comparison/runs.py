@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.comparison.alignment import signatures_of
 from mwzeval.comparison.pairs import Key, Rows, Tested, counted, key_of, scores_by_unit
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
-from mwzeval.scores.score import Interval, Signature
+from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     HIERARCHICAL,
@@ -288,9 +289,9 @@ def _check_units(runs: Mapping[str, ScoredTable], unit: str) -> None:
 def _check_settings(runs: Mapping[str, ScoredTable]) -> None:
     """Raise when what was scored in one run was not in another, or under another signature."""
     (first, scored), *others = runs.items()
-    signatures = _signatures(scored)
+    signatures = signatures_of(scored)
     for name, other in others:
-        of_other = _signatures(other)
+        of_other = signatures_of(other)
         for key in sorted(signatures.keys() ^ of_other.keys()):
             has, lacks = (first, name) if key in signatures else (name, first)
             raise UsageError(
@@ -298,18 +299,13 @@ def _check_settings(runs: Mapping[str, ScoredTable]) -> None:
                 "one system differ in nothing but their seed"
             )
         for key, signature in signatures.items():
+            # Runs are of the same units, so that amounts may not differ either.
             for what in signature.differences(of_other[key]):
                 mine, theirs = (dict(s.choices).get(what) for s in (signature, of_other[key]))
                 raise UsageError(
                     f"the runs are not alike: for {key[0]}, {what} is {mine} in {first} and "
                     f"{theirs} in {name}; runs of one system differ in nothing but their seed"
                 )
-
-
-def _signatures(scored: ScoredTable) -> dict[tuple[str, str], Signature]:
-    """Return the signature of each score by its name and scope."""
-    additive = {(m.name, m.scope): m.signature for m in scored.measures}
-    return additive | {(m.name, m.scope): m.signature for m in scored.type_measures}
 
 
 def _measure(scored: ScoredTable, like: Measure) -> Measure:

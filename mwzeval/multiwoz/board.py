@@ -42,10 +42,10 @@ COLUMNS = (
     Column("success", "Success", 1),
     Column("bleu", "BLEU", 2, as_published=True),
     Column("combined", "Combined", 1),
-    Column("avg_lengths", "Words", 2, with_interval=False),
-    Column("cond_entropy", "Cond. ent.", 2, with_interval=False),
-    Column("num_unigrams", "Unigrams", 0, with_interval=False),
-    Column("num_trigrams", "Trigrams", 0, with_interval=False),
+    Column("avg_lengths", "Words", 2, with_interval=False, direction=False),
+    Column("cond_entropy", "Cond. ent.", 2, with_interval=False, direction=False),
+    Column("num_unigrams", "Unigrams", 0, with_interval=False, direction=False),
+    Column("num_trigrams", "Trigrams", 0, with_interval=False, direction=False),
 )
 
 
@@ -126,23 +126,21 @@ def standings(
 ) -> Standings:
     """Return the tables (or one), with the system in those whose systems have states as it has.
 
-    In a table that was asked for by name it has a place in any case. Raises `UsageError` when the
-    system cannot be compared.
+    Raises `UsageError` when the system cannot be compared with any.
     """
     tables = board.tables if table is None else {table: board.tables[table]}
     if entry is None:
         return Standings(tables)
     own, choices = own_row(entry, board.conditions)
-    states = {
-        name: board.states[name]
-        for name in tables
-        if table is not None or choices.get("state") == board.states[name]
+    apart = {
+        name: board.states[name] for name in tables if choices.get("state") != board.states[name]
     }
     placed = {
-        name: with_similar(each, own, board.units).with_own(own) if name in states else each
+        name: each if name in apart else with_similar(each, own, board.units).with_own(own)
         for name, each in tables.items()
     }
-    return Standings(placed, own, tuple(cautions(own, choices, board.conditions, states)))
+    missed = {} if table is None else apart
+    return Standings(placed, own, tuple(cautions(own, choices, board.conditions, missed)))
 
 
 def published_document(entry: Entry | None, table: str | None = None) -> Document:

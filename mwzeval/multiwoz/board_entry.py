@@ -92,12 +92,12 @@ def _bare(choice: str) -> str:
 
 
 def cautions(
-    own: Row, choices: Mapping[str, str], conditions: Mapping[str, str], states: Mapping[str, str]
+    own: Row, choices: Mapping[str, str], conditions: Mapping[str, str], apart: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield in what a system differs from those published, though it may be shown among them.
+    """Yield in what a system differs from those published.
 
     `choices` are those in the system's signatures, `conditions` those of the published figures;
-    `states` maps the tables that have the system to the states that their systems have.
+    `apart` maps the tables that the system has no place in to the states that their systems have.
     """
     for key, what in COVERAGE.items():
         if key in choices and choices[key] != conditions[key]:
@@ -105,13 +105,11 @@ def cautions(
                 f"{own.system}: {what} scored are {choices[key]}, of the published systems "
                 f"{conditions[key]}; figures of other dialogues or turns do not quite compare"
             )
-    state = choices.get("state")
-    for table, expected in states.items():
-        if state != expected:
-            yield (
-                f"{own.system}: its states are {state}, those of the systems in {table} are "
-                f"{expected}"
-            )
+    for table, expected in apart.items():
+        yield (
+            f"{own.system} has no place in {table}: its states are {choices.get('state')}, those "
+            f"of the systems there are {expected}"
+        )
     if lacking := [name for name in COMPARED if own.figures[name].interval is None]:
         yield (
             f"{own.system}: no interval is known of {', '.join(lacking)}, so no published one "

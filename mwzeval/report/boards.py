@@ -23,7 +23,7 @@ LARGEST = 1e9
 
 OURS = "» "
 SIMILAR = "≈"
-NOTED = "†"
+NOTED = "§"
 
 Kind = Literal["published", "own", "reference"]
 """A reference is no system: gold data, or what chance gives. It has no records."""
@@ -35,7 +35,8 @@ Parsed = TypeVar("Parsed")
 class Column:
     """A figure that systems may have: its name in files and records, and its heading.
 
-    `places` are the decimals shown; `as_published` leaves published ones those that they have.
+    `places` are the decimals shown; `as_published` leaves published ones those that they have. No
+    figure of a column without `direction` is the best.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Column:
     places: int
     as_published: bool = False
     with_interval: bool = True
+    direction: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class Board:
         }
 
     def sheet(self) -> Sheet:
-        """Return the table; where nothing is ranked, the best figures stand out, else one's own."""
+        """Return the table, in which the best figures of systems stand out."""
         labels = [*(column.label for column in self.columns), *self._if_sources("source")]
         lines = [[Cell(self.heading), *map(Cell, labels)]]
         for row in self.rows:
@@ -154,27 +156,28 @@ class Board:
 
     def _lines(self, row: Row) -> Iterator[list[Cell]]:
         """Yield the cells of a system, and those of its intervals if it has any to be shown."""
-        is_own = row.kind == "own" and self.ranked_by is not None
         name = (OURS if row.kind == "own" else "") + row.system + (f" {NOTED}" if row.note else "")
         mark = f" {SIMILAR}" if row.indistinguishable else ""
         figures = [
             Cell(
                 _shown(row, column),
-                best=is_own or self._is_best(row, column.name),
+                best=self._is_best(row, column),
                 mark=SIMILAR if column.name in row.similar else "",
             )
             for column in self.columns
         ]
         source = map(Cell, self._if_sources(row.source or ""))
-        yield [Cell(name, best=is_own, mark=mark), *figures, *source]
+        yield [Cell(name, mark=mark), *figures, *source]
         if any(ends := self._ends(row)):
             level = f"  {100 * (row.confidence or 0):g} % interval"
             yield [Cell(text) for text in (level, *ends, *self._if_sources(""))]
 
-    def _is_best(self, row: Row, name: str) -> bool:
-        if self.ranked_by is not None or name not in row.figures:
+    def _is_best(self, row: Row, column: Column) -> bool:
+        name = column.name
+        if row.kind == "reference" or name not in row.figures or not column.direction:
             return False
-        values = [each.figures[name].value for each in self.rows if name in each.figures]
+        systems = [each for each in self.rows if each.kind != "reference"]
+        values = [each.figures[name].value for each in systems if name in each.figures]
         return row.figures[name].value == max(values)
 
     def _ends(self, row: Row) -> list[str]:

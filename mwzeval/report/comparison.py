@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
-from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
-from mwzeval.report.formats import Cell, Document, Sheet, sheet
+from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, Together
+from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet, sheet
+from mwzeval.scores.comparable import apart
 from mwzeval.scores.score import WHOLE
-from mwzeval.statistics import HIERARCHICAL
+from mwzeval.statistics import FEWEST_RUNS, HIERARCHICAL
 
-SCHEMA = 1
-SIGNIFICANT = "†"
+SCHEMA = 2
 NOTHING = "—"
 TESTS = {
     MCNEMAR: "McNemar's exact test",
@@ -20,8 +20,7 @@ TESTS = {
     HIERARCHICAL: "bootstrap of {unit}s and runs",
 }
 FEW_CLUSTERS = 30
-FEW_RUNS = 5
-"""Of fewer runs than this little is known about others, and it is said."""
+ABOUT_FEW = f"fewer than {FEWEST_RUNS} runs say little about others: no interval is shown"
 
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
@@ -40,10 +39,8 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
             "systems": comparison.systems,
             "runs": comparison.runs,
             "cautions": tuple(_cautions(comparison)),
-            "common": len(comparison.units),
-            **({"clusters": comparison.clusters} if comparison.clusters is not None else {}),
-            "left_out": comparison.left_out,
-            "choices": comparison.choices,
+            "groups": tuple(_groups(comparison)),
+            "amounts": comparison.amounts,
             "level": comparison.level,
             "confidence": comparison.confidence,
             "samples": comparison.samples,
@@ -59,19 +56,21 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
-    n, unit = len(comparison.units), comparison.unit
-    systems = len(comparison.systems)
-    others = "the other one" if systems == 2 else f"{systems - 1} others"
-    within = "" if comparison.clusters is None else f", in {count(comparison.clusters, 'cluster')}"
-    yield (
-        f"{comparison.baseline} (the baseline) and {others}, on {count(n, unit)} that all have"
-        f"{within}"
-    )
-    left_out = [f"{count} of {name}" for name, count in comparison.left_out.items() if count]
-    if left_out:
-        yield f"left out, because not all systems have them: {', '.join(left_out)}"
-    else:
-        yield f"no {unit} is left out"
+    for group in largest_groups(comparison):
+        baseline, *others = group.systems
+        if len(group.systems) < len(comparison.systems):
+            named = ", ".join(others)
+        else:
+            named = "the other one" if len(others) == 1 else f"{len(others)} others"
+        on = count(len(group.units), comparison.unit)
+        within = "" if group.clusters is None else f", in {count(group.clusters, 'cluster')}"
+        yield f"{baseline} (the baseline) and {named}, on {on} that all have{within}"
+        left_out = [f"{count} of {name}" for name, count in group.left_out.items() if count]
+        if left_out:
+            yield f"left out, because not all systems have them: {', '.join(left_out)}"
+        else:
+            yield f"no {comparison.unit} is left out"
+    yield from apart_in(comparison, comparison.measures)
     if comparison.several_runs:
         counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
         yield f"runs: {', '.join(counts)}"
@@ -82,23 +81,63 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     for names, lacking in labels.items():
         yield f"not compared, because there is none of {', '.join(names)}: {', '.join(lacking)}"
     for label in comparison.undefined:
-        yield f"not compared, because it has no value on these {unit}s: {label}"
+        yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
+
+
+def largest_groups(comparison: Comparison) -> list[Together]:
+    """Return the groups of two or more systems, of those on the same units the largest."""
+    groups: dict[tuple[str, ...], Together] = {}
+    for group in comparison.together:
+        known = groups.get(group.units)
+        if len(group.systems) > 1 and (known is None or len(known.systems) < len(group.systems)):
+            groups[group.units] = group
+    return list(groups.values())
+
+
+def apart_in(comparison: Comparison, measures: Sequence[ComparedMeasure]) -> list[str]:
+    """Return sentences that say which systems cannot be compared in which of the scores."""
+    return apart(
+        {
+            measure.label: comparison.groups(measure)
+            for measure in measures
+            if measure.scope == WHOLE
+        }
+    )
+
+
+def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
+    """Yield the groups of systems that are compared with each other, and in which scores."""
+    groups: dict[tuple[tuple[str, ...], str], list[ComparedMeasure]] = {}
+    for measure in comparison.measures:
+        groups.setdefault((measure.together.systems, measure.setting), []).append(measure)
+    for (systems, setting), measures in groups.items():
+        group = measures[0].together
+        yield {
+            "systems": systems,
+            "baseline": systems[0],
+            "setting": setting,
+            "scores": tuple(dict.fromkeys(measure.name for measure in measures)),
+            "common": len(group.units),
+            **({"clusters": group.clusters} if group.clusters is not None else {}),
+            "left_out": group.left_out,
+        }
 
 
 def few_runs(comparison: Comparison) -> list[str]:
     """Return the systems with several runs, but so few that they say little about others."""
-    return [name for name, runs in comparison.runs.items() if 1 < len(runs) < FEW_RUNS]
+    return [name for name, runs in comparison.runs.items() if 1 < len(runs) < FEWEST_RUNS]
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:
     if few := few_runs(comparison):
         yield (
-            f"{', '.join(few)}: fewer than {FEW_RUNS} runs say little about other runs; intervals "
-            "and p values allow for it, and can show large differences only"
+            f"{', '.join(few)}: fewer than {FEWEST_RUNS} runs say little about other runs; no "
+            "interval is shown, and p values can show large differences only"
         )
-    if comparison.clusters is not None and comparison.clusters < FEW_CLUSTERS:
+    clusters = min((g.clusters for g in comparison.together if g.clusters), default=FEW_CLUSTERS)
+    if clusters < FEW_CLUSTERS:
         yield (
-            f"of {count(comparison.clusters, 'cluster')} little is known about others; intervals "
+            f"of {count(clusters, 'cluster')} little is known about others; intervals "
             f"of fewer than {FEW_CLUSTERS} are too narrow"
         )
     if copies := [name for name in comparison.systems if _alike(comparison, name)]:
@@ -116,7 +155,12 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
 
 def _alike(comparison: Comparison, system: str) -> bool:
     """Tell whether several runs of a system differ in no score."""
-    scores = [measure.of(system).runs for measure in comparison.measures]
+    scores = [
+        entry.runs
+        for measure in comparison.measures
+        for entry in measure.systems
+        if entry.system == system
+    ]
     return len(comparison.runs[system]) > 1 and all(len(set(of_runs)) == 1 for of_runs in scores)
 
 
@@ -128,21 +172,28 @@ def count(n: int, what: str) -> str:
 def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None) -> Sheet:
     decimals = measure.places if places is None else places
     scope = "" if measure.scope == WHOLE else f", {measure.scope}"
-    test = TESTS[measure.test].format(unit=comparison.drawn)
-    direction = "; lower is better" if measure.lower_is_better else ""
-    title = f"{measure.label}{scope} (n = {measure.n}; {test}{direction})"
+    setting = f", {measure.setting}" if measure.setting else ""
+    about = [f"n = {measure.n}"]
+    if measure.test is not None:
+        about.append(TESTS[measure.test].format(unit=comparison.drawn))
+    if measure.lower_is_better:
+        about.append("lower is better")
+    title = f"{measure.label}{scope}{setting} ({'; '.join(about)})"
     spread = comparison.several_runs
-    header = ["", *(["mean", "sd"] if spread else ["score"]), "difference"]
-    header += [f"{100 * comparison.confidence:g} % interval", "p (Holm)", "win/tie/loss"]
+    header = ["", *(["mean", "sd"] if spread else ["score"])]
+    is_compared = len(measure.systems) > 1
+    if is_compared:
+        header += ["difference", f"{100 * comparison.confidence:g} % interval", "p (Holm)"]
+        header.append("win/tie/loss")
     ranked = any(entry.place for entry in measure.systems)
     if ranked:
         header.append("rank")
     rows: list[list[Cell | str]] = [
         [
             entry.system,
-            Cell(f"{entry.value:.{decimals}f}", best=entry in measure.best(entry.setting)),
+            _score_cell(comparison, measure, entry, decimals),
             *([_spread(entry, decimals)] if spread else []),
-            *_difference_cells(entry, decimals, comparison.level),
+            *(_difference_cells(measure, entry, decimals) if is_compared else []),
             *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
         ]
         for entry in measure.systems
@@ -150,22 +201,33 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     return sheet(title, header, rows)
 
 
+def _score_cell(
+    comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem, decimals: int
+) -> Cell:
+    return Cell(
+        f"{entry.value:.{decimals}f}",
+        best=entry in measure.best,
+        mark=ALIKE if measure.is_alike(entry, comparison.level) else "",
+    )
+
+
 def _spread(entry: ComparedSystem, decimals: int) -> str:
     return f"{entry.over.standard_deviation:.{decimals}f}" if entry.over else NOTHING
 
 
-def _difference_cells(entry: ComparedSystem, decimals: int, level: float) -> list[Cell]:
+def _difference_cells(measure: ComparedMeasure, entry: ComparedSystem, decimals: int) -> list[Cell]:
     difference = entry.difference
     if difference is None:
         return [Cell("baseline"), Cell(""), Cell(""), Cell("")]
     interval, counts = difference.interval, difference.counts
-    ends = (interval.low, interval.high) if interval else ()
+    shown = NOTHING
+    if any(each.has_few_runs for each in (entry, measure.systems[0])):
+        shown = FEW
+    elif interval is not None:
+        shown = f"[{_signed(interval.low, decimals)}, {_signed(interval.high, decimals)}]"
     return [
-        Cell(
-            _signed(difference.value, decimals),
-            mark=SIGNIFICANT if difference.adjusted <= level else "",
-        ),
-        Cell(f"[{', '.join(_signed(end, decimals) for end in ends)}]" if ends else NOTHING),
+        Cell(_signed(difference.value, decimals)),
+        Cell(shown),
         Cell(shown_p(difference.adjusted)),
         Cell(f"{counts.wins}/{counts.ties}/{counts.losses}" if counts else NOTHING),
     ]
@@ -184,9 +246,23 @@ def shown_p(p_value: float) -> str:
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     unit, samples = comparison.drawn, comparison.samples
-    others = len(comparison.systems) - 1
-    over = f"Holm's correction over {count(others, 'system')}"
-    yield f"p: two-sided, after {over}; {SIGNIFICANT} at most {comparison.level:g}"
+    sizes = {len(group.systems) for group in comparison.together} - {1}
+    over = count(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of each table"
+    yield (
+        f"p: two-sided, after Holm's correction over {over}; significant at most "
+        f"{comparison.level:g}"
+    )
+    pairs = count(comparison.pairs, "pair") if len(sizes) == 1 else "pairs of each table"
+    if any(
+        measure.is_alike(entry, comparison.level)
+        for measure in comparison.measures
+        for entry in measure.systems
+    ):
+        yield (
+            f"{ALIKE}: does not differ significantly from the best (all {pairs}, Holm's correction)"
+        )
+    if few_runs(comparison):
+        yield f"{FEW}: {ABOUT_FEW}"
     if any(measure.test == RANDOMIZATION for measure in comparison.measures):
         yield (
             f"approximate randomisation: {unit}s swapped at random in {samples} samples, seed "
@@ -228,10 +304,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         f"{'that of ' if comparison.several_runs else ''}the baseline"
     )
     yield (
-        f"rank: systems that do not differ significantly share one (all "
-        f"{count(comparison.pairs, 'pair')}, Holm's correction)"
+        f"rank: systems that do not differ significantly share one (all {pairs}, Holm's correction)"
     )
-    yield from _choices(comparison)
+    yield from _amounts(comparison)
     yield from dict.fromkeys(str(measure.signature) for measure in comparison.measures)
 
 
@@ -240,15 +315,15 @@ def _interval_methods(measure: ComparedMeasure) -> set[str]:
     return {d.interval.method for d in differences if d is not None and d.interval is not None}
 
 
-def _choices(comparison: Comparison) -> Iterator[str]:
-    """Yield the systems' choices where these differ."""
-    keys = dict.fromkeys(key for chosen in comparison.choices.values() for key in chosen)
+def _amounts(comparison: Comparison) -> Iterator[str]:
+    """Yield how much of each unit was scored of each system where that differs."""
+    keys = dict.fromkeys(key for amounts in comparison.amounts.values() for key in amounts)
     differing = [
-        key for key in keys if len({chosen.get(key) for chosen in comparison.choices.values()}) > 1
+        key for key in keys if len({of.get(key) for of in comparison.amounts.values()}) > 1
     ]
     if differing:
-        for system, chosen in comparison.choices.items():
-            yield f"{system}: " + ", ".join(f"{key} {chosen.get(key, '?')}" for key in differing)
+        for system, amounts in comparison.amounts.items():
+            yield f"{system}: " + ", ".join(f"{key} {amounts.get(key, '?')}" for key in differing)
 
 
 def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mapping[str, Any]]:
@@ -261,8 +336,11 @@ def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mappi
             yield {
                 "score": measure.name,
                 "scope": measure.scope,
+                "setting": measure.setting,
                 "system": entry.system,
                 "value": entry.value,
+                "best": entry in measure.best,
+                "p_best": measure.against_best(entry),
                 "runs": len(entry.runs),
                 "sd": entry.over.standard_deviation if entry.over else None,
                 **({"values": entry.runs} if of_runs else {}),

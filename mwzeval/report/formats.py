@@ -20,10 +20,14 @@ from unicodedata import east_asian_width
 from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable
 from mwzeval.report.json import json_line, to_json
 
+BEST, ALIKE, FEW = "*", "†", "‡"
+"""Marks of scores, the same wherever there are some: the best (bold where a format has bold type);
+does not differ significantly from the best; of so few runs or seeds that there is no interval."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as it is shown; `best` ones stand out, `mark` follows the text (†, say)."""
+    """A cell as it is shown; `best` ones stand out, `mark` follows the text (`ALIKE`, say)."""
 
     text: str
     best: bool = False
@@ -68,15 +72,23 @@ def sheet(title: str, header: Sequence[str], rows: Sequence[Sequence[Cell | str]
 
 
 def to_text(document: Document) -> str:
-    """Return heading, tables in columns, and notes, with blank lines between."""
+    """Return heading, tables in columns, and notes, with blank lines between.
+
+    The best numbers have a star.
+    """
     parts = ["\n".join(map(printable, document.heading))]
     parts += [_sheet_text(sheet) for sheet in document.sheets]
-    parts.append("\n".join(map(printable, document.notes)))
+    has_best = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
+    starred = (f"{BEST}: the best",) if has_best else ()
+    parts.append("\n".join(map(printable, (*starred, *document.notes))))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _sheet_text(sheet: Sheet) -> str:
-    rows = [[cell.text + cell.mark for cell in row] for row in sheet.rows]
+    rows = [
+        [cell.text + (BEST if cell.best and cell.text else "") + cell.mark for cell in row]
+        for row in sheet.rows
+    ]
     header = [sheet.header] if any(sheet.header) else []
     table = aligned([*header, *rows])
     lines = [printable(sheet.title), table, *map(printable, sheet.caption)]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
+from mwzeval.comparison.model import Together
 from mwzeval.errors import UsageError
 from mwzeval.report.comparison import (
-    FEW_RUNS,
+    ABOUT_FEW,
     NOTHING,
-    SIGNIFICANT,
     TESTS,
+    apart_in,
     comparison_document,
     count,
     few_runs,
+    largest_groups,
 )
-from mwzeval.report.formats import Cell, Document, Sheet
+from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet
 from mwzeval.scores.score import WHOLE
 
 ENDS, HALF_WIDTH, NONE = "ends", "half-width", "none"
@@ -36,25 +39,28 @@ def paper_document(
 ) -> Document:
     """Return a row a system and a column a score of the whole, with a caption that says it all.
 
-    The best score of a column stands out; a dagger marks what differs from it significantly, by the
-    test of the score and Holm's correction over all pairs of systems, as ranks do. Systems whose
-    scores have another signature (gold states, say) are not held against each other. `intervals` is
-    one of `INTERVALS`; the comparison has to have those of the scores themselves. Raises
-    `UsageError` where there is no score of the whole.
+    The best score of a column stands out; a dagger marks what does not differ from it
+    significantly, by the test of the score and Holm's correction over all pairs of systems, as
+    ranks do. Of systems that cannot be compared (gold states, say) each group has its own best.
+    `intervals` is one of `INTERVALS`; the comparison has to have those of the scores themselves.
+    Raises `UsageError` where there is no score of the whole.
     """
     document = comparison_document(comparison, places=places)
     measures = [measure for measure in comparison.measures if measure.scope == WHOLE]
     if not measures:
         raise UsageError("--table is of scores of the whole, and there are none: leave it out")
-    header = ("", *(f"{m.label} ↓" if m.lower_is_better else m.label for m in measures))
+    columns: dict[str, list[ComparedMeasure]] = {}
+    for measure in measures:
+        columns.setdefault(measure.name, []).append(measure)
+    header = ("", *(f"{m.label} ↓" if m.lower_is_better else m.label for m, *_ in columns.values()))
     rows = tuple(
         (
             Cell(system),
-            *(_cell(comparison, measure, system, intervals, places) for measure in measures),
+            *(_cell(comparison, column, system, intervals, places) for column in columns.values()),
         )
         for system in comparison.systems
     )
-    records = tuple(_records(comparison, measures))
+    records = tuple(_records(comparison, columns.values()))
     return Document(
         heading=document.heading,
         sheets=(Sheet("", header, rows, tuple(_caption(comparison, measures, intervals))),),
@@ -64,27 +70,40 @@ def paper_document(
     )
 
 
+def _entry(
+    column: Sequence[ComparedMeasure], system: str
+) -> tuple[ComparedMeasure, ComparedSystem] | None:
+    """Return a system's score and those that it can be compared with; None where it has none."""
+    found = (
+        (measure, entry)
+        for measure in column
+        for entry in measure.systems
+        if entry.system == system
+    )
+    return next(found, None)
+
+
 def _cell(
     comparison: Comparison,
-    measure: ComparedMeasure,
+    column: Sequence[ComparedMeasure],
     system: str,
     intervals: str,
     places: int | None,
 ) -> Cell:
+    found = _entry(column, system)
+    if found is None:
+        return Cell(NOTHING)
+    measure, entry = found
     decimals = measure.places if places is None else places
-    entry = measure.of(system)
-    mark = SIGNIFICANT if _differs(comparison, measure, entry) else ""
+    mark = ALIKE if measure.is_alike(entry, comparison.level) else ""
     interval = entry.interval
-    if interval and intervals == ENDS:
+    if entry.has_few_runs:
+        mark += FEW
+    elif interval and intervals == ENDS:
         mark += f" [{interval.low:.{decimals}f}, {interval.high:.{decimals}f}]"
     elif interval and intervals == HALF_WIDTH:
         mark += f" ± {(interval.high - interval.low) / 2:.{decimals}f}"
-    return Cell(f"{entry.value:.{decimals}f}", entry in measure.best(entry.setting), mark)
-
-
-def _differs(comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem) -> bool:
-    p_value = measure.against_best(entry)
-    return p_value is not None and p_value <= comparison.level
+    return Cell(f"{entry.value:.{decimals}f}", entry in measure.best, mark)
 
 
 def _caption(
@@ -95,21 +114,22 @@ def _caption(
     if comparison.several_runs:
         of = ", ".join(f"{system} {len(names)}" for system, names in comparison.runs.items())
         runs = f", means over runs ({of})"
-    clusters = "" if comparison.clusters is None else f" in {count(comparison.clusters, unit)}"
-    yield f"Scores on {count(len(comparison.units), comparison.unit)}{clusters}{runs}."
+    on = dict.fromkeys(_on(comparison, group) for group in largest_groups(comparison))
+    yield f"Scores on {' and '.join(on)}{runs}."
     tested: dict[str, list[str]] = {}
     for measure in measures:
-        if not any(measure.best(setting) for setting in measure.settings):
-            continue
-        tested.setdefault(TESTS[measure.test].format(unit=unit), []).append(measure.label)
+        if measure.best and measure.test is not None:
+            tested.setdefault(TESTS[measure.test].format(unit=unit), []).append(measure.label)
     how = list(tested)
     if len(tested) > 1:
-        how = [f"{test} ({', '.join(labels)})" for test, labels in tested.items()]
+        how = [f"{test} ({', '.join(dict.fromkeys(of))})" for test, of in tested.items()]
     if how:
+        sizes = {group.pairs for group in comparison.together} - {0}
+        pairs = f"{count(max(sizes), 'pair')} of" if len(sizes) == 1 else "all pairs of comparable"
         yield (
-            f"{SIGNIFICANT}: differs significantly from the best of its column: {'; '.join(how)}; "
-            f"p ≤ {comparison.level:g} after Holm's correction over "
-            f"{count(comparison.pairs, 'pair')} of systems."
+            f"{ALIKE}: does not differ significantly from the best of its column: "
+            f"{'; '.join(how)}; p > {comparison.level:g} after Holm's correction over {pairs} "
+            "systems."
         )
     methods = ", ".join(method.format(unit=unit) for method in _methods(measures))
     if methods and intervals != NONE:
@@ -119,40 +139,30 @@ def _caption(
         shown = "Brackets:" if intervals == ENDS else "±: half the width of"
         level = f"{100 * comparison.confidence:g} % intervals"
         yield f"{shown} {level}, {where} like these ({methods})."
-    if few := few_runs(comparison):
-        yield f"Of fewer than {FEW_RUNS} runs ({', '.join(few)}) little follows about others."
-    yield from _apart(measures)
+    if few_runs(comparison):
+        yield f"{FEW}: {ABOUT_FEW}."
+    yield from apart_in(comparison, measures)
+
+
+def _on(comparison: Comparison, group: Together) -> str:
+    clusters = "" if group.clusters is None else f" in {count(group.clusters, 'cluster')}"
+    return f"{count(len(group.units), comparison.unit)}{clusters}"
 
 
 def _methods(measures: Sequence[ComparedMeasure]) -> list[str]:
     entries = (entry for measure in measures for entry in measure.systems)
-    found = dict.fromkeys(entry.interval.method for entry in entries if entry.interval)
+    found = dict.fromkeys(
+        entry.interval.method for entry in entries if entry.interval and not entry.has_few_runs
+    )
     return [METHODS.get(method, method) for method in found]
 
 
-def _apart(measures: Sequence[ComparedMeasure]) -> Iterator[str]:
-    """Yield which systems are not held against each other, and by what they differ."""
-    columns: dict[str, list[str]] = {}
-    for measure in measures:
-        settings = measure.settings
-        alike = set.intersection(*(set(setting.split(", ")) for setting in settings))
-        if len(settings) > 1:
-            groups = [
-                f"{', '.join(entry.system for entry in entries)} "
-                f"({', '.join(c for c in setting.split(', ') if c not in alike) or NOTHING})"
-                for setting, entries in settings.items()
-            ]
-            columns.setdefault("; ".join(groups), []).append(measure.label)
-    for text, labels in columns.items():
-        yield f"Not held against each other in {', '.join(labels)}: {text}."
-
-
 def _records(
-    comparison: Comparison, measures: Sequence[ComparedMeasure]
+    comparison: Comparison, columns: Iterable[Sequence[ComparedMeasure]]
 ) -> Iterator[Mapping[str, Any]]:
-    for system in comparison.systems:
-        for measure in measures:
-            entry = measure.of(system)
+    for system, column in product(comparison.systems, columns):
+        if (found := _entry(column, system)) is not None:
+            measure, entry = found
             interval = entry.interval
             yield {
                 "system": system,
@@ -164,9 +174,9 @@ def _records(
                 "runs": len(entry.runs),
                 "sd": entry.over.standard_deviation if entry.over else None,
                 "n": measure.n,
-                "best": entry in measure.best(entry.setting),
+                "best": entry in measure.best,
                 "p_best": measure.against_best(entry),
-                "differs": _differs(comparison, measure, entry),
-                "setting": entry.setting,
+                "alike": measure.is_alike(entry, comparison.level),
+                "setting": measure.setting,
                 "signature": str(measure.signature),
             }

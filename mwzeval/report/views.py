@@ -24,7 +24,7 @@ EXTRA = "frames"
 UNIT = "unit"
 """Names the column with the units of a table."""
 
-TEXT, FLOAT, COUNT = "string", "float64", "Int64"
+TEXT, FLOAT, COUNT, FLAG = "string", "float64", "Int64", "boolean"
 COLUMNS: Mapping[type, Mapping[str, str]] = {
     Report: {
         "score": TEXT,
@@ -38,8 +38,11 @@ COLUMNS: Mapping[type, Mapping[str, str]] = {
     Comparison: {
         "score": TEXT,
         "scope": TEXT,
+        "setting": TEXT,
         "system": TEXT,
         "value": FLOAT,
+        "best": FLAG,
+        "p_best": FLOAT,
         "runs": COUNT,
         "sd": FLOAT,
         "n": COUNT,

@@ -43,6 +43,7 @@ from mwzeval.statistics.resampling import (
     resampled_sums,
 )
 from mwzeval.statistics.runs import (
+    FEWEST_RUNS,
     HIERARCHICAL,
     AcrossRuns,
     ResampledRuns,
@@ -55,6 +56,7 @@ from mwzeval.statistics.trials import Trials, all_succeed, item_of_trial, some_d
 
 __all__ = [
     "CONFIDENCE",
+    "FEWEST_RUNS",
     "HIERARCHICAL",
     "SAMPLES",
     "SEED",

@@ -27,6 +27,10 @@ from mwzeval.statistics.intervals import CONFIDENCE
 from mwzeval.statistics.paired import Differences, PairedBootstrap
 from mwzeval.statistics.resampling import SEED, percentile_interval
 
+FEWEST_RUNS = 5
+"""Of fewer runs (seeds) no interval is shown: with three, that of Student's t reaches 2.5 standard
+deviations either way."""
+
 HIERARCHICAL = "hierarchical-bootstrap"
 
 

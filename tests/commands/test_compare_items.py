@@ -38,7 +38,7 @@ def test_logs_are_compared_as_predictions_are(capsys: pytest.CaptureFixture[str]
     assert "samples that ended in an error are not counted" in err
     _, out, _ = run(capsys, "compare", "--items", WEAK, STRONG, *FEW, "-f", "json")
     document = json.loads(out)
-    assert document["common"] == 8
+    assert document["groups"][0]["common"] == 8
     assert {record["score"] for record in document["comparisons"]} >= {"match", "pass^2"}
     _, out, _ = run(
         capsys, "compare", "--items", WEAK, STRONG, *FEW, "--table", "ends", "-f", "latex"
@@ -55,7 +55,7 @@ def test_clusters_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "clusters swapped at random" in out
     assert "\nmatch|unit:percent|common:8|clusters:3\n" in out
     _, out, _ = run(capsys, *arguments, "-f", "json")
-    assert json.loads(out)["clusters"] == 3
+    assert json.loads(out)["groups"][0]["clusters"] == 3
 
 
 def test_several_systems_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_many_systems_are_corrected_and_ranked(
     assert {r["system"]: r["p_holm"] for r in rows[1:]} == pytest.approx(HOLM)
     assert {r["system"]: r["rank"] for r in rows} == {"d": 1, "b": 2, "c": 2, "a": 3}
     _, out, _ = run(capsys, "compare", "--items", *files, *FEW, "-f", "markdown")
-    assert "| d | **85.00** | +42.50† |" in out
+    assert "| d | **85.00** | +42.50 |" in out
 
 
 def test_published_rates_of_tau_bench(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -16,6 +16,19 @@ WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 
 
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the file of a better system, whose domains are estimated as those of the weak one."""
+    file = tmp_path_factory.mktemp("other") / "sample-good.json"
+    turns = read_json(Path(GOOD))
+    for name in turns:
+        turns[name] = [
+            {k: v for k, v in turn.items() if k != "active_domains"} for turn in turns[name]
+        ]
+    file.write_text(json.dumps(turns), encoding="utf-8")
+    return str(file)
+
+
 def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(["explain", *arguments]) == 0
     shown = capsys.readouterr()
@@ -101,11 +114,11 @@ def test_a_reason_lists_its_dialogues(capsys: pytest.CaptureFixture[str]) -> Non
     assert explained(capsys, WEAK, "--reason", "unsatisfiable-goal") == ""
 
 
-def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str], other: str) -> None:
     evaluator = Evaluator(success=True, corpus="sample")
     kept: dict[str, list[tuple[bool, bool]]] = {"inform": [], "success": []}
     names: dict[str, list[str]] = {"inform": [], "success": []}
-    weak, good = read_json(Path(WEAK)), read_json(Path(GOOD))
+    weak, good = read_json(Path(WEAK)), read_json(Path(other))
     for name in weak:
         mine, theirs = (evaluator.evaluate_dialogue(name, of[name]) for of in (weak, good))
         for outcome in kept:
@@ -113,7 +126,7 @@ def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str]) -> 
             kept[outcome].append(pair)
             if pair == (False, True):
                 names[outcome].append(name)
-    found = as_json(capsys, WEAK, "--against", GOOD)
+    found = as_json(capsys, WEAK, "--against", other)
     assert found["systems"] == ["sample-weak-tracker", "sample-good"]
     assert found["dialogues"] == 62
     assert found["outcomes"] == [
@@ -131,7 +144,7 @@ def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str]) -> 
         assert [each["unit"] for each in listed] == lost
         assert lost
     full = {each["unit"]: each for each in as_json(capsys, WEAK, "--worst", "1000")}
-    shown = explained(capsys, WEAK, "--against", GOOD)
+    shown = explained(capsys, WEAK, "--against", other)
     for each in found["lost"]:
         assert each["reasons"] == full[each["unit"]]["reasons"]
         assert f"\n{each['unit']}\n" in shown
@@ -148,15 +161,16 @@ def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_an_omission_is_told_with_what_the_other_system_gave(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], other: str, tmp_path: Path
 ) -> None:
-    good = read_json(Path(GOOD))
-    lost = as_json(capsys, WEAK, "--against", GOOD)["lost"]
+    good = read_json(Path(other))
+    lost = as_json(capsys, WEAK, "--against", other)["lost"]
     name = next(each["unit"] for each in lost if each["outcome"] == "inform")
     silent = [{**turn, "response": "how can i help ?"} for turn in good[name]]
     file = tmp_path / "silent.json"
     file.write_text(json.dumps({name: silent}), encoding="utf-8")
-    assert main(["explain", str(file), "--against", GOOD, "-f", "json"]) == 0
+    arguments = [str(file), "--against", other, "--responses", "delexicalized"]
+    assert main(["explain", *arguments, "-f", "json"]) == 0
     lost = json.loads(capsys.readouterr().out)["lost"]
     (inform,) = [each for each in lost if each["outcome"] == "inform"]
     assert {reason["code"] for reason in inform["reasons"]} == {"no-venue-offered"}
@@ -166,24 +180,26 @@ def test_an_omission_is_told_with_what_the_other_system_gave(
         assert there["utterances"][0]["text"] == good[name][there["turn"]]["response"]
 
 
-def test_selections_hold_for_what_was_lost_to_another(capsys: pytest.CaptureFixture[str]) -> None:
-    everything = as_json(capsys, WEAK, "--against", GOOD)
+def test_selections_hold_for_what_was_lost_to_another(
+    capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    everything = as_json(capsys, WEAK, "--against", other)
     asked = "missing-constraint"
-    chosen = as_json(capsys, WEAK, "--against", GOOD, "--reason", asked)
+    chosen = as_json(capsys, WEAK, "--against", other, "--reason", asked)
     assert chosen["outcomes"] == everything["outcomes"]
     assert chosen["lost"] == [
         each
         for each in everything["lost"]
         if any(reason["code"].startswith(asked) for reason in each["reasons"])
     ]
-    worst = as_json(capsys, WEAK, "--against", GOOD, "--worst", "3")["lost"]
+    worst = as_json(capsys, WEAK, "--against", other, "--worst", "3")["lost"]
     assert len({each["unit"] for each in worst}) == 3
     (first, *_) = everything["lost"]
-    alone = as_json(capsys, WEAK, first["unit"], "--against", GOOD)
+    alone = as_json(capsys, WEAK, first["unit"], "--against", other)
     assert alone["dialogues"] == 1
     assert alone["lost"] == [each for each in everything["lost"] if each["unit"] == first["unit"]]
-    assert "1 dialogue in common" in explained(capsys, WEAK, first["unit"], "--against", GOOD)
-    assert main(["explain", WEAK, "nobody", "--against", GOOD]) == 2
+    assert "1 dialogue in common" in explained(capsys, WEAK, first["unit"], "--against", other)
+    assert main(["explain", WEAK, "nobody", "--against", other]) == 2
     assert 'no dialogue "nobody"' in capsys.readouterr().err
 
 
@@ -254,3 +270,12 @@ def test_warnings_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> No
     shown = capsys.readouterr()
     assert "warning: " in shown.err
     assert "no-venue-offered" in shown.out
+
+
+def test_what_cannot_be_compared_is_not_held_against_each_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explain", WEAK, "--against", GOOD]) == 2
+    shown = capsys.readouterr()
+    assert "cannot be compared: they differ in domains (estimated and predicted)" in shown.err
+    assert shown.out == ""

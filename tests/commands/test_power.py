@@ -13,9 +13,7 @@ import pytest
 from mwzeval.cli import main
 from tests.places import ROOT, shared
 
-GOOD, WEAK = (
-    str(ROOT / "predictions" / f"sample-{name}.json") for name in ("good", "weak-tracker")
-)
+GOOD, WORSE = (str(ROOT / "predictions" / f"sample-{name}.json") for name in ("good", "no-phone"))
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -146,7 +144,7 @@ def test_advice_is_about_the_items_that_there_are(
 def test_dialogues_of_a_benchmark_are_items_with_one_trial(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["power", GOOD, WEAK, "-s", "--difference", "10"]) == 0
+    assert main(["power", GOOD, WORSE, "-s", "--difference", "10"]) == 0
     shown = capsys.readouterr().out
     assert "Success of sample-good: 87.1 over 62 items, 1 trial each" in shown
     assert "× 2 trials" not in shown

@@ -35,10 +35,19 @@ from mwzeval.statistics import (
     resampled_sums,
     significant_pairs,
 )
-from tests.places import SAMPLE_SYSTEMS, sample_predictions
+from tests.places import SAMPLE_SYSTEMS
+from tests.places import sample_predictions as as_they_are
 
 FEW = Resampling(samples=200, seed=7)
 PREDICTING = ("good", "weak-tracker", "no-phone")
+
+
+def sample_predictions(system: str) -> dict[str, Any]:
+    """Return a sample system's without its domains, as one of them says none."""
+    return {
+        name: [{k: v for k, v in turn.items() if k != "active_domains"} for turn in turns]
+        for name, turns in as_they_are(system).items()
+    }
 
 
 @cache
@@ -162,8 +171,9 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
         resampling=FEW,
         scopes=True,
     )
-    assert comparison.units == tuple(common)
-    assert comparison.left_out == {"good": 2, "weak-tracker": 3}
+    (group,) = comparison.together
+    assert group.units == tuple(common)
+    assert group.left_out == {"good": 2, "weak-tracker": 3}
     alone = evaluator.score({name: second[name] for name in common}).scored_table
     expected = {(score.name, score.scope): score for score in alone.scores()}
     for measure in comparison.measures:
@@ -180,12 +190,13 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
 def test_outcomes_are_tested_by_mcnemar_and_everything_else_by_swapping() -> None:
     for measure in of_all().measures:
         outcome = measure.name in ("inform", "success")
-        assert measure.test == (MCNEMAR if outcome else RANDOMIZATION)
+        alone = len(measure.systems) == 1
+        assert measure.test == (None if alone else MCNEMAR if outcome else RANDOMIZATION)
 
 
 def test_the_combined_score_is_made_of_the_others_and_is_compared_like_them() -> None:
     comparison = of_all()
-    for system in comparison.systems:
+    for system in PREDICTING:
         inform, success, bleu, combined = (
             comparison.measure(name).of(system)
             for name in ("inform", "success", "bleu.sample", "combined")
@@ -203,13 +214,13 @@ def test_the_combined_score_is_made_of_the_others_and_is_compared_like_them() ->
 @pytest.mark.exhaustive
 def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs() -> None:
     comparison = of_all()
-    names = comparison.systems
-    rows = {name: scored(name) for name in names}
+    rows = {name: scored(name) for name in comparison.systems}
     for measure in comparison.measures:
         differences = [d for entry in measure.systems if (d := entry.difference) is not None]
         assert [d.adjusted for d in differences] == list(holm([d.p_value for d in differences]))
     for name in ("success", "bleu.sample", "richness.num_unigrams"):
         p_values: dict[tuple[str, str], float] = {}
+        names = comparison.measure(name).together.systems
         for index, earlier in enumerate(names):
             for later in names[index + 1 :]:
                 pair = compare({earlier: rows[earlier], later: rows[later]}, resampling=FEW)
@@ -242,12 +253,65 @@ def test_scores_that_some_system_lacks_are_not_compared_and_named() -> None:
     assert not predicting.lacking
 
 
-def test_where_states_come_from_may_differ_and_is_shown() -> None:
+def test_systems_that_cannot_be_compared_are_groups_of_their_own() -> None:
     comparison = of_all()
-    assert len({chosen["state"] for chosen in comparison.choices.values()}) == 2
-    notes = comparison_document(comparison).notes
-    assert any(note.startswith("policy-only: ") and "state gold" in note for note in notes)
-    assert all("state" not in dict(m.signature.choices) for m in comparison.measures)
+    alike = tuple(name for name in SAMPLE_SYSTEMS if name != "policy-only")
+    for measure in comparison.measures:
+        together = tuple(entry.system for entry in measure.systems)
+        if measure.name not in ("inform", "success", "combined"):
+            assert (together, measure.setting) == (SAMPLE_SYSTEMS, "")
+            continue
+        assert (together, measure.setting) in (
+            (alike, "state predicted"),
+            (("policy-only",), "state gold"),
+        )
+        assert dict(measure.signature.choices)["state"] == measure.setting.removeprefix("state ")
+    assert [
+        (group.systems, group.setting) for group in comparison.groups(comparison.measure("inform"))
+    ] == [(alike, "state predicted"), (("policy-only",), "state gold")]
+    # Nothing of a group depends on the systems that cannot be compared with it.
+    alone = compare(systems(*alike), resampling=FEW, scopes=True)
+    for name in ("inform", "success", "combined"):
+        found = replace(comparison.measure(name), setting="")
+        assert found == alone.measure(name)
+    document = comparison_document(comparison)
+    assert (
+        "Not comparable in Inform, Success, Combined: good, weak-tracker, no-phone, lexicalized "
+        "(state predicted); policy-only (state gold)."
+    ) in document.heading
+    assert document.plain["groups"][1] == {
+        "systems": ("policy-only",),
+        "baseline": "policy-only",
+        "setting": "state gold",
+        "scores": ("inform", "success", "combined"),
+        "common": 62,
+        "left_out": {"policy-only": 0},
+    }
+    titles = [sheet.title for sheet in document.sheets]
+    assert "Inform, state gold (n = 62)" in titles
+
+
+def test_a_group_has_a_baseline_units_and_ranks_of_its_own() -> None:
+    gold = {name: sample_predictions("policy-only") for name in ("c", "d")}
+    gold["d"] = dict(list(gold["d"].items())[5:])
+    evaluator = Evaluator(success=True, corpus="sample", responses="delexicalized")
+    found = {name: evaluator.score(of).scored_table for name, of in gold.items()}
+    mixed = {"a": scored("good"), "c": found["c"], "b": scored("no-phone"), "d": found["d"]}
+    comparison = compare(mixed, resampling=FEW)
+    first, second = (m for m in comparison.measures if m.name == "success")
+    assert [entry.system for entry in first.systems] == ["a", "b"]
+    assert [entry.system for entry in second.systems] == ["c", "d"]
+    assert (first.n, second.n) == (62, 57)
+    assert second.together.left_out == {"c": 5, "d": 0}
+    for measure in (first, second):
+        baseline, other = measure.systems
+        assert baseline.difference is None
+        assert other.difference is not None
+        assert {entry.place.rank for entry in measure.systems if entry.place} >= {1}
+        assert [system for pair in measure.pairs for system in pair] == [
+            other.system,
+            baseline.system,
+        ]
 
 
 def test_other_rules_are_refused_by_name() -> None:
@@ -277,7 +341,7 @@ def test_a_single_common_dialogue_is_compared_where_there_is_something_to_compar
     name = next(iter(predictions))
     one = sample_evaluator().score({name: predictions[name]}).scored_table
     comparison = compare({"a": one, "b": scored("weak-tracker")}, resampling=FEW)
-    assert comparison.units == (name,)
+    assert {group.units for group in comparison.together} == {(name,)}
     for format_name in FORMATS:
         assert render(comparison_document(comparison), format_name)
 
@@ -288,20 +352,24 @@ def test_every_format_has_every_system(format_name: str) -> None:
     assert all(system in text for system in SAMPLE_SYSTEMS)
 
 
-def test_tables_begin_with_the_baseline_and_mark_what_is_significant() -> None:
+def test_tables_begin_with_the_baseline_and_mark_what_is_best_or_as_good() -> None:
     comparison = of_all()
     document = comparison_document(comparison)
     assert len(document.sheets) == len(comparison.measures)
     for sheet, measure in zip(document.sheets, comparison.measures, strict=True):
-        assert [row[0].text for row in sheet.rows] == list(comparison.systems)
-        assert sheet.rows[0][2].text == "baseline"
+        assert [row[0].text for row in sheet.rows] == list(measure.together.systems)
+        compared = len(measure.systems) > 1
+        if compared:
+            assert sheet.rows[0][2].text == "baseline"
+        directed = compared and not measure.name.startswith("richness.")
+        best = max(entry.value for entry in measure.systems)
         for row, entry in zip(sheet.rows, measure.systems, strict=True):
-            alike = [other.value for other in measure.systems if other.setting == entry.setting]
-            compared = len(alike) > 1 and not measure.name.startswith("richness.")
-            assert row[1].best is (compared and entry.value == max(alike))
-            difference = entry.difference
-            significant = difference is not None and difference.adjusted <= comparison.level
-            assert bool(row[2].mark) is significant
+            assert row[1].best is (directed and entry.value == best)
+            p_value = measure.against_best(entry)
+            alike = p_value is not None and p_value > comparison.level
+            assert row[1].mark == ("†" if alike else "")
+    marks = {row[1].mark for sheet in document.sheets for row in sheet.rows}
+    assert marks == {"", "†"}
 
 
 @pytest.mark.parametrize(

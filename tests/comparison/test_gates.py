@@ -20,6 +20,7 @@ from mwzeval.statistics import holm, mcnemar, randomization_test, swapped_sums
 from tests.places import ROOT, read_json, sample_predictions
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
+NO_PHONE = str(ROOT / "predictions" / "sample-no-phone.json")
 WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
 LOWER = frozenset({"hallucination", "hallucination.names"})
 """Better when lower."""
@@ -165,10 +166,10 @@ def test_all_failing_gates_are_told_and_the_report_is_written(
 
 
 def test_gates_that_hold_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "-s", "-i", GOOD]) == 0
+    assert main(["evaluate", "-s", "-i", GOOD, "-o", "-"]) == 0
     expected = capsys.readouterr()
-    gated = ["--fail-under", "inform=90,success=80", "--fail-below", WEAK]
-    assert main(["evaluate", "-s", "-i", GOOD, *gated]) == 0
+    gated = ["--fail-under", "inform=90,success=80", "--fail-below", NO_PHONE]
+    assert main(["evaluate", "-s", "-i", GOOD, "-o", "-", *gated]) == 0
     assert capsys.readouterr() == expected
 
 
@@ -196,7 +197,7 @@ def test_bad_gates_end_in_one_line_and_nothing_is_written(
 
 
 def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
-    system = evaluator.score(sample_predictions("weak-tracker")).scored_table
+    system = evaluator.score(sample_predictions("no-phone")).scored_table
     baseline = evaluator.score(sample_predictions("good")).scored_table
     ours, theirs = system.table, baseline.table.select(system.table.units)
     sums = swapped_sums(ours, theirs)
@@ -221,12 +222,17 @@ def test_worse_is_what_the_paired_tests_say(evaluator: Evaluator) -> None:
 
 
 def test_significantly_worse_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "-sd", "-q", "-i", WEAK, "--fail-below", GOOD]) == 1
+    assert main(["evaluate", "-d", "-q", "-i", WEAK, "--fail-below", GOOD]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "failed: dst.joint_accuracy is " in printed.err
     assert "significantly worse than the baseline's 96" in printed.err
-    assert main(["evaluate", "-sd", "-q", "-i", GOOD, "--fail-below", WEAK]) == 0
+    assert main(["evaluate", "-d", "-q", "-i", GOOD, "--fail-below", WEAK]) == 0
+
+
+def test_a_baseline_that_cannot_be_compared_is_no_gate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "-s", "-q", "-i", GOOD, "--fail-below", WEAK]) == 2
+    assert "they differ in domains (estimated and predicted)" in capsys.readouterr().err
 
 
 def test_what_only_one_of_them_has_cannot_pass_unseen(
@@ -264,12 +270,12 @@ def test_a_step_summary_that_cannot_be_written_is_a_warning(
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", place)
     else:
         monkeypatch.setattr("os.environ", {"GITHUB_STEP_SUMMARY": place})
-    assert main(["evaluate", "-s", "-i", GOOD]) == 0
+    assert main(["evaluate", "-s", "-i", GOOD, "-o", "-"]) == 0
     assert capsys.readouterr().err.startswith("warning: GITHUB_STEP_SUMMARY was not written: ")
 
 
 def test_the_program_exits_with_1(elsewhere: Path) -> None:
-    command = [sys.executable, str(ROOT / "evaluate.py"), "-s", "-i", GOOD]
+    command = [sys.executable, str(ROOT / "evaluate.py"), "-s", "-i", GOOD, "-o", "-"]
     done = subprocess.run(
         [*command, "--fail-under", "inform=99"], capture_output=True, text=True, check=False
     )

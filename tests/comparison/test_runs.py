@@ -219,5 +219,7 @@ def test_runs_that_score_the_same_are_as_good_as_one_of_them(
     assert main([*compared, "--samples", "20", "-f", "latex"]) == 0
     told = capsys.readouterr().out.splitlines()
     rows = dict(line.split(" & ", 1) for line in told if " & " in line)
-    assert rows["same"] == rows["d"]
+    few = r"$^\ddagger$"
+    assert rows["same"].count(few) == rows["d"].count(" & ") + 1
+    assert rows["same"].replace(few, "") == rows["d"]
     assert rows["same"].count("textbf") > 5

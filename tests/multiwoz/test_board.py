@@ -100,8 +100,8 @@ def test_figures_that_cannot_be_had_are_marked_in_every_format(
         for figures in ("81.7, Success 67.1", "80.5, Success 70.5", "Combined 84.8"):
             assert figures in shown
         if table_format in ("text", "markdown"):
-            assert all(f"{name} †" in shown for name in ("SOLOIST", "DoTS", "DAMD"))
-            assert "UBAR †" not in shown
+            assert all(f"{name} §" in shown for name in ("SOLOIST", "DoTS", "DAMD"))
+            assert "UBAR §" not in shown
 
 
 def test_combined_scores_are_computed_and_rows_sorted_by_them(board: Leaderboard) -> None:
@@ -156,8 +156,11 @@ def test_a_system_with_gold_states_stands_among_those(board: Leaderboard) -> Non
     assert not shown.cautions
     forced = standings(board, system, "end_to_end")
     assert list(forced.tables) == ["end_to_end"]
-    assert forced.tables["end_to_end"].own is not None
-    assert any("states are gold" in line for line in forced.cautions)
+    assert forced.tables["end_to_end"].own is None
+    assert forced.cautions == (
+        "mine has no place in end_to_end: its states are gold, those of the systems there are "
+        "predicted",
+    )
 
 
 def test_similar_is_what_an_interval_of_the_difference_does_not_exclude(

@@ -64,19 +64,24 @@ def test_a_system_stands_below_the_last_that_is_as_good(value: float, place: int
 
 def test_figures_are_shown_as_published_and_what_is_known_to_be_wrong_is_noted() -> None:
     assert texts(RANKED) == [
-        ["x †", "9.0", "1.234"],
+        ["x §", "9.0", "1.234"],
         ["y", "5.0", "2.0"],
         ["of unknown a", "", "3.0"],
         ["chance", "1.0", ""],
     ]
-    assert list(notes_of([RANKED])) == ["† x: odd"]
+    assert list(notes_of([RANKED])) == ["§ x: odd"]
 
 
-def test_ones_own_stands_out_with_its_interval_below() -> None:
+def test_the_best_of_each_column_stands_out_and_ones_own_has_its_interval_below() -> None:
     board = RANKED.with_own(own(7, reach=0.5))
     cells = board.sheet().rows[1]
     assert [cell.text for cell in cells] == ["» mine", "7.0", ""]
-    assert all(cell.best for cell in cells)
+    assert [[cell.best for cell in line] for line in board.sheet().rows] == [
+        [False, True, False],
+        *[[False, False, False]] * 3,
+        [False, False, True],
+        [False, False, False],
+    ]
     assert texts(board)[2] == ["  90 % interval", "6.5–7.5", ""]
     assert len(board.sheet().rows) == 6
     assert len(RANKED.with_own(own(7)).sheet().rows) == 5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS
-from mwzeval.report.formats import Cell
+from mwzeval.report.formats import FEW, Cell
 
-FEW, MISSING = "‡", "–"
+MISSING = "–"
 NOTE_ON_MEANS = "Mean over seeds ± the reach of the 95 % t interval."
 NOTE_ON_FEW = (
     f"{FEW} fewer than {FEWEST_SEEDS} seeds: no interval and no tests, differences may be luck."

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from mwzeval.statistics import CONFIDENCE, Interval, holm
+from mwzeval.statistics import CONFIDENCE, FEWEST_RUNS, Interval, holm
 
-FEWEST_SEEDS = 5
+FEWEST_SEEDS = FEWEST_RUNS
 """With fewer there are neither intervals nor tests."""
 PUBLISHED_SEEDS, PUBLISHED_TESTS = 10, 500
 """Of each figure of the paper."""

@@ -13,7 +13,7 @@ from mwzeval.errors import UsageError
 from mwzeval.pydial.board import FIGURES as LABELS
 from mwzeval.pydial.board import TABLES
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results.means import FEW, MISSING, NOTE_ON_FEW, few_mark, mean_text
+from mwzeval.pydial.results.means import MISSING, NOTE_ON_FEW, few_mark, mean_text
 from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS
 from mwzeval.pydial.results.records import (
     IQM,
@@ -27,17 +27,16 @@ from mwzeval.pydial.results.records import (
 )
 from mwzeval.pydial.results.run_results import FIGURES, Figure, Results
 from mwzeval.pydial.tasks import Goodbye, tasks_named
-from mwzeval.report.formats import Cell, Document, Sheet, sheet
+from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet, sheet
 from mwzeval.statistics import CONFIDENCE
 
-ALIKE = "†"
 NOTE_ON_SEEDS = (
     "± reaches to the ends of the 95 % interval over seeds: Student's t, and in rows of IQM, the "
     "interquartile mean over tasks and seeds, the stratified bootstrap (Agarwal et al., 2021)."
 )
 NOTE_ON_BEST = (
-    f"{ALIKE} not significantly worse than the best learned policy of the row, which is bold in "
-    "Markdown and LaTeX (paired t test over seeds, Holm's correction over the table)."
+    f"{ALIKE} does not differ significantly from the best learned policy of the row (paired t test "
+    "over seeds, Holm's correction over the table)."
 )
 NOTE_ON_PAPER = (
     "▲ ▼: significantly above, below the paper's figure, which stands behind the policy's own "

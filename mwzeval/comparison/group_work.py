@@ -1,0 +1,334 @@
+"""Systems that can be compared with each other: align, test, correct, rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import mean
+from typing import TypeVar
+
+import numpy as np
+
+from mwzeval.comparison.alignment import (
+    aligned_rows,
+    common_signature,
+    common_units,
+    in_clusters,
+    measures_of,
+    signatures_of,
+)
+from mwzeval.comparison.model import (
+    ComparedMeasure,
+    ComparedSystem,
+    Difference,
+    Place,
+    Together,
+)
+from mwzeval.comparison.pairs import (
+    AnyMeasure,
+    Key,
+    Pair,
+    Rows,
+    Tested,
+    compare_pair,
+    difference_interval,
+    jackknives,
+    key_of,
+)
+from mwzeval.comparison.runs import Resampled, Runs, compare_runs, own_intervals, resample
+from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
+from mwzeval.scores.score import WHOLE, Interval, Signature
+from mwzeval.statistics import holm, rank_clusters, significant_pairs
+from mwzeval.statistics.resampling import evaluate
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWork:
+    """How systems that can be compared with each other are."""
+
+    resampling: Resampling
+    level: float
+    intervals: bool
+    executor: Executor | None
+    unit: str
+    clusters: Mapping[str, str] | None
+
+    def compare(
+        self, runs: Mapping[str, Mapping[str, ScoredTable]], asked: Sequence[Key]
+    ) -> dict[Key, ComparedMeasure]:
+        """Return those of the scores `asked` that have a value on the common units.
+
+        Raises `UsageError` where there is no common unit, `ValueError` for clusters where there are
+        scores of types.
+        """
+        how, clusters, executor = self.resampling, self.clusters, self.executor
+        firsts = {name: next(iter(of.values())) for name, of in runs.items()}
+        units = common_units(firsts, self.unit)
+        aligned = aligned_rows(
+            {(name, run): scored for name, of in runs.items() for run, scored in of.items()}, units
+        )
+        rows = {name: tuple(aligned[name, run] for run in of) for name, of in runs.items()}
+        first = next(iter(firsts.values()))
+        values = {
+            name: [_values(of[run], aligned[name, run], asked) for run in of]
+            for name, of in runs.items()
+        }
+        defined = [
+            key
+            for key in asked
+            if all(np.isfinite(run[key]) for of in values.values() for run in of)
+        ]
+        # Where one system has means of outcomes (over trials), those of all are compared as such;
+        # and outcomes of a cluster are no independent cases.
+        averaged = {
+            key_of(m)
+            for of in firsts.values()
+            for m in of.measures
+            if m.outcome is None or clusters
+        }
+        averaged |= _of_other_cases(first.measures, [of for each in rows.values() for of in each])
+        measures = tuple(
+            _as_mean(m, clusters is not None) if key_of(m) in averaged else m
+            for m in first.measures
+            if key_of(m) in defined
+        )
+        type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
+        drawn = None if clusters is None else len({clusters[name] for name in units})
+        by_key = {key_of(m): m for m in measures_of(first) if key_of(m) in defined}
+        cases = {key: _cases(m, rows) for key, m in by_key.items()}
+        if clusters is not None:
+            if type_measures:
+                raise ValueError(
+                    "scores of types, such as distinct words, have no sums of clusters"
+                )
+            rows = {
+                name: tuple(in_clusters(run, clusters) for run in of) for name, of in rows.items()
+            }
+        work = [Runs(name, of, measures, type_measures, how) for name, of in rows.items()]
+        several = any(len(of) > 1 for of in rows.values()) and (len(rows) > 1 or self.intervals)
+        resampled = dict(zip(rows, _run(executor, resample, work), strict=True)) if several else {}
+        if several:
+            tested = _test_runs(resampled, how.confidence)
+        else:
+            single = {name: of[0] for name, of in rows.items()}
+            tested = _test(single, measures, type_measures, how, executor)
+        own = _intervals(work, resampled, executor) if self.intervals else {}
+        together = Together(
+            systems=tuple(runs),
+            units=units,
+            left_out={name: len(s.table.units) - len(units) for name, s in firsts.items()},
+            clusters=drawn,
+        )
+        signed = [signatures_of(scored) for scored in firsts.values()]
+        return {
+            key: _with_intervals(
+                _compared(
+                    by_key[key],
+                    cases[key],
+                    common_signature([of[key] for of in signed], len(units), drawn),
+                    together,
+                    values,
+                    tested,
+                    self.level,
+                ),
+                own,
+            )
+            for key in defined
+        }
+
+
+def _as_mean(measure: Measure, in_clusters: bool) -> Measure:
+    """Return a score that is resampled as means are; it has as many cases as there are clusters."""
+    is_rate = measure.is_mean_rate or measure.outcome is not None
+    cases = None if in_clusters else measure.cases
+    return replace(measure, outcome=None, is_mean_rate=is_rate, cases=cases)
+
+
+def _cases(measure: AnyMeasure, rows: Mapping[str, Sequence[Rows]]) -> int:
+    """Return how many common units of the baseline a score is about."""
+    table = next(iter(rows.values()))[0].table
+    column = measure.cases if isinstance(measure, Measure) else None
+    return len(table.units) if column is None else round(table.column(column).sum())
+
+
+def _of_other_cases(measures: Iterable[Measure], rows: Sequence[Rows]) -> set[Key]:
+    """Return the keys of measures that are not about the same units in all systems."""
+    tables = [of.table for of in rows]
+    return {
+        key_of(m)
+        for m in measures
+        if m.cases is not None
+        and all(m.cases in table.columns for table in tables)
+        and any(
+            not np.array_equal(tables[0].column(m.cases), table.column(m.cases)) for table in tables
+        )
+    }
+
+
+def _values(scored: ScoredTable, rows: Rows, keys: Sequence[Key]) -> dict[Key, float]:
+    """Return the scores on the common units; NaN for one that has none."""
+    complete = len(rows.table.units) == len(scored.table.units)
+    sums = observed(rows.table)
+    values = {}
+    for measure in scored.measures:
+        key = key_of(measure)
+        if key in keys:
+            value = float(evaluate(measure.of, sums)[0])
+            values[key] = measure.value(sums) if complete and np.isfinite(value) else value
+    for types in scored.type_measures:
+        key = key_of(types)
+        if key in keys:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                value = rows.types.value(types.of)
+            values[key] = types.value if complete and np.isfinite(value) else value
+    return values
+
+
+def _test(
+    rows: Mapping[str, Rows],
+    measures: tuple[Measure, ...],
+    type_measures: tuple[TypeMeasure, ...],
+    how: Resampling,
+    executor: Executor | None,
+) -> dict[tuple[str, str], dict[Key, Tested]]:
+    """Return the tests of each pair (one system, an earlier one); parts only with the first."""
+    baseline = next(iter(rows))
+    whole = tuple(measure for measure in measures if measure.scope == WHOLE)
+    pairs = [(later, earlier) for earlier, later in combinations(rows, 2)]
+    work = [
+        Pair(
+            rows[system],
+            rows[other],
+            measures if other == baseline else whole,
+            type_measures,
+            how,
+            intervals=other == baseline,
+        )
+        for system, other in pairs
+    ]
+    # Both are handed out before either is waited for.
+    results = _run(executor, compare_pair, work)
+    if pairs and type_measures and len(rows[baseline].table.units) > 1:
+        left_out = _run(executor, jackknives, [(rows[name], type_measures) for name in rows])
+        of_types = dict(zip(rows, left_out, strict=True))
+    else:
+        of_types = {}
+    tested = dict(zip(pairs, results, strict=True))
+    for (system, other), tests in tested.items():
+        if other == baseline and of_types:
+            for index, measure in enumerate(type_measures):
+                key = key_of(measure)
+                interval = difference_interval(
+                    of_types[system][index], of_types[baseline][index], how.confidence
+                )
+                tests[key] = replace(tests[key], interval=interval)
+    return tested
+
+
+def _test_runs(
+    resampled: Mapping[str, Mapping[Key, Resampled]], confidence: float
+) -> dict[tuple[str, str], dict[Key, Tested]]:
+    """Return the tests of each pair (one system, an earlier one) of systems with several runs."""
+    return {
+        (system, other): {
+            key: compare_runs(score, resampled[other][key], confidence)
+            for key, score in resampled[system].items()
+        }
+        for other, system in combinations(resampled, 2)
+    }
+
+
+def _intervals(
+    work: Sequence[Runs],
+    resampled: Mapping[str, Mapping[Key, Resampled]],
+    executor: Executor | None,
+) -> dict[str, dict[Key, Interval]]:
+    """Return the intervals of the scores themselves, those of several runs from what was drawn."""
+    single = [of for of in work if len(of.rows) == 1]
+    own = dict(
+        zip((of.system for of in single), _run(executor, own_intervals, single), strict=True)
+    )
+    for of in work:
+        if len(of.rows) > 1:
+            own[of.system] = {
+                key: score.score.interval(of.resampling.confidence)
+                for key, score in resampled[of.system].items()
+                if np.isfinite(score.score.of_units).any()
+            }
+    return own
+
+
+def _run(
+    executor: Executor | None, function: Callable[[Work], Result], work: Sequence[Work]
+) -> Iterable[Result]:
+    return map(function, work) if executor is None else executor.map(function, work)
+
+
+def _compared(
+    measure: AnyMeasure,
+    cases: int,
+    signature: Signature,
+    together: Together,
+    values: Mapping[str, Sequence[Mapping[Key, float]]],
+    tested: Mapping[tuple[str, str], Mapping[Key, Tested]],
+    level: float,
+) -> ComparedMeasure:
+    key = key_of(measure)
+    baseline, *others = values
+    against = [tested[system, baseline][key] for system in others]
+    adjusted = holm([test.p_value for test in against])
+    lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
+    differences: dict[str, Difference | None] = {baseline: None}
+    for system, test, p_value in zip(others, against, adjusted, strict=True):
+        counts = test.counts
+        if counts is not None and lower_is_better:
+            counts = counts.reversed()
+        differences[system] = Difference(
+            test.difference, test.interval, test.p_value, p_value, counts
+        )
+    of_runs = {system: tuple(run[key] for run in of) for system, of in values.items()}
+    # Exact: runs that score the same score that, and nothing a bit beside it.
+    scores = {system: float(mean(of_run)) for system, of_run in of_runs.items()}
+    places: dict[str, Place] = {}
+    pairs: dict[tuple[str, str], float] = {}
+    if measure.scope == WHOLE and others:
+        p_values = {pair: tests[key].p_value for pair, tests in tested.items()}
+        pairs = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+        goodness = scores
+        if lower_is_better:
+            goodness = {system: -score for system, score in scores.items()}
+        for rank in rank_clusters(goodness, significant_pairs(p_values, level)):
+            places[rank.system] = Place(rank.cluster, rank.rank, rank.lowest)
+    return ComparedMeasure(
+        name=measure.name,
+        label=measure.label,
+        n=cases,
+        signature=signature,
+        test=against[0].test if against else None,
+        systems=tuple(
+            ComparedSystem(
+                system, scores[system], differences[system], places.get(system), of_runs[system]
+            )
+            for system in values
+        ),
+        together=together,
+        places=measure.places,
+        scope=measure.scope,
+        lower_is_better=lower_is_better,
+        pairs=pairs,
+    )
+
+
+def _with_intervals(
+    measure: ComparedMeasure, own: Mapping[str, Mapping[Key, Interval]]
+) -> ComparedMeasure:
+    key = (measure.name, measure.scope)
+    systems = (
+        replace(entry, interval=own.get(entry.system, {}).get(key)) for entry in measure.systems
+    )
+    return replace(measure, systems=tuple(systems))
