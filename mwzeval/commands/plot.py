@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
-from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all, scorer_of
+from mwzeval.commands.systems import print_warnings, score_all, scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import write_output
 from mwzeval.statistics import CONFIDENCE
@@ -89,7 +89,6 @@ def _draw(arguments: argparse.Namespace, benchmark: Benchmark, format_name: str)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     by_reason = arguments.kind == "reasons"
     reports = [system.report(resampling) for system in systems.values()]
-    check_one_corpus(dict(zip(files, reports, strict=True)))
     print_warnings([system.warnings for system in systems.values()])
     shown = [
         page_system(name, report, system.explain_all() if by_reason else ())

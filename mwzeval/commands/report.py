@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
 from mwzeval.commands.outcome import page
-from mwzeval.commands.systems import check_one_corpus, print_warnings, score_all, scorer_of
+from mwzeval.commands.systems import print_warnings, score_all, scorer_of
 from mwzeval.output import write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 from mwzeval.statistics import CONFIDENCE
@@ -42,7 +42,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     reported = {name: (system.report(resampling), system) for name, system in systems.items()}
-    check_one_corpus({file: of for file, (of, _) in zip(files, reported.values(), strict=True)})
     print_warnings([system.warnings for system in systems.values()])
     text = page(reported, benchmark.words, arguments.title)
     if arguments.output in STANDARD_OUTPUT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mwzeval.cluster.shards import ShardScorer
     from mwzeval.comparison.items import Asked
     from mwzeval.metrics.measure import ScoredTable
-    from mwzeval.scores.score import Report
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv", ".eval")
 ITEM_ENDINGS = (".csv", ".tsv", ".eval")
@@ -356,14 +355,6 @@ def workers(scorer: FileScorer, jobs: int | None) -> Iterator[Executor | None]:
             yield executor
     except BrokenProcessPool:
         raise MwzevalError("a process was killed, maybe for lack of memory: try --jobs 1") from None
-
-
-def check_one_corpus(reports: Mapping[str, Report]) -> None:
-    """Raise `UsageError` when files, by their names, are of different corpora."""
-    corpora = {file: report.meta["corpus"] for file, report in reports.items()}
-    if len(set(corpora.values())) > 1:
-        of = ", ".join(f"{file} is of {corpus}" for file, corpus in corpora.items())
-        raise UsageError(f"systems of different corpora do not compare: {of}")
 
 
 def names_of(files: Sequence[str]) -> list[str]:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.libraries import required
-from mwzeval.report.page.model import PageSystem, labels_of
-from mwzeval.report.page.reasons import Kind, kinds_of
+from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, labels_of
+from mwzeval.report.page.reasons import kinds_of
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import WHOLE, Score
 
@@ -124,9 +124,9 @@ def plot_scores(
 ) -> bytes:
     """Return a figure of scores over everything: a panel each, a row per system.
 
-    Points have their intervals as whiskers, where there are intervals. `names` are names of scores,
-    `format_name` is one of `FORMATS`, `width` is in inches. Raises `UsageError` for a name that no
-    system has a score of, `DependencyError` where matplotlib is missing.
+    Each group that can be compared in a score has a panel. Points have their intervals, if any, as
+    whiskers. `names` are names of scores, `format_name` is one of `FORMATS`, `width` is in inches.
+    Raises `UsageError` for a name that no system has, `DependencyError` without matplotlib.
     """
     known = dict.fromkeys(s.name for system in systems for s in system.scores if s.scope == WHOLE)
     for name in names:
@@ -135,25 +135,33 @@ def plot_scores(
                 f'there is no score "{shorten(name)}"{did_you_mean(name, known)} '
                 f"(known: {', '.join(known)})"
             )
-    n_columns = min(2, len(names))
+    shown = [(name, group) for name in names for group in comparable_in(systems, name)]
+    n_columns = min(2, len(shown))
     longest = max(len(_shown(system.name)) for system in systems)
     ticks = 3 if width - INCHES_A_LETTER * longest > ROOMY else 2
-    n_rows = math.ceil(len(names) / n_columns)
-    with new_figure(width, n_rows * (0.5 + 0.16 * len(systems)), format_name) as (figure, save):
+    n_rows = math.ceil(len(shown) / n_columns)
+    line = 0.11 if any(group.setting for _, group in shown) else 0.0
+    height = n_rows * (0.5 + line + 0.16 * len(systems))
+    with new_figure(width, height, format_name) as (figure, save):
         grid = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False)
         panels = list(grid.flat)
-        for axes, name in zip(panels, names, strict=False):
-            _draw_score(axes, [_score_of(system, name, WHOLE) for system in systems])
+        for axes, (name, group) in zip(panels, shown, strict=False):
+            scores = [
+                _score_of(system, name, WHOLE) if at in group.places else None
+                for at, system in enumerate(systems)
+            ]
+            _draw_score(axes, scores, group.setting)
             axes.locator_params(axis="x", nbins=ticks, steps=[1, 2, 5, 10], min_n_ticks=2)
-        for axes in panels[len(names) :]:
+        for axes in panels[len(shown) :]:
             axes.remove()
         panels[0].set_yticks(range(len(systems)), [_shown(system.name) for system in systems])
         panels[0].set_ylim(len(systems) - 0.5, -0.5)
         return save()
 
 
-def _draw_score(axes: Axes, scores: Sequence[Score | None]) -> None:
-    axes.set_title(next(score.label for score in scores if score is not None))
+def _draw_score(axes: Axes, scores: Sequence[Score | None], setting: str) -> None:
+    label = next(score.label for score in scores if score is not None)
+    axes.set_title(_titled(label, setting, "\n"))
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
     for row, score in enumerate(scores):
@@ -189,11 +197,15 @@ def plot_parts(
             [_with_counts(scope, scores) for scope in scopes],
             [
                 _Map(
-                    next(score.label for score in scores if score.name == name),
-                    [_shown(system.name) for system in systems],
-                    [[_cell(_score_of(system, name, of)) for of in scopes] for system in systems],
+                    _titled(next(s.label for s in scores if s.name == name), group.setting),
+                    [_shown(systems[at].name) for at in group.places],
+                    [
+                        [_cell(_score_of(systems[at], name, of)) for of in scopes]
+                        for at in group.places
+                    ],
                 )
                 for name in names
+                for group in comparable_in(systems, name)
             ],
         )
         for names, scopes in groups
@@ -235,16 +247,21 @@ def plot_reasons(
     if not kinds:
         raise UsageError("nothing was lost for a reason: there is nothing to draw")
     labels = labels_of(systems)
-    of_outcome: dict[str, list[Kind]] = {}
+    of_outcome: dict[str, list[_Counted]] = {}
+    everyone = [Comparable(tuple(range(len(systems))))]
     for kind in kinds:
-        of_outcome.setdefault(labels.get(kind.outcome, kind.outcome), []).append(kind)
+        for group in comparable_in(systems, kind.outcome) or everyone:
+            counts = [c if at in group.places else None for at, c in enumerate(kind.counts)]
+            if any(counts):
+                title = _titled(labels.get(kind.outcome, kind.outcome), group.setting)
+                of_outcome.setdefault(title, []).append(_Counted(kind.code, counts))
     if len(systems) <= MOST_MARKS:
         return _plot_marks(systems, of_outcome, words, format_name=format_name, width=width)
     maps = [
         _Map(
             f"{label} lost ({words.units})",
             [_shown(kind.code) for kind in shown],
-            [[_Cell(float(count), str(count)) for count in kind.counts] for kind in shown],
+            [[_count_cell(count) for count in kind.counts] for kind in shown],
         )
         for label, shown in of_outcome.items()
     ]
@@ -254,7 +271,7 @@ def plot_reasons(
 
 def _plot_marks(
     systems: Sequence[PageSystem],
-    of_outcome: Mapping[str, Sequence[Kind]],
+    of_outcome: Mapping[str, Sequence[_Counted]],
     words: Words,
     *,
     format_name: str,
@@ -273,8 +290,9 @@ def _plot_marks(
             axes.grid(axis="both")
             axes.spines["left"].set_visible(False)
             for index, system in enumerate(systems):
+                counted = [kind.counts[index] for kind in shown]
                 axes.plot(
-                    [kind.counts[index] for kind in shown],
+                    [math.nan if count is None else count for count in counted],
                     range(len(shown)),
                     MARKERS[index],
                     color=COLOURS[index],
@@ -290,6 +308,14 @@ def _plot_marks(
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper center", ncols=len(systems))
         return save()
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A reason and how many units it lost of each system; None of those in another group."""
+
+    code: str
+    counts: Sequence[int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +376,14 @@ def _plot_maps(grids: Sequence[_Grid], *, format_name: str, width: float) -> byt
 
 def _score_of(system: PageSystem, name: str, scope: str) -> Score | None:
     return next((s for s in system.scores if (s.name, s.scope) == (name, scope)), None)
+
+
+def _titled(label: str, setting: str, between: str = ", ") -> str:
+    return f"{label}{between}{setting}" if setting else label
+
+
+def _count_cell(count: int | None) -> _Cell:
+    return _Cell(math.nan, "–") if count is None else _Cell(float(count), str(count))
 
 
 def _cell(score: Score | None) -> _Cell:

@@ -60,10 +60,9 @@ def differing(signatures: Sequence[Signature], ignoring: Iterable[str] = ()) -> 
     """
     may_differ = (*ALIKE, *ignoring)
     first, *others = signatures
-    keys = dict.fromkeys(
-        key for other in others for key in first.differences(other, ignoring=may_differ)
-    )
+    found = {key for other in others for key in first.differences(other, ignoring=may_differ)}
     choices = [dict(signature.choices) for signature in signatures]
+    keys = [key for key in dict.fromkeys(key for of in choices for key in of) if key in found]
     return {
         key: " and ".join(dict.fromkeys(chosen.get(key, NONE) for chosen in choices))
         for key in keys
@@ -75,21 +74,15 @@ def _chosen(signature: Signature, keys: Iterable[str]) -> list[str]:
     return [f"{key} {choices[key]}" for key in keys if key in choices] or [f"no {k}" for k in keys]
 
 
-def apart(
-    groups: Mapping[str, Sequence[Group]], names: Mapping[str, str] | None = None
-) -> list[str]:
+def apart(groups: Mapping[str, Sequence[Group]]) -> list[str]:
     """Return sentences that say which systems cannot be compared in which scores, and why.
 
-    `groups` has the groups of each score by its label; `names` says how systems are called.
+    `groups` has the groups of each score by its label.
     """
     labels: dict[str, list[str]] = {}
     for label, of_score in groups.items():
         if len(of_score) > 1:
-            told = (
-                f"{', '.join(names[name] if names else name for name in group.systems)} "
-                f"({group.setting})"
-                for group in of_score
-            )
+            told = (f"{', '.join(group.systems)} ({group.setting})" for group in of_score)
             labels.setdefault("; ".join(told), []).append(label)
     return [
         f"Not comparable in {', '.join(dict.fromkeys(of))}: {text}." for text, of in labels.items()

@@ -22,7 +22,7 @@ from unicodedata import category
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mwzeval.report.page.model import PageSystem, labels_of, letter_of
+from mwzeval.report.page.model import PageSystem, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import about_intervals, panels_of, score_rows, signatures_of
 from mwzeval.scores.explanation import VERDICTS, Explanation, Fact, TurnView, Words
@@ -55,6 +55,8 @@ def to_html(systems: Sequence[PageSystem], *, title: str, words: Words | None = 
     words = words or Words()
     kinds = kinds_of(systems)
     style, script = _asset("page.css"), _script()
+    letters = [letter_of(index) for index in range(len(systems))]
+    rows = score_rows(systems)
     return (
         _template_environment()
         .get_template("page.html")
@@ -62,10 +64,12 @@ def to_html(systems: Sequence[PageSystem], *, title: str, words: Words | None = 
             title=title,
             words=words,
             whole=WHOLE,
-            letters=[letter_of(index) for index in range(len(systems))],
+            letters=letters,
             systems=systems,
             notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
-            rows=score_rows(systems),
+            rows=rows,
+            starred=any(cell is not None and cell.best for row in rows for cell in row.cells),
+            apart=not_comparable(systems, letters),
             intervals=about_intervals(systems),
             panels=panels_of(systems),
             histograms=histograms(systems, kinds),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.errors import Problem
+from mwzeval.scores.comparable import Group, apart, groups_of
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.score import Figures, Report, Score
 
@@ -48,12 +49,53 @@ def _lacking(parts: Mapping[str, Any]) -> dict[str, Any] | None:
     return lacking or None
 
 
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """Systems, by their places, that can be compared in a score.
+
+    `setting` says in what they differ from the others that have it; empty where there are none.
+    """
+
+    places: tuple[int, ...]
+    setting: str = ""
+
+
+def comparable_in(systems: Sequence[PageSystem], name: str) -> list[Comparable]:
+    """Return the groups of systems that can be compared in the score of a name.
+
+    Systems without the score belong to the group if there is only one.
+    """
+    signed = {
+        str(place): score.signature
+        for place, system in enumerate(systems)
+        if (score := next((s for s in system.scores if s.name == name), None)) is not None
+    }
+    groups = groups_of(signed) if signed else ()
+    if len(groups) == 1:
+        return [Comparable(tuple(range(len(systems))))]
+    return [Comparable(tuple(map(int, group.systems)), group.setting) for group in groups]
+
+
+def not_comparable(systems: Sequence[PageSystem], names: Sequence[str]) -> list[str]:
+    """Return sentences that say which systems, by their letters, cannot be compared in what."""
+    labels = labels_of(systems)
+    return apart(
+        {
+            labels.get(scored, scored): [
+                Group(tuple(names[place] for place in group.places), group.setting)
+                for group in comparable_in(systems, scored)
+            ]
+            for scored in dict.fromkeys(score.name for each in systems for score in each.scores)
+        }
+    )
+
+
 def title_of(systems: Sequence[PageSystem]) -> str:
     """Return the title of a page: its systems and what they were scored on."""
     names = [system.name for system in systems]
     shown = ", ".join(names) if len(names) <= NAMED else f"{len(names)} systems"
-    meta = systems[0].meta
-    return f"{shown} · {meta['corpus']} {meta['fold']}"
+    corpora = dict.fromkeys(f"{of.meta['corpus']} {of.meta['fold']}" for of in systems)
+    return f"{shown} · {', '.join(corpora)}"
 
 
 def letter_of(index: int) -> str:

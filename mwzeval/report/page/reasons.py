@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mwzeval.report.page.model import PageSystem, labels_of
+from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, labels_of
 
 SHOWN_KINDS = 10
 """How many kinds of reason the histogram of an outcome shows before the rest is folded away."""
@@ -32,19 +32,23 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A row of the histogram: the place of its kind, and per system a count and a length."""
+    """A row of the histogram: the place of its kind, and bars: system's place, count, length."""
 
     place: int
     kind: Kind
-    bars: tuple[tuple[int, float], ...]
+    bars: tuple[tuple[int, int, float], ...]
     details: tuple[Bars, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Why one outcome was lost, the most frequent reason first."""
+    """Why systems that can be compared in it lost one outcome, the most frequent reason first.
+
+    `setting` says in what they differ from the others.
+    """
 
     outcome: str
+    setting: str
     shown: tuple[Bars, ...]
     folded: tuple[Bars, ...]
 
@@ -88,20 +92,33 @@ def kinds_of(systems: Sequence[PageSystem]) -> tuple[Kind, ...]:
 
 
 def histograms(systems: Sequence[PageSystem], kinds: Sequence[Kind]) -> list[Histogram]:
-    """Return a histogram per outcome; lengths are thousandths of the longest bar of all."""
+    """Return a histogram per outcome and group of systems that can be compared in it.
+
+    Lengths are thousandths of the longest bar of all.
+    """
     labels = labels_of(systems)
     longest = max((count for kind in kinds for count in kind.counts), default=1)
 
-    def bars_of(place: int) -> Bars:
-        lengths = tuple((count, round(1000 * count / longest, 1)) for count in kinds[place].counts)
-        below = (bars_of(other) for other, kind in enumerate(kinds) if kind.parent == place)
-        return Bars(place, kinds[place], lengths, tuple(below))
+    def bars_of(place: int, group: Comparable) -> Bars:
+        counts = [(at, kinds[place].counts[at]) for at in group.places]
+        lengths = tuple((at, count, round(1000 * count / longest, 1)) for at, count in counts)
+        below = [bars_of(other, group) for other, of in enumerate(kinds) if of.parent == place]
+        return Bars(place, kinds[place], lengths, tuple(filter(_is_seen, below)))
 
-    rows: dict[str, list[Bars]] = {}
-    for place, kind in enumerate(kinds):
-        if kind.parent is None:
-            rows.setdefault(kind.outcome, []).append(bars_of(place))
-    return [
-        Histogram(labels.get(o, o), tuple(found[:SHOWN_KINDS]), tuple(found[SHOWN_KINDS:]))
-        for o, found in rows.items()
-    ]
+    found = []
+    everyone = Comparable(tuple(range(len(systems))))
+    for outcome in dict.fromkeys(kind.outcome for kind in kinds):
+        for group in comparable_in(systems, outcome) or [everyone]:
+            rows = [
+                bars_of(place, group)
+                for place, kind in enumerate(kinds)
+                if kind.parent is None and kind.outcome == outcome
+            ]
+            seen = tuple(filter(_is_seen, rows))
+            label = labels.get(outcome, outcome)
+            found.append(Histogram(label, group.setting, seen[:SHOWN_KINDS], seen[SHOWN_KINDS:]))
+    return [histogram for histogram in found if histogram.shown]
+
+
+def _is_seen(bars: Bars) -> bool:
+    return any(count for _, count, _ in bars.bars)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mwzeval.report.page.model import PageSystem, letter_of
+from mwzeval.comparison.model import WITHOUT_DIRECTION
+from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, letter_of
 from mwzeval.scores.score import WHOLE, Score
 
 
@@ -20,30 +21,34 @@ class Cell:
     width: float
     low: float | None
     high: float | None
+    best: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """A score over everything in each system; `incomparable` names differing choices.
+    """A score over everything in the systems that can be compared in it; None in the others.
 
-    `difference` is the second of two systems minus the first, None unless both have the score.
+    `setting` says in what these differ from the others. `difference` is the second of two systems
+    minus the first, None unless both can be compared. Nothing is the best, or a difference, of
+    scores on different numbers of units.
     """
 
     label: str
     cells: tuple[Cell | None, ...]
     n: str
     difference: str | None
-    incomparable: str | None
+    setting: str
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One score over its scopes: the bars of every system."""
+    """One score over its scopes: the bars of the systems that can be compared, by their places."""
 
     label: str
+    setting: str
     low: str
     high: str
-    rows: tuple[tuple[str, str, tuple[Cell | None, ...]], ...]
+    rows: tuple[tuple[str, str, tuple[tuple[int, Cell | None], ...]], ...]
 
 
 def _names_and_scopes(systems: Sequence[PageSystem]) -> dict[str, dict[str, None]]:
@@ -63,57 +68,77 @@ def _scores_of(systems: Sequence[PageSystem], name: str, scope: str) -> list[Sco
 
 
 def score_rows(systems: Sequence[PageSystem]) -> list[ScoreRow]:
-    """Return a row for each score over everything; of two systems with their difference."""
-    rows = []
-    for name, scopes in _names_and_scopes(systems).items():
-        if WHOLE not in scopes:
-            continue
-        scores = _scores_of(systems, name, WHOLE)
-        known = [score for score in scores if score is not None]
-        axis = _axis(known)
-        difference = incomparable = None
-        if len(scores) == 2 and scores[0] is not None and scores[1] is not None:
-            first, second = scores[0], scores[1]
-            keys = first.signature.differences(second.signature)
-            incomparable = ", ".join(keys) or None
-            difference = _signed(second.value - first.value, first.places)
-        rows.append(
-            ScoreRow(
-                label=known[0].label,
-                cells=tuple(_cell(score, axis) for score in scores),
-                n=_counts(known),
-                difference=difference,
-                incomparable=incomparable,
-            )
-        )
-    return rows
+    """Return a row for each score over everything and each group that can be compared in it."""
+    return [
+        _row(systems, name, group)
+        for name, scopes in _names_and_scopes(systems).items()
+        if WHOLE in scopes
+        for group in comparable_in(systems, name)
+    ]
+
+
+def _row(systems: Sequence[PageSystem], name: str, group: Comparable) -> ScoreRow:
+    everyone = _scores_of(systems, name, WHOLE)
+    scores = [score if at in group.places else None for at, score in enumerate(everyone)]
+    known = [score for score in scores if score is not None]
+    axis = _axis(known)
+    difference = None
+    same_units = len({score.n for score in known}) == 1
+    if len(systems) == len(known) == 2 and same_units:
+        difference = _signed(known[1].value - known[0].value, known[0].places)
+    best = _best(known) if same_units else None
+    return ScoreRow(
+        label=known[0].label,
+        cells=tuple(
+            _cell(score, axis, is_best=score is not None and score.value == best)
+            for score in scores
+        ),
+        n=_counts(known),
+        difference=difference,
+        setting=group.setting,
+    )
+
+
+def _best(scores: Sequence[Score]) -> float | None:
+    """Return the best value; None of one system alone, or of a score without a direction."""
+    values = [score.value for score in scores if math.isfinite(score.value)]
+    if len(values) < 2 or scores[0].name.startswith(WITHOUT_DIRECTION):
+        return None
+    return min(values) if scores[0].lower_is_better else max(values)
 
 
 def panels_of(systems: Sequence[PageSystem]) -> list[Panel]:
-    """Return the bars of each score that there is for more than everything."""
-    panels = []
-    for name, scopes in _names_and_scopes(systems).items():
-        if not set(scopes) - {WHOLE}:
-            continue
-        per_scope = {scope: _scores_of(systems, name, scope) for scope in scopes}
-        known = [score for scores in per_scope.values() for score in scores if score is not None]
-        axis = _axis(known)
-        panels.append(
-            Panel(
-                label=known[0].label,
-                low=f"{axis[0]:g}",
-                high=f"{axis[1]:g}",
-                rows=tuple(
-                    (
-                        scope,
-                        _counts([score for score in scores if score is not None]),
-                        tuple(_cell(score, axis) for score in scores),
-                    )
-                    for scope, scores in per_scope.items()
-                ),
+    """Return the bars of each score that there is for more than everything, of each group."""
+    return [
+        _panel(systems, name, scopes, group)
+        for name, scopes in _names_and_scopes(systems).items()
+        if set(scopes) - {WHOLE}
+        for group in comparable_in(systems, name)
+    ]
+
+
+def _panel(
+    systems: Sequence[PageSystem], name: str, scopes: Iterable[str], group: Comparable
+) -> Panel:
+    chosen = [systems[place] for place in group.places]
+    per_scope = {scope: _scores_of(chosen, name, scope) for scope in scopes}
+    known = [score for scores in per_scope.values() for score in scores if score is not None]
+    axis = _axis(known)
+    return Panel(
+        label=known[0].label,
+        setting=group.setting,
+        low=f"{axis[0]:g}",
+        high=f"{axis[1]:g}",
+        rows=tuple(
+            (
+                scope,
+                _counts([score for score in scores if score is not None]),
+                tuple((at, _cell(s, axis)) for at, s in zip(group.places, scores, strict=True)),
             )
-        )
-    return panels
+            for scope, scores in per_scope.items()
+            if any(score is not None for score in scores)
+        ),
+    )
 
 
 def _counts(scores: Iterable[Score]) -> str:
@@ -152,7 +177,7 @@ def _round_up(value: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
 
 
-def _cell(score: Score | None, axis: tuple[float, float]) -> Cell | None:
+def _cell(score: Score | None, axis: tuple[float, float], *, is_best: bool = False) -> Cell | None:
     if score is None:
         return None
 
@@ -169,6 +194,7 @@ def _cell(score: Score | None, axis: tuple[float, float]) -> Cell | None:
         width=round(place(max(value, 0.0)) - place(min(value, 0.0)), 1),
         low=ends and place(ends[0]),
         high=ends and place(ends[1]),
+        best=is_best,
     )
 
 
