@@ -1,14 +1,14 @@
 """PyDial's dialogue management: train and test policies, and what came of it.
 
+play   be the user in a task, against a policy: type acts, or choose from a menu
 run    train and test policies in tasks; called again, it goes on where it was
 table  print the paper's tables beside those of a run
 plot   draw the learning curves of a run, with bands
 cross  test what a run has learned in other environments (the paper's Table 8)
 sweep  test it at other error rates, and with users it was not trained with
-record write the dialogues of a policy as a data set in Minari's format
-estimate  how probably dialogues of its policies will succeed, exchange by exchange
-play   be the user in a task, against a policy: type acts, or choose from a menu
 cross-users  let what a run has learned talk to other users, about the same goals
+estimate  how probably dialogues of its policies will succeed, exchange by exchange
+record write the dialogues of a policy as a data set in Minari's format
 
 Scoring of episode files is `mwzeval evaluate --benchmark pydial`; validate, compare, explain,
 report and leaderboard likewise.
@@ -367,18 +367,18 @@ def _record(arguments: argparse.Namespace) -> int:
 
 Action = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
 ACTIONS: dict[str, Action] = {
+    "play": ("be the user in a task, against a policy", _add_play, _play),
     "run": ("train and test policies", _add_run, _run),
     "table": ("the paper's tables beside those of a run", _add_table, _table),
     "plot": ("learning curves with bands", _add_plot, _plot),
     "cross": ("what was learned, in other environments", _add_cross, _cross),
-    "record": ("dialogues of a policy as a data set", _add_record, _record),
     "sweep": ("what was learned, with other errors and users", _add_sweep, _sweep),
-    "estimate": ("how probably dialogues will succeed", _add_estimate, _estimate),
-    "play": ("be the user in a task, against a policy", _add_play, _play),
     "cross-users": (
         "what was learned, with other users",
         cross_users_command.add_arguments,
         cross_users_command.run,
     ),
+    "estimate": ("how probably dialogues will succeed", _add_estimate, _estimate),
+    "record": ("dialogues of a policy as a data set", _add_record, _record),
 }
 """Action → what it does, how its arguments are added, and how it is run."""

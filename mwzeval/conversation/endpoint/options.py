@@ -67,11 +67,14 @@ class ModelOptions:
         }
 
 
-def add_model_options(parser: _ActionsContainer, side: str = "agent") -> None:
-    """Add the options of the model of a side."""
+def add_model_options(
+    parser: _ActionsContainer, side: str = "agent", *, named_by: str | None = None
+) -> None:
+    """Add the options of the model of a side, which the option `named_by` names (`--SIDE`)."""
+    option = named_by or f"--{side}"
     group = parser.add_argument_group(
         f"{side} behind an endpoint",
-        f"--{side} {PREFIX}MODEL asks a server that speaks OpenAI's chat completions; its key is "
+        f"{option} {PREFIX}MODEL asks a server that speaks OpenAI's chat completions; its key is "
         f"MWZEVAL_{side.upper()}_API_KEY in the environment, or OPENAI_API_KEY where the URL is "
         "that of OPENAI_BASE_URL or the public one",
     )

@@ -14,8 +14,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from mwzeval.cluster.processes import processors
 from mwzeval.errors import InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.json_files import read_json
@@ -33,6 +31,7 @@ from mwzeval.pydial.training.recorder import Recorder
 from mwzeval.pydial.workers.followed import Followed, do_job
 from mwzeval.pydial.workers.on_cluster import on_cluster
 from mwzeval.pydial.workers.processes import in_processes
+from mwzeval.pydial.workers.progress import Progress
 
 DIALOGUES = (1000, 4000, 10_000)
 TESTS = 500
@@ -80,7 +79,8 @@ def run(
     but no common folder). How training goes is written to the places of `log`
     (`tensorboard:DIR`, `wandb:PROJECT`, `mlflow:EXPERIMENT`, `csv:FILE`), a run for each job: means
     of `log_every` training dialogues, and tests, each once, however often the job was stopped.
-    `progress` shows a bar on standard error.
+    `progress` tells on standard error how much work it is, what is done and about how long the rest
+    takes: a bar on a terminal, else lines now and then.
 
     Raises `UsageError` for unknown names and senseless numbers, and `InputError` where `output` is
     a run of other settings, or a file of `log` one of something else. What is wrong with the files
@@ -116,16 +116,12 @@ def run(
     with ExitStack() as opened:
         recorder = opened.enter_context(closing(Recorder(log))) if log else None
         _settle(folder, {"format": FORMAT, **noted})
-        bar = opened.enter_context(
-            tqdm(
-                total=sum(job.work for job in jobs),
-                unit="dialogue",
-                unit_scale=True,
-                smoothing=0.05,
-                disable=None if progress else True,
-            )
-        )
-        followed = Followed(folder, bar, recorder, log_every)
+        if client is not None:
+            at_once = sum(client.nthreads().values())
+        else:
+            at_once = processors() if processes is None else processes
+        shown = opened.enter_context(closing(Progress(jobs, folder, at_once, shown=progress)))
+        followed = Followed(folder, shown, recorder, log_every)
         if client is not None:
             on_cluster(client, jobs, folder, followed)
         elif processes == 0:
@@ -134,7 +130,7 @@ def run(
                     do_job(job, folder, followed.every, followed.take)
                 followed.done(job)
         else:
-            in_processes(jobs, folder, processes or processors(), followed)
+            in_processes(jobs, folder, at_once, followed)
     if followed.problems:
         raise InputError(followed.problems)
     return jobs

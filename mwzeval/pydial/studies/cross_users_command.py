@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tests", type=int, metavar="N", help="default: as in the run")
     parser.add_argument("--data", metavar="DIR", help="PyDial's files (default: MWZEVAL_DATA)")
     add_pool_options(parser)
-    add_model_options(parser, "user")
+    add_model_options(parser, "user", named_by="--users")
     add_request_options(parser)
     add_format(parser)
 

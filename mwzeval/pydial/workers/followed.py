@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mwzeval.errors import Problem, problems_kept
 from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.training.entries import Entry, Watch
 from mwzeval.pydial.training.recorder import Recorder
+from mwzeval.pydial.workers.progress import Progress
 
 
 class Told(NamedTuple):
@@ -20,8 +22,15 @@ class Told(NamedTuple):
     entry: Entry
 
 
-Message = int | Told
-"""How many dialogues were played, or an entry."""
+class Took(NamedTuple):
+    """The seconds of a job, or a part of it, that was done to its end."""
+
+    job: str
+    seconds: float
+
+
+Message = int | Told | Took
+"""How many dialogues were played, an entry, or how long it took."""
 
 
 def do_job(job: Job, folder: str | Path, every: int | None, tell: Callable[[Message], None]) -> Job:
@@ -32,16 +41,21 @@ def do_job(job: Job, folder: str | Path, every: int | None, tell: Callable[[Mess
     watch = None
     if every is not None:
         watch = Watch(lambda entry: tell(Told(job.name, entry)), every)
-    return run_job(job, folder, on_progress=tell, watch=watch)
+    began = time.monotonic()
+    done = run_job(job, folder, on_progress=tell, watch=watch)
+    tell(Took(job.name, time.monotonic() - began))
+    return done
 
 
 class Followed:
     """Takes what jobs tell, and keeps what is wrong with their files, while the others go on."""
 
-    def __init__(self, folder: Path, bar: Any, recorder: Recorder | None, every: int) -> None:
+    def __init__(
+        self, folder: Path, progress: Progress, recorder: Recorder | None, every: int
+    ) -> None:
         self.every = None if recorder is None else every
         self.problems: list[Problem] = []
-        self._folder, self._bar, self._recorder = folder, bar, recorder
+        self._folder, self._progress, self._recorder = folder, progress, recorder
 
     def take(self, message: Message) -> None:
         """Take what a job tells. Raises `InputError` for notes of trackers that cannot be read."""
@@ -49,11 +63,14 @@ class Followed:
             if self._recorder is not None:
                 folder = self._folder / message.job
                 self._recorder.write(message.job, folder, message.entry)
+        elif isinstance(message, Took):
+            self._progress.took(*message)
         else:
-            self._bar.update(message)
+            self._progress.played(message)
 
     def done(self, job: Job) -> None:
         """Nothing more comes of a job."""
+        self._progress.ended(job)
         if self._recorder is not None:
             self._recorder.finish(job.name)
 

@@ -13,7 +13,7 @@ from mwzeval.errors import InputError, MwzevalError
 from mwzeval.files.writing import write_atomically
 from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.training.recorder import NOTES
-from mwzeval.pydial.workers.followed import Followed, Message, Told, do_job
+from mwzeval.pydial.workers.followed import Followed, Message, Told, Took, do_job
 
 
 def on_cluster(client: Any, jobs: Sequence[Job], folder: Path, followed: Followed) -> None:
@@ -50,6 +50,7 @@ def on_cluster(client: Any, jobs: Sequence[Job], folder: Path, followed: Followe
             followed.problems += (
                 replace(p, file=_here(p.file, job, folder)) for p in error.problems
             )
+            followed.done(job)
             continue
         except MwzevalError:
             raise
@@ -102,10 +103,10 @@ def job_files(job: Job, folder: str | Path) -> dict[str, bytes]:
 
 def _do_part(
     part: Job, files: dict[str, bytes], every: int | None
-) -> tuple[Job, dict[str, bytes], list[Told]]:
+) -> tuple[Job, dict[str, bytes], list[Told | Took]]:
     """Do a part of a job in a folder of this worker; return all files that are new or other.
 
-    With it comes what the part has told of training.
+    With it comes what the part has told of training, and how long it took.
     """
     messages: list[Message] = []
     with TemporaryDirectory() as folder:
@@ -115,5 +116,5 @@ def _do_part(
             (place / name).write_bytes(content)
         do_job(part, folder, every, messages.append)
         made = {file.name: file.read_bytes() for file in place.iterdir()}
-    told = [message for message in messages if isinstance(message, Told)]
+    told = [message for message in messages if not isinstance(message, int)]
     return part, {name: raw for name, raw in made.items() if files.get(name) != raw}, told

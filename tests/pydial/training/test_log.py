@@ -20,7 +20,8 @@ from mwzeval.pydial.runs.job import Job
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.training.log import TrainingLog
 from mwzeval.pydial.training.recorder import NOTES, Recorder
-from mwzeval.pydial.workers.followed import Followed, Message, do_job
+from mwzeval.pydial.workers.followed import Followed, Message, Told, do_job
+from mwzeval.pydial.workers.progress import Progress
 from tests.report.trackers.wandb_files import records_of
 
 TASK = "Demo-CR-3"
@@ -140,12 +141,13 @@ def test_a_job_that_is_stopped_anywhere_is_logged_once(tmp_path: Path) -> None:
 
     def go(folder: Path, place: Path, stop: int | None) -> None:
         recorder = Recorder([f"csv:{place}"])
-        followed = Followed(folder, None, recorder, 5)
+        shown = Progress([job], folder, 1, shown=False)
+        followed = Followed(folder, shown, recorder, 5)
         entries = 0
 
         def take(message: Message) -> None:
             nonlocal entries
-            if not isinstance(message, int):
+            if isinstance(message, Told):
                 followed.take(message)
                 entries += 1
                 if entries == stop:

@@ -171,3 +171,11 @@ def test_the_table_has_the_tests_of_a_run_and_those_of_other_users(
     assert all(record in records for record in again)
     assert main([*command, "agend"]) == 2
     assert main(["pydial", "cross-users", "nowhere", "--users", "agenda"]) == 2
+
+
+def test_the_help_of_cross_users_names_its_own_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["pydial", "cross-users", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "--users openai:MODEL asks a server" in said
+    assert "--user openai" not in said
