@@ -13,7 +13,7 @@ from typing import Any, Protocol, TextIO
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, printable, shorten
-from mwzeval.pydial.dialogue.acts import DONTCARE, Act
+from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import NAME, Domain
 from mwzeval.pydial.dialogue.goals import Goal
@@ -190,6 +190,7 @@ def _goodbye_of(origin: Origin, file: str) -> str:
 
 
 PROMPT = "you> "
+HOW = "`?` explains what can be said; `bye` ends the dialogue, Ctrl-D leaves it uncounted."
 LONGEST_NUMBER = 10
 IN_A_ROW = 3
 """How many items of the menu stand in a line."""
@@ -221,9 +222,9 @@ def play_with_human(
     """Play dialogue `index` of a seed with a person; return None if the person leaves it.
 
     Lines are read from `said` (its end, and Ctrl-C, mean leaving), and everything is written to
-    `shown`; with `beliefs` also what was heard and is believed. What is no act is explained and
-    asked for again. The goal is the one that a simulated user would have begun with. The trajectory
-    has the keys of `about`, too: of what policy it is.
+    `shown`, what was understood, too; with `beliefs` all that was heard and is believed. What is no
+    act is explained and asked for again. The goal is the one that a simulated user would have begun
+    with. The trajectory has the keys of `about`, too: of what policy it is.
     """
     simulation = system.simulation
     task, ontology = simulation.task, simulation.domain.ontology
@@ -234,12 +235,18 @@ def play_with_human(
         shown.write(printable(f"{text}\n", keep="\n"))
         shown.flush()
 
+    def show_exchange() -> None:
+        if beliefs:
+            show(exchange_text(simulation).rstrip("\n"))
+        else:
+            show(_understood(simulation))
+
     def ask(goal: Goal, heard: Act) -> Act:
         if not record.acts:
             show(f"{task.name}, dialogue {index} of seed {seed}; your goal:")
-            show(f"{_goal_text(goal)}\n`?` explains what can be said.")
-        elif beliefs:
-            show(exchange_text(simulation).rstrip("\n"))
+            show(f"{_goal_text(goal)}\n{HOW}")
+        else:
+            show_exchange()
         show(f"\n{len(record.acts) + 1:2} system> {heard}")
         options = menu(goal, heard, told)
         show(_menu_text(options))
@@ -264,7 +271,7 @@ def play_with_human(
         simulation.users = before
     assert user.goal is not None
     if beliefs:
-        show(exchange_text(simulation).rstrip("\n"))
+        show_exchange()
     show(f"\n   system> {simulation.system_act}")
     success, exchanges, reward, out_of_time = user.outcome()
     episode = Episode(task.name, seed, index, success, exchanges, reward)
@@ -302,6 +309,14 @@ def _asked(
                 return read(text)
         except UsageError as error:
             show(str(error))
+
+
+def _understood(simulation: Simulation) -> str:
+    """Return what the system has most probably heard, and how probably."""
+    act, score = max(simulation.heard, key=lambda pair: pair[1], default=(NULL, 1.0))
+    if act == NULL:
+        return "   (nothing was understood)"
+    return f"   understood as {act} ({score:.2f})"
 
 
 def _goal_text(goal: Goal) -> str:

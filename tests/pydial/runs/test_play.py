@@ -366,3 +366,18 @@ def test_bytes_that_are_no_text_are_a_slip() -> None:
     done = subprocess.run(command, input=said, env=environment, cwd=ROOT, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert b"is not an act" in done.stdout
+
+
+@pytest.mark.parametrize("task", ["Demo-CR-1", "Demo-CR-6"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_was_understood_is_told_in_a_line_for_each_turn(task: str, seed: int) -> None:
+    dialogue, shown = played(FIRST_OF_MENU, task, seed)
+    assert dialogue is not None
+    assert "`bye` ends the dialogue" in shown.partition("system>")[0]
+    told = re.findall(r"you>    (understood as .*|\(nothing was understood\))", shown)
+    due = []
+    for said, _ in json.loads(dialogue.trajectory.line())["acts"][:-1]:
+        act, score = max(said["heard"], key=lambda pair: pair[1])
+        understood = f"understood as {act} ({score:.2f})"
+        due.append("(nothing was understood)" if act == "null()" else understood)
+    assert told == due
