@@ -143,8 +143,11 @@ class LiveSetting:
         return LiveSetting, (self._options,)
 
     def begin(self) -> None:
-        """Import policy and users. Raises `UsageError` when that fails."""
+        """Import policy and users, and make the first user. Raises `UsageError` if that fails."""
         self._users.begin()
+        (name, goal), seed = self.items[0], self._options.seed
+        first = Planned(name, goal, seed=seed)
+        self._users.check(self._agenda, rng_of_phase(TEST, seed, 0), self._task, first)
         if not is_own_code(self._options.agent):
             self._threads.enter_context(single_threaded(self._preset))
             return

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mwzeval.conversation.endpoint.options import ModelOptions, is_endpoint
-from mwzeval.conversation.own_code import is_own_code
+from mwzeval.conversation.own_code import failing_as_usage, is_own_code
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.dialogue.user import User, UserSimulator
 from mwzeval.pydial.dialogue.user_parameters import UserState
 from mwzeval.pydial.tasks import Task
@@ -51,6 +52,15 @@ class RunUsers:
             self._make = self._model.user
         elif not self.trusts:
             self._make = OwnUsers.named(self._name).user
+
+    def check(self, agenda: UserSimulator, rng: Rng, task: Task, planned: Planned) -> None:
+        """Make the own user of a dialogue that is not held. Raises `UsageError` if that fails.
+
+        What is missing for one is missing for all: a file of what was learned, say.
+        """
+        if not self.trusts:
+            with failing_as_usage(self._name, "made"):
+                self.of(agenda, task, planned, Record()).begin(rng)
 
     def stop(self) -> None:
         """End all requests."""

@@ -34,6 +34,14 @@ class Agenda:
         return self.user.answer(act)
 
 
+class Unmade:
+    def __init__(self):
+        open("trained_user.npz")
+
+    def answer(self, act):
+        return "bye()"
+
+
 def says_all(acts, goal):
     "Says what it wants, asks what it was not told, and leaves."
     if len(acts) == 1:
@@ -133,6 +141,7 @@ def test_a_bad_user_ends_its_own_dialogue_only() -> None:
         ("agend", 'did you mean "agenda"'),
         ("mine.py:Nobody", "cannot be imported"),
         ("json:JSONDecoder", "has no answer(act)"),
+        ("mine.py:Unmade", "cannot be made"),
     ],
 )
 def test_bad_use_is_told(user: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
