@@ -10,10 +10,7 @@ import numpy as np
 
 from mwzeval.errors import UsageError
 from mwzeval.libraries import required
-
-WINDOW = 100
-"""Dialogues of which means are told, as many as with stable-baselines3."""
-NUMBERS = ("success", "exchanges", "reward")
+from mwzeval.pydial.training.entries import EVERY, TRAIN, Outcome, entry_of
 
 
 def __getattr__(name: str) -> Any:
@@ -39,12 +36,12 @@ def _dialogue_callback() -> Any:
         of dialogues.
         """
 
-        def __init__(self, *, window: int = WINDOW, progress: bool = False) -> None:
+        def __init__(self, *, window: int = EVERY, progress: bool = False) -> None:
             super().__init__()
             if window < 1:
                 raise UsageError(f"means are of 1 or more dialogues, not {window}")
             self.dialogues = 0
-            self._outcomes: deque[tuple[float, int, float]] = deque(maxlen=window)
+            self._outcomes: deque[Outcome] = deque(maxlen=window)
             self._rewards = np.zeros(0)
             self._progress = progress
             self._bar: Any = None
@@ -65,12 +62,12 @@ def _dialogue_callback() -> Any:
                 self._count(self.locals["infos"][place], float(self._rewards[place]))
                 self._rewards[place] = 0.0
             if ended:
-                means = dict(zip(NUMBERS, np.mean(self._outcomes, axis=0).tolist(), strict=True))
+                means = entry_of(TRAIN, self.dialogues, self._outcomes).numbers
                 for name, mean in means.items():
-                    self.logger.record(f"train/{name}", mean)
+                    self.logger.record(name, mean)
                 self.logger.record("train/dialogues", self.dialogues)
                 if self._bar is not None:
-                    shown = {name: f"{mean:.1f}" for name, mean in means.items()}
+                    shown = {name.partition("/")[2]: f"{mean:.1f}" for name, mean in means.items()}
                     self._bar.set_postfix(shown, refresh=False)
             if self._bar is not None:
                 self._bar.update(len(self._rewards))
@@ -80,7 +77,7 @@ def _dialogue_callback() -> Any:
             if "exchange" not in info:
                 raise UsageError("these are no dialogues: train in an environment of mwzeval")
             self.dialogues += 1
-            self._outcomes.append((100.0 * bool(info["success"]), int(info["exchange"]), reward))
+            self._outcomes.append((bool(info["success"]), int(info["exchange"]), reward))
 
         def _on_training_end(self) -> None:
             if self._bar is not None:
