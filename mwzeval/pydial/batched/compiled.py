@@ -2,7 +2,7 @@
 
 Functions are compiled when they are first called. What the entry points (`entry`) come to is kept
 on disk, beside the modules or in the user's cache; where neither can be written it is compiled in
-each process.
+each process. Compiling takes long enough to be told, once in a process.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import cache, wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from mwzeval.libraries import required
+from mwzeval.output import tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 COMPILED_IN = (
@@ -61,7 +63,29 @@ def entry(function: Function) -> Function:
         made = _numba.njit(cache=True, error_model="numpy")(function)
     except RuntimeError:  # nowhere to keep it
         made = _numba.njit(error_model="numpy")(function)
+    _watched.add(made)
     return cast("Function", made)
+
+
+_events: Any = import_module("numba.core.event")
+_watched: set[Any] = set()
+"""Entry points of which it is told that they are compiled: until the first of them is."""
+
+
+class _Compiling(_events.Listener):  # type: ignore[misc]
+    """Hears of what numba compiles, which is not what it finds on disk."""
+
+    def on_start(self, event: Any) -> None:
+        """Tell of an entry point."""
+        if event.data["dispatcher"] in _watched:
+            _watched.clear()
+            tell("numba compiles the simulation of dialogues: about a minute, then it is kept")
+
+    def on_end(self, event: Any) -> None:
+        """Tell nothing."""
+
+
+_events.register("numba:compile", _Compiling())
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:

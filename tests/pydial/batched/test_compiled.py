@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,3 +25,17 @@ def test_compiled_code_passes_the_same_tests() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_that_it_compiles_is_told_once_and_only_then(tmp_path: Path) -> None:
+    lines: tuple[str, ...] = ("from mwzeval.pydial.batched.compiled import entry",)
+    for name in ("one", "two"):
+        lines += ("@entry", f"def {name}(x):", "    return x + 1")
+    module = "\n".join((*lines, "print(one(1) + two(2))"))
+    (tmp_path / "small.py").write_text(module + "\n", encoding="utf-8")
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, str(tmp_path / "small.py")]
+    for due in (1, 0):
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert done.stdout == "5\n", done.stderr
+        assert done.stderr.count("numba compiles the simulation") == due
