@@ -24,6 +24,7 @@ from mwzeval.metrics.measure import ScoredTable, named
 from tests.places import shared
 
 LOGS = Path(__file__).with_name("inspect_logs")
+with_inspect = pytest.mark.skipif(sys.version_info < (3, 11), reason="inspect_ai needs Python 3.11")
 
 
 def read(file: Path, **asked: Any) -> ScoredTable:
@@ -124,11 +125,13 @@ def check_against_its_own_reader(file: Path) -> None:
         )
 
 
+@with_inspect
 @pytest.mark.parametrize("file", ["weak.eval", "weak.json", "strong.eval"])
 def test_stored_logs_are_what_inspect_ai_reads_in_them(file: str) -> None:
     check_against_its_own_reader(LOGS / file)
 
 
+@with_inspect
 @pytest.mark.slow
 def test_logs_that_inspect_ai_writes_now_are_what_it_reads_in_them(tmp_path: Path) -> None:
     write_logs = Path(__file__).with_name("make_logs.py")
@@ -153,6 +156,7 @@ def test_an_archive_without_a_summary_has_its_journal(tmp_path: Path) -> None:
         read(file)
 
 
+@with_inspect
 def test_metadata_that_a_summary_has_in_part_tells_no_clusters(tmp_path: Path) -> None:
     """Of texts that begin alike; what is cut by inspect_ai itself, and the whole log in JSON."""
     from inspect_ai.log import read_eval_log, write_eval_log

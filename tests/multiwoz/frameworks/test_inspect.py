@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip("inspect_ai needs Python 3.11", allow_module_level=True)
+
 from inspect_ai import Task, eval, score
 from inspect_ai.agent import Agent, AgentPrompt, AgentState, agent, react
 from inspect_ai.log import EvalLog, read_eval_log
