@@ -232,8 +232,9 @@ class MultiWoz(Benchmark):
             parser.add_argument(
                 "--table",
                 metavar="NAME",
-                help="print only this table: end_to_end or policy_optimization (default: all, your "
-                "system in the one whose systems have states as it has, predicted or gold)",
+                help="print only this table: end_to_end, policy_optimization, state_tracking or "
+                "zero_shot (default: all, or with a system the first two, your system in the one "
+                "whose systems have states as it has, predicted or gold)",
             )
         if verb in ("evaluate", "compare", "power", "report", "plot", "ceiling"):
             add_references(parser)

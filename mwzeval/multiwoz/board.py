@@ -1,13 +1,14 @@
 """The published tables of response generation, with a system of one's own in its place.
 
 The file of the tables says under which conditions its figures hold, in the keys of signatures; a
-system that was scored under other conditions is refused.
+system that was scored under other conditions is refused. Tables of state tracking and of language
+models stand beside them: of these it says what may not be compared, and no system is placed there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,20 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A published table without a place for one's own system, and why: what is not comparable."""
+
+    board: Board
+    source: str
+    not_comparable: tuple[str, ...]
+
+    def notes(self) -> Iterator[str]:
+        """Yield where the figures are from, and what may not be compared."""
+        yield f"{self.board.title}: from {self.source}"
+        yield from (f"  {reason}" for reason in self.not_comparable)
+
+
+@dataclass(frozen=True, slots=True)
 class Leaderboard:
     """Published tables by name, each sorted by the combined score, the best first.
 
@@ -62,6 +77,7 @@ class Leaderboard:
     states: Mapping[str, str]
     reference_corpus: Row
     tables: Mapping[str, Board]
+    beside: Mapping[str, Beside]
 
     @property
     def units(self) -> int:
@@ -71,8 +87,9 @@ class Leaderboard:
     def table_name(self, asked: str) -> str:
         """Return the name of a table; hyphens are fine too. Raises `UsageError`."""
         name = asked.replace("-", "_")
-        if name not in self.tables:
-            hint, known = did_you_mean(name, self.tables), ", ".join(self.tables)
+        all_names = (*self.tables, *self.beside)
+        if name not in all_names:
+            hint, known = did_you_mean(name, all_names), ", ".join(all_names)
             raise UsageError(f'unknown table "{shorten(asked)}"{hint} (known: {known})')
         return name
 
@@ -94,7 +111,25 @@ def _leaderboard(plain: Any) -> Leaderboard:
         rows = sorted(map(_row, plain[name]), key=_combined, reverse=True)
         title = f"{name.replace('_', ' ')} (states: {states})"
         tables[name] = Board(title, {"table": name}, COLUMNS, (*rows, reference), "combined")
-    return Leaderboard(plain["source"], plain["conditions"], plain["states"], reference, tables)
+    beside = {name: _beside(name, table) for name, table in plain["beside"].items()}
+    return Leaderboard(
+        plain["source"], plain["conditions"], plain["states"], reference, tables, beside
+    )
+
+
+def _beside(name: str, plain: Mapping[str, Any]) -> Beside:
+    columns = [Column(figure, label, 2, as_published=True) for figure, label in plain["columns"]]
+    rows = tuple(
+        Row(
+            row["system"],
+            {each.name: Figure(row[each.name]) for each in columns if each.name in row},
+            source=row["paper"],
+            note=row.get("note"),
+        )
+        for row in plain["rows"]
+    )
+    board = Board(plain["title"], {"table": name}, columns, rows)
+    return Beside(board, plain["source"], tuple(plain["not_comparable"]))
 
 
 def _row(plain: Mapping[str, Any]) -> Row:
@@ -119,6 +154,7 @@ class Standings:
     tables: Mapping[str, Board]
     own: Row | None = None
     cautions: tuple[str, ...] = ()
+    beside: Mapping[str, Beside] = field(default_factory=dict)
 
 
 def standings(
@@ -126,11 +162,17 @@ def standings(
 ) -> Standings:
     """Return the tables (or one), with the system in those whose systems have states as it has.
 
-    Raises `UsageError` when the system cannot be compared with any.
+    Those beside have a place for none. Raises `UsageError` when the system cannot be compared with
+    any, or the table is one of these.
     """
+    if table is not None and table in board.beside:
+        if entry is not None:
+            reasons = " ".join(board.beside[table].not_comparable)
+            raise UsageError(f"{entry.name} has no place in {table}: {reasons}")
+        return Standings({}, beside={table: board.beside[table]})
     tables = board.tables if table is None else {table: board.tables[table]}
     if entry is None:
-        return Standings(tables)
+        return Standings(tables, beside=board.beside if table is None else {})
     own, choices = own_row(entry, board.conditions)
     apart = {
         name: board.states[name] for name in tables if choices.get("state") != board.states[name]
@@ -151,9 +193,10 @@ def published_document(entry: Entry | None, table: str | None = None) -> Documen
     """
     board = read_leaderboard()
     shown = standings(board, entry, None if table is None else board.table_name(table))
-    boards = tuple(shown.tables.values())
+    beside = tuple(each.board for each in shown.beside.values())
+    boards = (*shown.tables.values(), *beside)
     return Document(
-        heading=(_conditions(board),),
+        heading=(_conditions(board),) if shown.tables else (),
         sheets=tuple(each.sheet() for each in boards),
         notes=(*_notes(board, shown), *notes_of(boards)),
         records=tuple(record for each in boards for record in _records(each, shown.own)),
@@ -163,7 +206,11 @@ def published_document(entry: Entry | None, table: str | None = None) -> Documen
             "conditions": dict(board.conditions),
             "cautions": list(shown.cautions),
             "reference_corpus": {n: f.value for n, f in board.reference_corpus.figures.items()},
-            "tables": {name: list(_plain_rows(each)) for name, each in shown.tables.items()},
+            "tables": {each.keys["table"]: list(_plain_rows(each)) for each in boards},
+            "beside": {
+                name: {"source": each.source, "not_comparable": list(each.not_comparable)}
+                for name, each in shown.beside.items()
+            },
         },
     )
 
@@ -177,6 +224,13 @@ def _conditions(board: Leaderboard) -> str:
 
 
 def _notes(board: Leaderboard, shown: Standings) -> Iterator[str]:
+    if shown.tables:
+        yield from _notes_of_responses(board, shown)
+    for each in shown.beside.values():
+        yield from each.notes()
+
+
+def _notes_of_responses(board: Leaderboard, shown: Standings) -> Iterator[str]:
     yield f"source: {board.source}"
     yield (
         "Combined is computed: (Inform + Success) / 2 + BLEU. Published figures are taken to be of "

@@ -91,6 +91,43 @@ def test_the_figures_are_those_published_and_combined_is_not_copied() -> None:
         assert [{k: v for k, v in row.items() if k != "note"} for row in ours[table]] == without
 
 
+def test_tables_beside_are_complete_and_say_what_is_not_comparable(
+    board: Leaderboard, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracking = board.beside["state_tracking"]
+    rows = {row.system: row for row in tracking.board.rows}
+    assert len(rows) == len(tracking.board.rows) == 30
+    versions = {
+        name: [row.figures[name].value for row in rows.values() if name in row.figures]
+        for name in ("joint_2.0", "slot_2.0", "joint_2.1", "slot_2.1", "joint_2.2")
+    }
+    # What the source has, column by column: how many, and the best.
+    assert {name: (len(v), max(v)) for name, v in versions.items()} == {
+        "joint_2.0": (15, 54.86),
+        "slot_2.0": (9, 98.42),
+        "joint_2.1": (18, 60.61),
+        "slot_2.1": (1, 97.21),
+        "joint_2.2": (6, 59.98),
+    }
+    assert all(row.source and row.source.startswith("https://") for row in rows.values())
+    assert main(["leaderboard", "--table", "state-tracking"]) == 0
+    shown = capsys.readouterr().out
+    assert "commit 1385788 (2023)" in shown
+    assert "TRADE" in shown
+    for reason in tracking.not_comparable:
+        assert reason in shown
+    assert main(["leaderboard"]) == 0
+    shown = capsys.readouterr().out
+    assert all(each.board.title in shown for each in board.beside.values())
+
+
+def test_no_system_is_placed_in_a_table_beside(board: Leaderboard) -> None:
+    with pytest.raises(UsageError, match="mine has no place in state_tracking: Versions of"):
+        standings(board, entry(records()), "state_tracking")
+    shown = standings(board, entry(records()))
+    assert not shown.beside
+
+
 def test_figures_that_cannot_be_had_are_marked_in_every_format(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
