@@ -113,18 +113,21 @@ class Bleu:
         self, hypotheses: Iterable[PreparedText], references: Iterable[PreparedText]
     ) -> dict[str, float]:
         """Return the summed statistics of aligned segments; both must be equally many."""
-        system_length = reference_length = 0
+        reference_length = 0
+        lengths = []
         correct = [0] * MAX_NGRAM_ORDER
-        total = [0] * MAX_NGRAM_ORDER
         for hypothesis, reference in zip(hypotheses, references, strict=True):
-            system_length += hypothesis.length
+            lengths.append(hypothesis.length)
             reference_length += reference.length
-            for index in range(MAX_NGRAM_ORDER):
-                total[index] += max(0, hypothesis.length - index)
             counts, limits = hypothesis.ngrams, reference.ngrams
             for ngram in counts.keys() & limits.keys():
                 count, limit = counts[ngram], limits[ngram]
                 correct[ngram.count(" ")] += count if count < limit else limit
+        system_length = sum(lengths)
+        total = [
+            sum([length - shorter for length in lengths if length > shorter])
+            for shorter in range(MAX_NGRAM_ORDER)
+        ]
         numbers = [system_length, reference_length, *correct, *total]
         return dict(zip(self.columns, numbers, strict=True))
 

@@ -328,8 +328,9 @@ def count_ngrams(words: DialogueWords, units: Sequence[str]) -> TypeCounts:
 
 
 def _ngrams(dialogue: Iterable[tuple[str, ...]]) -> Iterable[Type]:
-    for turn in dialogue:
-        yield from chain(((word,) for word in turn), pairwise(turn), trigrams(turn))
+    return chain.from_iterable(
+        chain(zip(turn, strict=False), pairwise(turn), trigrams(turn)) for turn in dialogue
+    )
 
 
 def _words_per_turn(sums: Sums) -> NDArray[np.float64]:

@@ -6,10 +6,11 @@ Distinct words and entropies are functions of its column sums, but resampling un
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -74,13 +75,13 @@ class TypeCounts:
     @classmethod
     def of(cls, rows: Iterable[tuple[str, Iterable[Type]]]) -> TypeCounts:
         """Count the types of each unit."""
-        position: dict[Type, int] = {}
+        position: defaultdict[Type, int] = defaultdict(count().__next__)
         units, starts = [], [0]
         indices: list[int] = []
         counts: list[int] = []
         for unit, types in rows:
             counted = Counter(types)
-            indices += [position.setdefault(kind, len(position)) for kind in counted]
+            indices += map(position.__getitem__, counted)
             counts += counted.values()
             units.append(unit)
             starts.append(len(indices))
@@ -241,7 +242,7 @@ class _Swaps:
 
 def distinct(order: int, counts: Counts, types: Types) -> NDArray[np.float64]:
     """Return how many distinct n-grams of an order there are."""
-    present = np.count_nonzero(counts[:, types.of_order(order)], axis=1)
+    present = np.count_nonzero(counts.take(types.of_order(order), axis=1), axis=1)
     return np.asarray(present, dtype=np.float64)
 
 
