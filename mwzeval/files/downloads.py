@@ -159,6 +159,19 @@ class DataRoot:
                     return self.fetch([file])[0]
         raise self._not_there(alternatives)
 
+    def other_than_published(self, paths: Iterable[Path]) -> tuple[str, ...]:
+        """Return the places of files that are not the published ones that belong there.
+
+        Nothing is known of a file at a place where none is published.
+        """
+        places = (path.relative_to(self.path).as_posix() for path in paths)
+        files = {place: self._published_as(place) for place in places}
+        return tuple(
+            place
+            for place, file in files.items()
+            if file is not None and state_of(self, file, reread=False) == "different"
+        )
+
     def matching(self, pattern: str) -> list[Path]:
         """Return the files whose place matches a pattern such as `data/*.json`, sorted.
 

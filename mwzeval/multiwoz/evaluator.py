@@ -320,6 +320,7 @@ class Evaluator:
 
     def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:
         """Check what only the whole input tells, and return how much of the fold it is."""
+        findings.other_files(scorer.gold.corpus, scorer.gold.checksum, scorer.gold.other_files)
         check_keys(census, scorer.gold, findings)
         if self.metrics.tracking:
             check_tracking(census, findings)

@@ -17,6 +17,9 @@ MOST_ERRORS = 10_000
 MOST_WARNINGS = 10_000
 """So many are kept of an input, so that whatever is in it, its problems fit into memory."""
 
+SHOWN_PLACES = 3
+"""How many files of a corpus one warning names."""
+
 MORE_ERRORS = Problem(
     "too-many-errors", f"there are more than {MOST_ERRORS:,} errors; the others are only counted"
 )
@@ -83,6 +86,17 @@ class Findings:
             self._warn(self._problem(kind, message, "warning", count, place))
         else:
             self._warnings[kind, message] = replace(known, count=known.count + count)
+
+    def other_files(self, corpus: str, checksum: str, places: Sequence[str]) -> None:
+        """Note files of a corpus, by their places, that are not the published ones."""
+        if places:
+            more = f" and {len(places) - SHOWN_PLACES} more" if len(places) > SHOWN_PLACES else ""
+            self.warning(
+                "other-corpus-files",
+                f"{', '.join(places[:SHOWN_PLACES])}{more}: not the published content, so scores "
+                f"compare only with those of the same files (corpus:{corpus}@{checksum} in "
+                "signatures)",
+            )
 
     def position(self, dialogue: str, turn: int) -> int:
         """Return where a turn stands in what the user wrote."""

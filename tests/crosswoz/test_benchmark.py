@@ -170,6 +170,19 @@ def test_a_log_of_a_simulation_is_recognised(
     assert "甲店" in capsys.readouterr().out
 
 
+def test_files_that_are_not_the_published_ones_are_told(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(world, gold_file(GOLD.fold, "nlu", ["user_acts"]))
+    assert run("evaluate", "--benchmark", "crosswoz", file, "-o", "-") == 0
+    shown = capsys.readouterr()
+    (warning,) = json.loads(shown.out)["meta"]["warnings"]
+    assert warning["kind"] == "other-corpus-files"
+    assert "crosswoz/database/attraction_db.json" in warning["message"]
+    digits = json.loads(shown.out)["meta"]["sources"]
+    assert f"(corpus:crosswoz-release@{digits} in signatures)" in shown.err
+
+
 def test_the_revision_of_a_file_counts_unless_another_is_named(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,7 +67,8 @@ REVISIONS = {
 class Fold:
     """One fold of a revision, with its database's tables as they stand in the files.
 
-    `checksum` are 8 hexadecimal digits over all files that it comes from.
+    `checksum` are 8 hexadecimal digits over all files that it comes from; `other_files` are the
+    places of those that are not the published ones.
     """
 
     revision: str
@@ -75,6 +76,7 @@ class Fold:
     checksum: str
     dialogues: Mapping[str, Dialogue]
     tables: Mapping[str, Table]
+    other_files: tuple[str, ...] = ()
 
 
 def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fold:
@@ -87,10 +89,12 @@ def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fo
     _check("fold", fold, FOLDS)
     dialogues = _require_fold(root, revision, fold)
     tables = _table_files(root, revision)
+    files = [dialogues, *tables.values()]
     return Fold(
         revision=revision,
         name=fold,
-        checksum=_checksum(root, [dialogues, *tables.values()]),
+        checksum=_checksum(root, files),
+        other_files=root.other_than_published(files),
         dialogues=read_dialogues(dialogues),
         tables={domain: _read_table(path) for domain, path in tables.items()},
     )

@@ -105,6 +105,7 @@ def check(
         check_services(typed, gold, findings)
         if findings.errors:
             return None
+        findings.other_files(gold.corpus, gold.fold.checksum, gold.fold.other_files)
         _note_empty(typed, findings)
         _note_unfilled(typed, findings)
         note_spelling(typed, gold.fold, tracks, findings)

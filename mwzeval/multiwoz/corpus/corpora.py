@@ -146,8 +146,9 @@ class GoldFold:
     """The gold data of one fold of a corpus.
 
     `checksum` are 8 hexadecimal digits over all files that the gold data and the database come
-    from; `tables` are the database's rows as they stand in its files. With `rollouts`, predicted
-    dialogues may be numbered rollouts of those of the fold.
+    from; `other_files` are the places of those that are not the published ones. `tables` are the
+    database's rows as they stand in its files. With `rollouts`, predicted dialogues may be numbered
+    rollouts of those of the fold.
     """
 
     corpus: str
@@ -156,6 +157,7 @@ class GoldFold:
     dialogues: Mapping[str, GoldDialogue]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
     rollouts: bool = False
+    other_files: tuple[str, ...] = ()
 
     def name_of(self, dialogue: str) -> str:
         """Return the id in this fold of a predicted dialogue."""
@@ -208,6 +210,7 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
         checksum[:8],
         {name: GoldDialogue.from_json(dialogue) for name, dialogue in plain.items()},
         {domain: _table(domain, path) for domain, path in databases.items()},
+        other_files=root.other_than_published(everything),
     )
 
 
