@@ -51,6 +51,12 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
 
     where = run(programs / "python", "-c", "import mwzeval; print(mwzeval.__file__)", cwd=empty)
     assert Path(where.strip()).is_relative_to(tmp_path / "venv")
+    named = run(programs / "mwzeval", "explain", "--help", cwd=empty).splitlines()[-1]
+    pages = Path(named.removeprefix("docs/ is "))
+    assert pages.is_relative_to(tmp_path / "venv")
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} <= {
+        page.name for page in pages.iterdir()
+    }
     run(programs / "mwzeval", "data", "examples", ".", cwd=empty)
     run(programs / "mwzeval", "evaluate", "-bsrd", "-i", "sample-good.json", cwd=empty)
     report = json.loads((empty / "evaluation_results.json").read_text(encoding="utf-8"))

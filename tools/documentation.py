@@ -128,7 +128,7 @@ def _options() -> str:
     from mwzeval.benchmark import known_benchmarks, own_verbs
     from mwzeval.cli import VERBS, VERBS_OF_NONE, parser_of
 
-    os.environ["COLUMNS"] = "100"
+    os.environ["COLUMNS"] = "84"
     parts = [
         "# Every option",
         "What `mwzeval VERB --help` prints. The [tables](command_line.md) are shorter.",
