@@ -91,7 +91,7 @@ def test_a_run_in_batches_is_resumed_to_the_same_result(tmp_path: Path) -> None:
     [
         ({"batch": 0}, "dialogues at once is 1 or more"),
         ({"batch": 8, "legacy": True}, "depend on those before them"),
-        ({"batch": 8, "policies": ["ppo", "gp-sarsa", "random"]}, "of gp-sarsa, random are played"),
+        ({"batch": 8, "policies": ["ppo", "gp-sarsa", "random"]}, "^gp-sarsa, random: dialogues"),
     ],
 )
 def test_what_cannot_be_played_at_once_is_refused(
