@@ -1,0 +1,95 @@
+"""What a long training loop remembers is bounded: entries are counted, not bytes."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+from typing import Any
+
+from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+from mwzeval.multiwoz.database.venues import REMEMBERED, Database
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.version import library_version
+from tests.places import sample_predictions
+
+LARGEST = 2**16
+
+
+def caches() -> dict[str, Any]:
+    """Return the functions of scoring that remember texts that they were called with."""
+    return {
+        f"{name}.{key}": value
+        for name, module in list(sys.modules.items())
+        if name.startswith(("mwzeval.multiwoz", "mwzeval.metrics"))
+        for key, value in vars(module).items()
+        if hasattr(value, "cache_parameters")
+        and inspect.signature(value).parameters
+        and value is not library_version
+    }
+
+
+def entries(*roots: object) -> int:
+    """Return how many items all containers have that can be reached, not through modules."""
+    seen: set[int] = set()
+    waiting = list(roots)
+    count = 0
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen or inspect.ismodule(found) or inspect.isclass(found):
+            continue
+        seen.add(id(found))
+        if inspect.isroutine(found):
+            continue
+        if isinstance(found, dict | list | set | tuple | frozenset):
+            count += len(found)
+        waiting += gc.get_referents(found)
+    return count
+
+
+def other_predictions(step: int) -> dict[str, Any]:
+    """Return predictions that differ from those of every other step in what they say and ask."""
+    return {
+        name: [
+            {
+                "response": f"{turn['response']} {name}-{step}-{index} .",
+                "state": {"hotel": {"name": f"{name} {step} {index}"}},
+                "active_domains": ["hotel"],
+            }
+            for index, turn in enumerate(turns)
+        ]
+        for name, turns in list(sample_predictions("good").items())[:3]
+    }
+
+
+def test_whatever_remembers_texts_forgets_them() -> None:
+    Evaluator(True, True, True, True, corpus="sample").evaluate(other_predictions(0))
+    remembering = caches()
+    assert "mwzeval.metrics.bleu.prepare" in remembering
+    for name, function in remembering.items():
+        most = function.cache_parameters()["maxsize"]
+        assert most is not None, name
+        assert most <= LARGEST, name
+
+
+def test_an_evaluator_grows_by_the_answers_of_its_database_only() -> None:
+    evaluator = Evaluator(True, True, True, corpus="sample")
+    steps = 15
+    evaluator.evaluate(other_predictions(0))
+    before = entries(evaluator)
+    for step in range(1, steps):
+        predictions = other_predictions(step)
+        evaluator.evaluate(predictions)
+    turns = sum(map(len, predictions.values()))
+    # An answer: one item here and in its column, its key of two parts, and a pair in the key.
+    assert entries(evaluator) - before <= 8 * turns * steps
+
+
+def test_a_database_forgets_answers() -> None:
+    tables = load_fold("sample", "test", corpus_root("sample", None, offline=None)).tables
+    database = Database(tables, "2021")
+    asked = REMEMBERED + 100
+    for number in range(asked):
+        database.query("hotel", {"name": f"§{number}"})
+    assert entries(database) < 8 * REMEMBERED
+    database.query("hotel", {"name": "§0"})
