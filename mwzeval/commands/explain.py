@@ -8,7 +8,7 @@ lost that another system kept, and what that one did instead. Reasons: docs/reas
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
+    from mwzeval.benchmark import Benchmark, ScoredFile
     from mwzeval.scores.explanation import Explanation
 
 SHOWN_IDS = 5
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         if arguments.claims in STANDARD_OUTPUT:
             return 0
     if arguments.unit is None:
-        explanations = list(system.explain_all())
+        explanations = _readable(system, system.explain_all(), arguments)
         if not any(of for explanation in explanations for of in explanation.outcomes.values()):
             raise UsageError(
                 f"{arguments.file} has scores alone, and no {words.units} that are won or lost: "
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             )
         print(_listed(explanations, arguments, benchmark.reasons, words.units), end="")
         return 0
-    explanation = system.explain(arguments.unit)
+    (explanation,) = _readable(system, [system.explain(arguments.unit)], arguments)
     if arguments.format == "json":
         print(to_json(asdict(explanation)), end="")
     else:
@@ -146,21 +146,24 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     if arguments.unit is not None:
         _check_unit(arguments.unit, units, words.unit)
         units = (arguments.unit,)
-    theirs = {explanation.unit: explanation for explanation in systems[second].explain_all()}
+    mine, others = (
+        _readable(system, system.explain_all(), arguments) for system in systems.values()
+    )
+    theirs = {explanation.unit: explanation for explanation in others}
     pairs = [
         (explanation, theirs[explanation.unit])
-        for explanation in systems[first].explain_all()
+        for explanation in mine
         if explanation.unit in set(units)
     ]
     counts = count_outcomes(pairs)
     if arguments.reason:
-        having = _having(arguments.reason, [mine for mine, _ in pairs], benchmark.reasons)
+        having = _having(arguments.reason, [lost for lost, _ in pairs], benchmark.reasons)
         pairs = [pair for pair in pairs if pair[0] in having]
     found = lost_to_other(pairs)
     if arguments.worst:
         pairs.sort(key=lambda pair: _badness(pair[0]), reverse=True)
         lost = {each.unit for each in found}
-        worst = [mine.unit for mine, _ in pairs if mine.unit in lost][: arguments.worst]
+        worst = [own.unit for own, _ in pairs if own.unit in lost][: arguments.worst]
         found = [each for unit in worst for each in found if each.unit == unit]
     if arguments.format == "text":
         common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
@@ -173,6 +176,21 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
             "lost": [asdict(each) for each in found],
         }
     )
+
+
+def _readable(
+    system: ScoredFile, explanations: Iterable[Explanation], arguments: argparse.Namespace
+) -> list[Explanation]:
+    """Return explanations as they are, and for a text with the labels of scores for their keys.
+
+    A plain word, such as `inform`, is read as it is.
+    """
+    from mwzeval.scores.explanation import labelled
+
+    if arguments.format == "json":
+        return list(explanations)
+    measures = system.scored_table.measures
+    return labelled(explanations, {m.name: m.label for m in measures if not m.name.isalpha()})
 
 
 def _check_unit(name: str, known: Sequence[str], unit: str) -> None:

@@ -28,13 +28,30 @@ def summary(report: Report, *, places: int | None = None) -> Document:
     signatures = dict.fromkeys(str(score.signature) for score in report.scores)
     elsewhere = {name for figures in report.figures for name in figures.scores}
     scores = [score for score in report.scores if score.name not in elsewhere]
+    of_systems, beside = _told_apart(scores, report.references, places)
     return Document(
         heading=tuple(_heading(report)),
-        sheets=(*_sheets(scores, places), *map(_figures_sheet, report.figures)),
+        sheets=(*_sheets(of_systems, places, beside), *map(_figures_sheet, report.figures)),
         notes=tuple(signatures),
         records=tuple(score_record(score) for score in report.scores),
         plain=to_plain(report),
     )
+
+
+def _told_apart(
+    scores: Sequence[Score], references: Mapping[str, str], places: int | None
+) -> tuple[list[Score], Beside]:
+    """Return the scores of the system, and those of references as they stand beside them."""
+    own: list[Score] = []
+    beside: dict[str, dict[tuple[str, str], str]] = {}
+    for score in scores:
+        reference, _, name = score.name.partition(".")
+        if reference in references:
+            of = beside.setdefault(references[reference], {})
+            of[name, score.scope] = shown(score, places)
+        else:
+            own.append(score)
+    return own, beside
 
 
 def _figures_sheet(figures: Figures) -> Sheet:
@@ -95,19 +112,19 @@ def _kind_of_responses(meta: Mapping[str, Any]) -> str:
     )
 
 
-Beside = Mapping[tuple[str, str], str]
-"""(name, scope) → what stands beside that score."""
+Beside = Mapping[str, Mapping[tuple[str, str], str]]
+"""What stands beside scores (`ceiling`) → (name, scope) → its figure beside that score."""
 
 NOTHING: Beside = {}
 
 
 def _sheets(
-    scores: Sequence[Score], places: int | None, ceiling: Beside = NOTHING
+    scores: Sequence[Score], places: int | None, beside: Beside = NOTHING
 ) -> Iterator[Sheet]:
     """Yield the scores that have parts (domains) side by side, then the others.
 
-    Only scores of the same parts of the same size share a sheet. The ceiling is a row below scores
-    side by side, and a column beside others.
+    Only scores of the same parts of the same size share a sheet. What stands `beside` is a row
+    below scores side by side, and a column beside others.
     """
     by_name: dict[str, list[Score]] = {}
     for score in scores:
@@ -121,14 +138,14 @@ def _sheets(
             whole.append(parts[0])
     for with_parts in alike.values():
         if len(with_parts[0]) > WIDEST:
-            yield _standing_sheet(with_parts, places, ceiling)
+            yield _standing_sheet(with_parts, places, beside)
         else:
-            yield _parts_sheet(with_parts, places, ceiling)
+            yield _parts_sheet(with_parts, places, beside)
     if whole:
-        yield _whole_sheet(whole, places, ceiling)
+        yield _whole_sheet(whole, places, beside)
 
 
-def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None, ceiling: Beside) -> Sheet:
+def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None, beside: Beside) -> Sheet:
     """Return a row per name and a column per scope, with the number of units below."""
     scopes = dict.fromkeys(score.scope for parts in rows for score in parts)
     lines: list[list[Cell | str]] = []
@@ -137,22 +154,24 @@ def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None, ceiling: B
         lines.append([parts[0].label, *(shown(by_scope[scope], places) for scope in scopes)])
         if any(score.interval for score in parts):
             lines.append(["", *(shown_interval(by_scope[scope], places) for scope in scopes)])
-        gold = [ceiling.get((parts[0].name, scope), "") for scope in scopes]
-        if any(gold):
-            lines.append([f"  {CEILING}", *gold])
+        for title, figures in beside.items():
+            found = [figures.get((parts[0].name, scope), "") for scope in scopes]
+            if any(found):
+                lines.append([f"  {title}", *found])
     counts = {score.scope: str(score.n) for parts in rows for score in parts}
     lines.append([COUNTS, *(counts[scope] for scope in scopes)])
     return sheet("", ["", *scopes], lines)
 
 
-def _standing_sheet(
-    scores: Sequence[Sequence[Score]], places: int | None, ceiling: Beside
-) -> Sheet:
+def _standing_sheet(scores: Sequence[Sequence[Score]], places: int | None, beside: Beside) -> Sheet:
     """Return a row per scope and a column per name, where scopes are too many to be columns."""
-    with_gold = [any((each.name, each.scope) in ceiling for each in parts) for parts in scores]
+    shown_beside = [
+        [title for title, of in beside.items() if any((s.name, s.scope) in of for s in parts)]
+        for parts in scores
+    ]
     header = [""]
-    for parts, gold_too in zip(scores, with_gold, strict=True):
-        header += [parts[0].label, CEILING] if gold_too else [parts[0].label]
+    for parts, titles in zip(scores, shown_beside, strict=True):
+        header += [parts[0].label, *titles]
     header.append(COUNTS)
     with_interval = [any(score.interval for score in parts) for parts in scores]
     if any(with_interval):
@@ -165,25 +184,26 @@ def _standing_sheet(
             if shown_too
         )
         values: list[str] = []
-        for score, gold_too in zip(of_scope, with_gold, strict=True):
+        for score, titles in zip(of_scope, shown_beside, strict=True):
             values.append(shown(score, places))
-            if gold_too:
-                values.append(ceiling.get((score.name, score.scope), ""))
+            values += [beside[title].get((score.name, score.scope), "") for title in titles]
         lines.append([of_scope[0].scope, *values, *intervals, str(of_scope[0].n)])
     return sheet("", header, lines)
 
 
-def _whole_sheet(scores: Sequence[Score], places: int | None, ceiling: Beside) -> Sheet:
+def _whole_sheet(scores: Sequence[Score], places: int | None, beside: Beside) -> Sheet:
     header, rows = ["", ""], [[score.label, shown(score, places)] for score in scores]
     if any(score.interval for score in scores):
         level = next(score.interval.confidence for score in scores if score.interval)
         header.append(f"{100 * level:g} % interval")
         for row, score in zip(rows, scores, strict=True):
             row.append(shown_interval(score, places))
-    if ceiling:
-        header.append(CEILING)
-        for row, score in zip(rows, scores, strict=True):
-            row.append(ceiling.get((score.name, score.scope), ""))
+    for title, figures in beside.items():
+        found = [figures.get((score.name, score.scope), "") for score in scores]
+        if any(found):
+            header.append(title)
+            for row, figure in zip(rows, found, strict=True):
+                row.append(figure)
     return sheet("", header, rows)
 
 
@@ -234,7 +254,7 @@ def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None
     values = {key: score.value for key, score in gold.items()}
     return replace(
         document,
-        sheets=tuple(_sheets(report.scores, places, beside)),
+        sheets=tuple(_sheets(report.scores, places, {CEILING: beside})),
         notes=(*document.notes, NOTE),
         records=tuple(
             {**score_record(score), CEILING: values.get((score.name, score.scope))}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mwzeval.scores.score import WHOLE
 
@@ -224,6 +224,24 @@ class LostToOther:
     outcome: str
     reasons: tuple[Reason, ...]
     instead: tuple[Instead, ...]
+
+
+def labelled(explanations: Iterable[Explanation], labels: Mapping[str, str]) -> list[Explanation]:
+    """Return explanations for people to read: outcomes by their labels."""
+    return [
+        replace(
+            of,
+            outcomes={
+                scope: {labels.get(name, name): kept for name, kept in named.items()}
+                for scope, named in of.outcomes.items()
+            },
+            reasons=tuple(
+                replace(reason, outcome=labels.get(reason.outcome, reason.outcome))
+                for reason in of.reasons
+            ),
+        )
+        for of in explanations
+    ]
 
 
 def count_outcomes(pairs: Iterable[Pair]) -> list[OutcomeCounts]:

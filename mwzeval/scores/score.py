@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mwzeval.errors import Problem
@@ -163,7 +163,8 @@ class Report(Viewed, Logged):
     `scores` are the same numbers unrounded, each with its signature; `table` has the rows (one per
     dialogue) behind the additive ones; `meta` says what was scored, how, and with which versions.
     `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables of
-    totals, of which some numbers are scores.
+    totals, of which some numbers are scores. `references` names what is no system but scored beside
+    it, by what stands before the dot in the names of its scores (`gold`).
     """
 
     metrics: Mapping[str, Any]
@@ -173,3 +174,4 @@ class Report(Viewed, Logged):
     meta: Mapping[str, Any]
     benchmark: str
     figures: tuple[Figures, ...] = ()
+    references: Mapping[str, str] = field(default_factory=dict)

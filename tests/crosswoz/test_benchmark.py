@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,50 @@ def test_a_log_of_a_simulation_is_recognised(
     assert "natural mix" in shown
     assert run("explain", "--benchmark", "crosswoz", file, "a") == 0
     assert "甲店" in capsys.readouterr().out
+
+
+def test_baselines_are_columns_and_goal_types_have_their_own_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(ROOT / "predictions" / "crosswoz-sample-dst.json")
+    output = str(tmp_path / "report.json")
+    assert run("evaluate", "--benchmark", "crosswoz", file, "-o", output) == 0
+    shown = capsys.readouterr().out
+    assert re.search(
+        r"\n +Slot F1 +gold as prediction +copy of the turn before +n\n"
+        r"total +94\.53 +100\.00 +82\.06 +40\n"
+        r"S +100\.00 +8\n",
+        shown,
+    )
+    assert "Slot F1, gold as prediction" not in shown
+    gold = json.loads((ROOT / "data" / "crosswoz" / "sample" / "test.json").read_text("utf-8"))
+    domains = {"景点": 0, "餐馆": 0, "酒店": 0, "地铁": 0, "出租": 0}
+    for each in gold.values():
+        filled = {
+            domain
+            for message in each["messages"]
+            for domain, slots in message.get("sys_state_init", {}).items()
+            if any(value for slot, value in slots.items() if slot != "selectedResults")
+        }
+        for domain in filled:
+            domains[domain] += 1
+    scores = json.loads(Path(output).read_text("utf-8"))["meta"]["scores"]
+    found = {of["scope"]: of["n"] for of in scores if of["score"] == "dst.slot_f1"}
+    assert {domain: found[domain] for domain in domains} == domains
+
+
+def test_explanations_have_the_labels_of_scores_and_json_their_keys(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = str(ROOT / "predictions" / "crosswoz-sample-dst.json")
+    explain = ["explain", "--benchmark", "crosswoz", file]
+    assert run(*explain) == 0
+    assert capsys.readouterr().out.startswith("25 of 40 were lost: 25 for Single-turn joint\n")
+    assert run(*explain, "--against", file) == 0
+    assert re.match("40 dialogues in common +Single-turn joint\n", capsys.readouterr().out)
+    assert run(*explain, "--worst", "1", "-f", "json") == 0
+    (worst,) = json.loads(capsys.readouterr().out)
+    assert {reason["outcome"] for reason in worst["reasons"]} == {"dst.joint_single_turn"}
 
 
 def test_files_that_are_not_the_published_ones_are_told(

@@ -65,6 +65,7 @@ class ScoredPredictions:
             warnings=self.warnings,
             meta=_meta(self.checked),
             benchmark=NAME,
+            references=BESIDE,
         )
 
     def beside(self) -> dict[str, tuple[Score, ...]]:

@@ -105,7 +105,8 @@ class StateScores:
         """The additive numbers of a row."""
         kinds = ("turns", "dialogues", *VARIANTS)
         joint = (_joint(kind, scope) for scope in JOINT_SCOPES for kind in kinds)
-        slots = (_slots(kind, scope) for scope in SLOT_SCOPES for kind in SLOT_KINDS)
+        of_slots = (*SLOT_KINDS, "dialogues")
+        slots = (_slots(kind, scope) for scope in SLOT_SCOPES for kind in of_slots)
         return (*joint, *slots)
 
     def row(self, gold: Dialogue, predicted: Sequence[Predicted]) -> dict[str, float]:
@@ -135,6 +136,9 @@ class StateScores:
                 for kind, number in zip(SLOT_KINDS, counts, strict=True):
                     key = _slots(kind, scope)
                     row[key] = row.get(key, 0) + number
+                if counts[SLOT_KINDS.index("gold")]:
+                    # A dialogue is behind a score when it has something to be found.
+                    row[_slots("dialogues", scope)] = 1
         return row
 
     def measures(self, sign: Sign, sums: Mapping[str, float]) -> Iterator[Measure]:
@@ -168,7 +172,14 @@ class StateScores:
                 scores.append(("slot_precision", "Slot precision", partial(_of, right, predicted)))
                 scores.append(("slot_recall", "Slot recall", partial(_of, right, gold)))
             for name, label, of in scores:
-                yield Measure(f"dst.{name}", label, signature, of, scope=scope)
+                yield Measure(
+                    f"dst.{name}",
+                    label,
+                    signature,
+                    of,
+                    scope=scope,
+                    cases=_slots("dialogues", scope),
+                )
 
 
 def _count_slots(
