@@ -83,8 +83,11 @@ for module in pkgutil.walk_packages(mwzeval.__path__, "mwzeval.", lambda name: N
         importlib.import_module(module.name)
 assert "pkg_resources" not in sys.modules
 """
-BUILT = ("numpy", "scipy", "rapidfuzz", "levenshtein", "zstandard", "matplotlib", "scikit-learn")
-EXTRAS = "crosswoz,distributed,plot,retrieval,rl"
+BUILT = (
+    *("numpy", "scipy", "rapidfuzz", "levenshtein", "zstandard", "matplotlib", "scikit-learn"),
+    *("numba", "llvmlite"),
+)
+EXTRAS = "batched,crosswoz,distributed,plot,retrieval,rl"
 CHEAP_TESTS = (
     "metrics/test_dialogue_acts",
     "golden/test_recorded_scores",
