@@ -301,6 +301,53 @@ def test_the_keyboard_is_enough(opened: Opener) -> None:
     assert heading(page) == "talk0500"
 
 
+def focused(page: Page) -> str:
+    found = page.evaluate("(e => e.dataset.unit ?? (e.id || e.tagName))(document.activeElement)")
+    assert isinstance(found, str)
+    return found
+
+
+def test_the_list_is_one_tab_stop(opened: Opener) -> None:
+    page = opened("large")
+    stops = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        stops.append(focused(page))
+        if stops[-1] == "BODY":
+            break
+    rows = [stop for stop in stops if stop.isdigit()]
+    assert rows == ["0"], "of 1,000 dialogues one is a stop"
+    assert stops[0] == "page-skip"
+    page.focus(".row[data-unit='0']")
+    for key, unit in (("ArrowDown", "1"), ("End", "999"), ("ArrowUp", "998"), ("Home", "0")):
+        page.keyboard.press(key)
+        assert focused(page) == unit
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    assert not focused(page).isdigit()
+    page.keyboard.press("Shift+Tab")
+    assert focused(page) == "1", "the list is entered where it was left"
+    page.evaluate("document.getElementById('page-rows').scrollTop = 1e9")
+    page.wait_for_selector(".row >> text=talk0999")
+    assert page.locator(".row[tabindex='0']").count() == 1, "also where the chosen row is not drawn"
+
+
+@pytest.mark.parametrize(("place", "size"), [("", WIDE), ("#talk0001", WIDE), ("", NARROW)])
+def test_a_link_skips_to_the_content_and_keeps_the_address(
+    opened: Opener, place: str, size: tuple[int, int]
+) -> None:
+    page = opened("one", place, size)
+    if size == NARROW:
+        page.click("#page-tab-list")
+    page.focus("#page-skip")
+    page.keyboard.press("Enter")
+    assert focused(page) == "page-main"
+    assert page.evaluate("location.hash") == place
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('main') !== null")
+
+
 @pytest.mark.exhaustive
 def test_of_three_systems_any_two_are_compared(opened: Opener) -> None:
     page = opened("three", "#talk0003")

@@ -41,6 +41,8 @@ function onKey(event) {
   } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && (inBrowser || target === document.body)) {
     // In a dialogue the arrows scroll; in the list and in the search field they choose.
     if (inBrowser || state.opened === null) action = () => moveCursor(event.key === "ArrowDown" ? 1 : -1);
+  } else if ((event.key === "Home" || event.key === "End") && byId("rows").contains(target)) {
+    action = () => moveCursor(event.key === "Home" ? -state.shown.length : state.shown.length);
   } else if (!typing) action = actions[event.key] ?? null;
   if (!action) return;
   event.preventDefault();

@@ -49,6 +49,8 @@ export function paintRows() {
       painted.delete(unit);
     }
   }
+  // One row is a tab stop: the chosen one, or the nearest to it that is in the document.
+  const stop = Math.min(Math.max(state.cursor, first), last - 1);
   let place = sizer.firstChild;
   for (let position = first; position < last; position += 1) {
     const unit = state.shown[position];
@@ -61,6 +63,7 @@ export function paintRows() {
     node.setAttribute("aria-posinset", position + 1);
     const link = node.firstChild;
     link.classList.toggle("cursor", position === state.cursor);
+    link.tabIndex = position === stop ? 0 : -1;
     if (unit === state.opened) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
     if (node === place) place = place.nextSibling;
@@ -90,7 +93,14 @@ export function focusRow(unit) {
   painted.get(unit)?.firstChild.focus({ preventScroll: true });
 }
 
+/** The row that gets the focus is the one from which arrow keys go on. */
+function chooseFocused({ target }) {
+  state.cursor = state.shown.indexOf(Number(target.closest(".row")?.dataset.unit));
+  paintRows();
+}
+
 export function connectList() {
+  sizer.addEventListener("focusin", chooseFocused);
   rows.addEventListener("scroll", paintRows, { passive: true });
   window.addEventListener("resize", paintRows);
 }

@@ -105,6 +105,11 @@ export function connectNavigation() {
   window.addEventListener("hashchange", route);
   window.addEventListener("popstate", route);
   const leave = () => state.opened !== null && go(filterHash());
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the fragment is the address of a unit or a filter, which stays
+    if (root.dataset.view === "list") setView("overview");
+    byId("main").focus();
+  });
   byId("tab-overview").addEventListener("click", () => {
     leave();
     setView("overview");
