@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache, partial
 from itertools import chain, count, pairwise
 from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mwzeval.errors import DependencyError
+from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
 from mwzeval.metrics.type_counts import (
     Type,
@@ -150,19 +153,37 @@ OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int], ...] = (
 
 _PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
 _SPACE = re.compile(r"\s+")
+_UNUSUAL = re.compile("[`:;]|SYM")
+"""Other signs that the library removes, some of them one after the other."""
 
 
 @lru_cache(maxsize=2**14)
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the words of a response, without punctuation, in lower case.
 
-    As the library does, whose module reads its table of lemmas for a tenth of a second: a text
-    without words is one empty word, which counts.
+    As the library does, which gets the texts with unusual signs: its module reads a table of lemmas
+    for a tenth of a second. A text without words is one empty word, which counts. Raises
+    `DependencyError` where the library is needed and cannot be imported.
     """
-    # One after the other: what the removal of a sign brings together, a later one removes.
-    text = text.replace("``", "").translate(_PUNCTUATION)
-    text = text.replace("SYM", "").replace(":", "").replace(";", "")
-    return tuple(_SPACE.sub(" ", text).lower().split(" "))
+    words = text.translate(_PUNCTUATION)
+    if _UNUSUAL.search(words):
+        return tuple(_library()(text))
+    return tuple(_SPACE.sub(" ", words).lower().split(" "))
+
+
+@cache
+def _library() -> Callable[[str], list[str]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of the library's regular expressions
+        warnings.simplefilter("ignore", DeprecationWarning)  # the same, before Python 3.12
+        try:
+            module = import_without_setuptools("lexical_diversity.lex_div")
+        except ImportError as error:
+            raise DependencyError(
+                f"lexical-diversity cannot be imported ({error}): pip install lexical-diversity"
+            ) from None
+    tokenize: Callable[[str], list[str]] = module.tokenize
+    return tokenize
 
 
 class Richness:

@@ -7,11 +7,11 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mwzeval.libraries import import_without_setuptools
-from mwzeval.metrics.richness import Richness
+from mwzeval.metrics.richness import Richness, tokenize
 from tests.multiwoz import specification
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
@@ -135,3 +135,11 @@ def test_ngrams_do_not_cross_turns() -> None:
 def test_a_turn_without_words_is_one_empty_word() -> None:
     scores = in_one_pass(["", "?!"]).scores()
     assert (scores["num_unigrams"], scores["avg_lengths"]) == (1, 1)
+
+
+@given(st.text(st.sampled_from("aB S.Y'M,:;`?!()%/-_ \t\n\u00a0éİ漢[]"), max_size=15))
+@example("S.YM and S'Y'M")
+@example("`'` ``'")
+@example("")
+def test_words_are_those_of_the_library(text: str) -> None:
+    assert list(tokenize(text)) == lex_div.tokenize(text)
