@@ -17,8 +17,8 @@ from tests.samples import NAMES, write_sample
 from tests.waiting import HANGING
 
 PACKAGE = ROOT / "mwzeval"
-KNOWING = ("__init__.py", "benchmark.py")
-"""Files that name benchmarks: the public names, and the registry."""
+KNOWING = ("__init__.py", "benchmark.py", "doctor.py")
+"""Files that name benchmarks: the public names, the registry, and what extras are for."""
 
 SMOKE = """
 import json, sys

@@ -153,8 +153,9 @@ OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int], ...] = (
 
 _PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
 _SPACE = re.compile(r"\s+")
-_UNUSUAL = re.compile("[`:;]|SYM")
-"""Other signs that the library removes, some of them one after the other."""
+_UNUSUAL = re.compile("`|SYM")
+"""What the library removes as well, before or after other signs."""
+_COLONS = str.maketrans("", "", ":;")
 
 
 @lru_cache(maxsize=2**14)
@@ -168,7 +169,7 @@ def tokenize(text: str) -> tuple[str, ...]:
     words = text.translate(_PUNCTUATION)
     if _UNUSUAL.search(words):
         return tuple(_library()(text))
-    return tuple(_SPACE.sub(" ", words).lower().split(" "))
+    return tuple(_SPACE.sub(" ", words.translate(_COLONS)).lower().split(" "))
 
 
 @cache

@@ -265,7 +265,7 @@ def test_the_command_line_takes_a_cluster_by_its_address(
     program = [sys.executable, str(ROOT / "evaluate.py"), "-bsrd", "--corpus", "sample"]
     program += ["--dask", client.scheduler.address, "-o", str(report), str(tmp_path / "part-*")]
     done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"wrote {report}\n")
     assert report.read_text(encoding="utf-8") == to_json(evaluator.evaluate(predictions))
 
 

@@ -261,7 +261,6 @@ def test_what_another_system_won_is_listed(run: Run) -> None:
     unit = listed[0]["unit"]
     text = run(f"explain -i WORSE {unit} --against BETTER").out
     assert unit in text
-    assert outcome["outcome"] in text
     assert run("explain WORSE --against WORSE").out
     refused = run("explain WORSE --against INVALID")
     assert refused.code == 2

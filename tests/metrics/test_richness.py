@@ -138,7 +138,7 @@ def test_a_turn_without_words_is_one_empty_word() -> None:
 
 
 @given(st.text(st.sampled_from("aB S.Y'M,:;`?!()%/-_ \t\n\u00a0éİ漢[]"), max_size=15))
-@example("S.YM and S'Y'M")
+@example("S.YM and S'Y'M and S:YM")
 @example("`'` ``'")
 @example("")
 def test_words_are_those_of_the_library(text: str) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.multiwoz.live.episodes import Episodes
 
+LOADED = 16
+"""So many choices of episodes are kept."""
 Options = Mapping[str, Any]
 """The arguments of `Episodes`, as they are kept with each sample or task."""
 
@@ -24,7 +26,7 @@ def load(options: Options) -> Episodes:
     return _loaded(json.dumps(options, sort_keys=True))
 
 
-@cache
+@lru_cache(maxsize=LOADED)
 def _loaded(options: str) -> Episodes:
     return Episodes(**json.loads(options))
 

@@ -38,7 +38,7 @@ def test_json_lines_and_standard_output_hold_the_same(
     assert main([*TEMPLATE, "-o", str(lines)]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == f"{lines}: 62 dialogues, 452 turns of the test fold of sample\n"
+    assert printed.err == f"wrote {lines}: 62 dialogues, 452 turns of the test fold of sample\n"
     assert dict(read_predictions(lines)) == json.loads(COMMITTED.read_bytes())
     assert main([*TEMPLATE, "-o", "-"]) == 0
     assert capsys.readouterr().out == COMMITTED.read_text(encoding="utf-8")

@@ -199,7 +199,8 @@ def test_compare_pairs_systems_by_goal_with_all_their_trials(
     other = write(Path("other.jsonl"), [line(n, trial=t) for n in USED[:3] for t in (1, 2)])
     assert main(["compare", trials, other, "-f", "json", "-j", "1"]) == 0
     compared = json.loads(capsys.readouterr().out)
-    assert (compared["common"], compared["left_out"]["trials"]) == (3, 1)
+    group = compared["groups"][0]
+    assert (group["common"], group["left_out"]["trials"]) == (3, 1)
     success = [each for each in compared["comparisons"] if each["score"] == "success"]
     assert [each["value"] for each in success] == pytest.approx([200 / 3, 100])
     assert (success[1]["wins"], success[1]["n"]) == (3, 3)
@@ -245,14 +246,15 @@ def test_runs_of_other_goals_are_compared_on_those_that_both_have(
     other = write(Path("other.jsonl"), lines, head=of_others)
     assert main(["compare", bad, other, "-f", "json", "-j", "1"]) == 0
     compared = json.loads(capsys.readouterr().out)
-    assert (compared["common"], compared["left_out"]) == (2, {"bad": 2, "other": 1})
+    (group,) = compared["groups"]
+    assert (group["common"], group["left_out"]) == (2, {"bad": 2, "other": 1})
     assert all("|goals:" not in each["signature"] for each in compared["comparisons"])
     assert main(["explain", bad, "--against", other]) == 0
     assert "2 dialogues in common" in capsys.readouterr().out
     # What the same selection calls the same is the same.
     assert main(["compare", bad, good, "-f", "json", "-j", "1"]) == 0
     compared = json.loads(capsys.readouterr().out)
-    assert compared["common"] == 4
+    assert [group["common"] for group in compared["groups"]] == [4]
     assert "|goals:corpus:test:4@01234567|" in compared["comparisons"][0]["signature"]
 
 
