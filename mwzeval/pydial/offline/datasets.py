@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -110,9 +110,9 @@ def _specification(task: Task, behaviour: Behaviour, seed: int) -> Any:
     ids = [name for name, known in environment_ids().items() if known == (task.name, False)]
     if not ids:
         return None
-    specification = gymnasium.spec(ids[0])
-    specification.kwargs |= {"confusion_seed": seed, "goodbye": behaviour.goodbye}
-    return specification
+    registered = gymnasium.spec(ids[0])  # Gymnasium's own record, from which others make theirs
+    arguments = {"confusion_seed": seed, "goodbye": behaviour.goodbye}
+    return replace(registered, kwargs=registered.kwargs | arguments)
 
 
 def _metadata(name: str, task: Task, behaviour: Behaviour, seed: int) -> dict[str, Any]:

@@ -97,6 +97,9 @@ def test_an_environment_goes_through_the_same_dialogues(
         assert info["success"] == episode.infos["success"][-1]
     assert dataset.observation_space == environment.observation_space
     assert dataset.action_space == environment.action_space
+    # Recording did not change what others get from Gymnasium by the same name.
+    registered = gymnasium.spec(environment.spec.id).kwargs
+    assert registered == {"task": "Demo-CR-3", "legacy": False}
 
 
 def test_what_is_read_to_learn_from_is_what_was_written(folder: Path) -> None:
