@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
+from pathlib import PurePath
 from typing import Literal
 
 SHOWN_PROBLEMS = 20
@@ -50,6 +51,10 @@ class Problem:
             place.append(f'key "{shorten(self.key)}"')
         parts = [part for part in (self.file, ", ".join(place)) if part]
         return printable(": ".join([*parts, self.message]))
+
+    def shared(self) -> Problem:
+        """Return it with the file's name alone: what others read has no folders of this machine."""
+        return self if self.file is None else replace(self, file=PurePath(self.file).name or None)
 
 
 class MwzevalError(Exception):

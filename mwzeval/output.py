@@ -8,9 +8,12 @@ from __future__ import annotations
 import codecs
 import os
 import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from io import TextIOWrapper
 
-from mwzeval.errors import printable, shorten
+from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable, shorten
 
 ESCAPING = "mwzeval.escaping"
 """The error handler of the streams: what an encoding lacks becomes an escape that JSON knows."""
@@ -30,6 +33,67 @@ def prepare_streams() -> None:
 def tell(message: str) -> None:
     """Print a message of one line to standard error."""
     print(printable(message), file=sys.stderr)
+
+
+@contextmanager
+def warnings_behind(*of_files: Iterable[Problem], can_be_validated: bool = True) -> Iterator[None]:
+    """Print the warnings of files to standard error, behind what is printed within.
+
+    There is a line for each kind in a file; `mwzeval validate` tells the rest where it can.
+    """
+    try:
+        yield
+    finally:
+        sys.stdout.flush()  # on a terminal they come behind what was printed
+        for line in warning_lines(of_files, can_be_validated=can_be_validated):
+            tell(line)
+
+
+NAMED_FILES = 3
+"""How many files that say the same one line names."""
+
+
+def warning_lines(
+    of_files: Iterable[Iterable[Problem]], *, can_be_validated: bool = True
+) -> list[str]:
+    """Return the warnings of files, a line for each kind in a file, with how often it was found.
+
+    A line has the first of its kind, and counts the others; lines that say the same of several
+    files are one. Warnings that `mwzeval validate` does not tell have a line each, the first few.
+    """
+    kinds: dict[tuple[object, ...], dict[str, Problem]] = {}
+    for problem in (problem.shared() for of_file in of_files for problem in of_file):
+        own = () if can_be_validated else (problem.message,)
+        of_kind = kinds.setdefault((problem.file, problem.kind, *own), {})
+        of_kind.setdefault(problem.message, problem)
+    files: dict[str, dict[str, None]] = {}
+    for first, *others in (found.values() for found in kinds.values()):
+        of = files.setdefault(_of_a_kind(first, others), {})
+        if first.file is not None:
+            of[first.file] = None
+    lines = [f"warning: {_named([*of])}{told}" for told, of in files.items()]
+    if len(lines) > SHOWN_PROBLEMS:
+        lines[SHOWN_PROBLEMS:] = [f"… and {len(lines) - SHOWN_PROBLEMS} more warnings"]
+    if len(kinds) < sum(map(len, kinds.values())):
+        lines.append("`mwzeval validate`, with the same options, lists each warning with its place")
+    return lines
+
+
+def _of_a_kind(first: Problem, others: Sequence[Problem]) -> str:
+    """Return what the first one says, without its file, and how many others there are."""
+    times = f" ({first.count:,} times)" if first.count > 1 else ""
+    if others:
+        in_all = sum(problem.count for problem in others)
+        times += f", and {len(others):,} more of this kind"
+        times += f" ({in_all:,} times)" if in_all > len(others) else ""
+    return f"{replace(first, file=None)}{times}"
+
+
+def _named(files: Sequence[str]) -> str:
+    if not files:
+        return ""
+    more = f" and {len(files) - NAMED_FILES} more" if len(files) > NAMED_FILES else ""
+    return f"{', '.join(files[:NAMED_FILES])}{more}: "
 
 
 def write_result(text: str, format_name: str) -> None:

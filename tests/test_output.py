@@ -9,13 +9,14 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mwzeval.cli import main
 from mwzeval.crosswoz.simulation.summary import Rate, Summary
 from mwzeval.errors import DataError, InputError, Problem, UsageError, printable
-from mwzeval.output import write_result
+from mwzeval.output import warning_lines, warnings_behind, write_result
 from mwzeval.report.formats import FORMATS, Document, render, sheet
 from mwzeval.report.json import json_line, to_json
 from tests.places import ROOT
@@ -186,3 +187,71 @@ def test_a_page_is_utf_8_and_latex_is_latex_in_every_encoding(
     page, _, latex = stream.buffer.getvalue().partition(b"</p>")
     assert page.decode() == "<p>é😀"
     assert b"\\u" not in latex.replace(b"\\usepackage", b"")
+
+
+def noticed(kind: str, message: str, file: str | None = "a/one.json", **about: Any) -> Problem:
+    return Problem(kind, message, "warning", file, **about)
+
+
+IN_FULL = "`mwzeval validate`, with the same options, lists each warning with its place"
+
+
+@pytest.mark.parametrize(
+    ("of_files", "lines"),
+    [
+        ([], []),
+        (
+            [[noticed("slot", "odd", dialogue="d1", turn=2, count=3)]],
+            ['warning: one.json: dialogue "d1", turn 2: odd (3 times)'],
+        ),
+        (
+            [
+                [
+                    noticed("slot", "first", count=1_500),
+                    noticed("turns", "1 is missing"),
+                    noticed("slot", "second"),
+                    noticed("slot", "third", count=4),
+                ]
+            ],
+            [
+                "warning: one.json: first (1,500 times), and 2 more of this kind (5 times)",
+                "warning: one.json: 1 is missing",
+                IN_FULL,
+            ],
+        ),
+        (
+            [[noticed("corpus", "other files", f"{n}/{n}.json")] for n in "abcde"],
+            ["warning: a.json, b.json, c.json and 2 more: other files"],
+        ),
+        (
+            [[noticed("slot", "odd", "a.json")], [noticed("slot", "odd", "b.json", count=2)]],
+            ["warning: a.json: odd", "warning: b.json: odd (2 times)"],
+        ),
+        ([[noticed("seeds", "few", None)], [noticed("seeds", "few", None)]], ["warning: few"]),
+    ],
+)
+def test_warnings_have_a_line_for_each_kind_in_a_file(
+    of_files: list[list[Problem]], lines: list[str]
+) -> None:
+    assert warning_lines(of_files) == lines
+
+
+def test_what_is_not_validated_has_a_line_for_each_warning() -> None:
+    found = [[noticed("column", f"{n} is left out") for n in range(25)]]
+    lines = warning_lines(found, can_be_validated=False)
+    assert lines[:2] == ["warning: one.json: 0 is left out", "warning: one.json: 1 is left out"]
+    assert lines[20:] == ["… and 5 more warnings"]
+
+
+def test_warnings_come_behind_the_result_or_before_what_went_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", both)
+    monkeypatch.setattr(sys, "stderr", both)
+    with warnings_behind([noticed("slot", "odd")]):
+        write_result("result\n", "text")
+    assert both.getvalue() == "result\nwarning: one.json: odd\n"
+    with pytest.raises(UsageError), warnings_behind([noticed("slot", "again")]):
+        raise UsageError("cannot")
+    assert both.getvalue().endswith("warning: one.json: again\n")

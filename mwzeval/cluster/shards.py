@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from tqdm import tqdm
 
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem
+from mwzeval.files.streams import shortest_ends
 from mwzeval.scores.score import Report
 
 
@@ -223,8 +224,8 @@ def _without(report: Report, shards: Sequence[str], bad: dict[str, tuple[Problem
     if not bad:
         return report
     skipped = [
-        {"shard": shard, "problems": [str(problem) for problem in bad[shard]]}
-        for shard in shards
+        {"shard": name, "problems": [str(replace(problem, file=name)) for problem in bad[shard]]}
+        for shard, name in zip(shards, shortest_ends(shards), strict=True)
         if shard in bad
     ]
     warnings = tuple(

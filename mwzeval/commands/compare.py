@@ -10,7 +10,8 @@ signatures differ (gold states, other rules) have tables of their own. E.g.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, add_resampling
 from mwzeval.commands.systems import (
@@ -19,14 +20,13 @@ from mwzeval.commands.systems import (
     asked_columns,
     check_without_columns,
     compared_all,
-    print_warnings,
     refuse,
     scorer_of,
     systems_of,
     workers,
 )
 from mwzeval.errors import Problem, UsageError, shorten
-from mwzeval.output import write_output, write_result
+from mwzeval.output import warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -112,37 +112,44 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")
     if arguments.items:
-        comparison = _of_items(arguments, benchmark)
+        comparison, warnings = _of_items(arguments, benchmark)
     else:
         check_without_columns(arguments, "score", "lower_is_better")
-        comparison = _of_benchmark(arguments, benchmark)
-    if arguments.table:
-        document = paper_document(comparison, arguments.table, places=arguments.places)
-    else:
-        document = comparison_document(comparison, places=arguments.places)
-    text = render(document, arguments.format)
-    if arguments.output in (None, "-"):
-        write_result(text, arguments.format)
-    else:
-        write_output(arguments.output, text)
+        comparison, warnings = _of_benchmark(arguments, benchmark)
+    with warnings_behind(*warnings, can_be_validated=not arguments.items):
+        if arguments.table:
+            document = paper_document(comparison, arguments.table, places=arguments.places)
+        else:
+            document = comparison_document(comparison, places=arguments.places)
+        text = render(document, arguments.format)
+        if arguments.output in (None, "-"):
+            write_result(text, arguments.format)
+        else:
+            write_output(arguments.output, text)
     return 0
 
 
-def _of_benchmark(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison:
+Warnings: TypeAlias = "Sequence[Sequence[Problem]]"
+"""Those of each file."""
+
+
+def _of_benchmark(
+    arguments: argparse.Namespace, benchmark: Benchmark
+) -> tuple[Comparison, Warnings]:
     """Compare files that the benchmark scores."""
     from mwzeval.comparison import compare
 
     systems = systems_of(arguments)
     if any(len(runs) > 1 for runs in systems.values()):
         refuse(benchmark, "runs")
-    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
+    files, called = _files(systems)
     scorer, words = scorer_of(benchmark, arguments), benchmark.words
     with workers(scorer, arguments.jobs) as executor:
         with advising_items(files):
             scored = compared_all(scorer, files, executor)
         comparison = compare(
             {
-                name: {run: scored[run].scored_table for run in runs}
+                name: {called[run]: scored[run].scored_table for run in runs}
                 for name, runs in systems.items()
             },
             resampling=_resampling(arguments),
@@ -154,11 +161,18 @@ def _of_benchmark(arguments: argparse.Namespace, benchmark: Benchmark) -> Compar
             if any(of.scored_table.trials for of in scored.values())
             else words.unit,
         )
-    print_warnings([file.warnings for file in scored.values()])
-    return comparison
+    return comparison, [file.warnings for file in scored.values()]
 
 
-def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison:
+def _files(systems: Mapping[str, Sequence[str]]) -> tuple[list[str], Mapping[str, str]]:
+    """Return the files of all systems, each once, and what they are called in the result."""
+    from mwzeval.files.streams import shortest_ends
+
+    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
+    return files, dict(zip(files, shortest_ends(files), strict=True))
+
+
+def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> tuple[Comparison, Warnings]:
     """Compare files that say the scores of their items themselves."""
     from mwzeval.comparison import compare
     from mwzeval.comparison.items import may_be_lower, read_items
@@ -166,26 +180,28 @@ def _of_items(arguments: argparse.Namespace, benchmark: Benchmark) -> Comparison
     if arguments.scopes:
         raise UsageError("--scopes has no meaning for --items: scores of items have no parts")
     systems = systems_of(arguments)
-    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
+    files, called = _files(systems)
     with advising_benchmark(files):
         items = read_items(files, asked_columns(arguments, benchmark))
-    print_warnings(list(items.warnings.values()))
     comparison = compare(
-        {name: {run: items.scored[run] for run in runs} for name, runs in systems.items()},
+        {name: {called[run]: items.scored[run] for run in runs} for name, runs in systems.items()},
         resampling=_resampling(arguments),
         level=arguments.alpha,
         intervals=_with_intervals(arguments),
         unit="item",
         clusters=items.clusters,
     )
-    for measure in comparison.measures:
-        if may_be_lower(measure.name) and not measure.lower_is_better:
-            message = (
-                f"{shorten(measure.label)}: higher counts as better; if it is not, add "
-                f'--lower-is-better "{shorten(measure.name)}"'
-            )
-            print_warnings([[Problem("direction", message, "warning")]])
-    return comparison
+    directions = [
+        Problem(
+            "direction",
+            f"{shorten(measure.label)}: higher counts as better; if it is not, add "
+            f'--lower-is-better "{shorten(measure.name)}"',
+            "warning",
+        )
+        for measure in comparison.measures
+        if may_be_lower(measure.name) and not measure.lower_is_better
+    ]
+    return comparison, [*items.warnings.values(), directions]
 
 
 def _resampling(arguments: argparse.Namespace) -> Resampling:

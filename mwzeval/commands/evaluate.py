@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS as TABLE_FORMATS
@@ -20,7 +21,7 @@ from mwzeval.commands.outcome import (
     failed_gates,
     finish,
     page,
-    warn,
+    warned,
     write_claims,
 )
 from mwzeval.commands.systems import names_of, refuse, score_all, scorer_of
@@ -119,7 +120,7 @@ def report_of_shards(
         scorer.of_shards(shards),
         shards,
         skip_bad=arguments.skip_bad_shards,
-        file=" ".join(files),
+        file=" ".join(PurePath(file).name for file in files),
     )
     if not arguments.dask:
         return evaluate(partial(one_after_the_other, progress=shown))
@@ -227,27 +228,27 @@ def _score_one(
     baseline = None if arguments.fail_below is None else scorer.score(arguments.fail_below)
     report = system.report(resampling if arguments.ci else None)
     failed = failed_gates(gates, report.scores, benchmark.aliases(report.meta))
-    warn(arguments, report.warnings)
-    if baseline is not None:
-        failed += [
-            str(worse)
-            for worse in worse_than(system.scored_table, baseline.scored_table, resampling)
-        ]
-    document = summary(report, places=arguments.places)
-    if arguments.ceiling:
-        ceiling = benchmark.ceiling(arguments, system, None)
-        report = with_ceiling(report, ceiling)
-        document = beside_ceiling(report, ceiling, places=arguments.places)
-    if arguments.claims:
-        write_claims(arguments, benchmark.claims(system, None))
-    if arguments.format == PAGE:
-        (name,) = names_of([file])
-        show = partial(page, {name: (report, system)}, benchmark.words)
-    else:
-        own = benchmark.document(report, arguments)
-        shown = per_dialogue(report) if arguments.per_unit else own or document
-        show = partial(render, shown, arguments.format)
-    return finish(arguments, to_plain(report), document, show, failed)
+    with warned(arguments, report.warnings):
+        if baseline is not None:
+            failed += [
+                str(worse)
+                for worse in worse_than(system.scored_table, baseline.scored_table, resampling)
+            ]
+        document = summary(report, places=arguments.places)
+        if arguments.ceiling:
+            ceiling = benchmark.ceiling(arguments, system, None)
+            report = with_ceiling(report, ceiling)
+            document = beside_ceiling(report, ceiling, places=arguments.places)
+        if arguments.claims:
+            write_claims(arguments, benchmark.claims(system, None))
+        if arguments.format == PAGE:
+            (name,) = names_of([file])
+            show = partial(page, {name: (report, system)}, benchmark.words)
+        else:
+            own = benchmark.document(report, arguments)
+            shown = per_dialogue(report) if arguments.per_unit else own or document
+            show = partial(render, shown, arguments.format)
+        return finish(arguments, to_plain(report), document, show, failed)
 
 
 def _score_shards(
@@ -264,17 +265,18 @@ def _score_shards(
     scorer = scorer_of(benchmark, arguments)
     report = report_of_shards(arguments, scorer, files)
     failed = failed_gates(gates, report.scores, benchmark.aliases(report.meta))
-    warn(arguments, report.warnings)
-    document = summary(report, places=arguments.places)
-    shown = benchmark.document(report, arguments) or document
-    show = partial(render, shown, arguments.format)
-    return finish(arguments, to_plain(report), document, show, failed)
+    with warned(arguments, report.warnings):
+        document = summary(report, places=arguments.places)
+        shown = benchmark.document(report, arguments) or document
+        show = partial(render, shown, arguments.format)
+        return finish(arguments, to_plain(report), document, show, failed)
 
 
 def _score_runs(
     arguments: argparse.Namespace, benchmark: Benchmark, files: Sequence[str], gates: Sequence[Gate]
 ) -> int:
     from mwzeval.comparison.runs import across
+    from mwzeval.files.streams import shortest_ends
     from mwzeval.report.formats import render
     from mwzeval.report.json import plain_problem
     from mwzeval.report.runs import runs_document
@@ -286,15 +288,18 @@ def _score_runs(
     meta = next(iter(reports.values())).meta
     failed = failed_gates(gates, scores, benchmark.aliases(meta))
     warnings = [warning for report in reports.values() for warning in report.warnings]
-    warn(arguments, warnings)
-    document = runs_document(
-        scores,
-        runs={file: report.metrics for file, report in zip(files, reports.values(), strict=True)},
-        meta={
-            **meta,
-            "warnings": [plain_problem(warning) for warning in warnings],
-        },
-        places=arguments.places,
-    )
-    show = partial(render, document, arguments.format)
-    return finish(arguments, document.plain, document, show, failed)
+    with warned(arguments, warnings):
+        document = runs_document(
+            scores,
+            runs={
+                name: report.metrics
+                for name, report in zip(shortest_ends(files), reports.values(), strict=True)
+            },
+            meta={
+                **meta,
+                "warnings": [plain_problem(warning.shared()) for warning in warnings],
+            },
+            places=arguments.places,
+        )
+        show = partial(render, document, arguments.format)
+        return finish(arguments, document.plain, document, show, failed)

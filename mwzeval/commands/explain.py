@@ -8,13 +8,14 @@ lost that another system kept, and what that one did instead. Reasons: docs/reas
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.outcome import add_claims, write_claims
-from mwzeval.commands.systems import print_warnings, refuse, score_all, scorer_of
+from mwzeval.commands.systems import refuse, score_all, scorer_of
 from mwzeval.errors import UsageError, did_you_mean, shorten
+from mwzeval.output import warnings_behind
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
@@ -72,9 +73,6 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
     Raises `UsageError` for a unit that is not there.
     """
-    from mwzeval.report.explanation_text import explanation_text
-    from mwzeval.report.json import to_json
-
     words = benchmark.words
     if arguments.input is not None:  # what stands alone is the unit then
         if arguments.unit is not None:
@@ -94,16 +92,25 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             )
         refuse(benchmark, "claims")
     if arguments.against is not None:
-        print(_against(arguments, benchmark), end="")
+        _print_against(arguments, benchmark)
         return 0
     system = scorer_of(benchmark, arguments).score(arguments.file)
-    print_warnings([system.warnings])
+    with warnings_behind(system.warnings):
+        _print(system, arguments, benchmark)
+    return 0
+
+
+def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> None:
+    from mwzeval.report.explanation_text import explanation_text
+    from mwzeval.report.json import to_json
+
+    words = benchmark.words
     if arguments.unit is not None:
         _check_unit(arguments.unit, system.units(), words.unit)
     if arguments.claims:
         write_claims(arguments, benchmark.claims(system, arguments.unit))
         if arguments.claims in STANDARD_OUTPUT:
-            return 0
+            return
     if arguments.unit is None:
         explanations = _readable(system, system.explain_all(), arguments)
         if not any(of for explanation in explanations for of in explanation.outcomes.values()):
@@ -112,16 +119,23 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
                 "there is nothing to explain"
             )
         print(_listed(explanations, arguments, benchmark.reasons, words.units), end="")
-        return 0
+        return
     (explanation,) = _readable(system, [system.explain(arguments.unit)], arguments)
     if arguments.format == "json":
         print(to_json(asdict(explanation)), end="")
     else:
         print(explanation_text(explanation, goal=words.goal.capitalize()), end="")
-    return 0
 
 
-def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
+def _print_against(arguments: argparse.Namespace, benchmark: Benchmark) -> None:
+    systems = score_all(scorer_of(benchmark, arguments), [arguments.file, arguments.against])
+    with warnings_behind(*(system.warnings for system in systems.values())):
+        print(_against(systems, arguments, benchmark), end="")
+
+
+def _against(
+    systems: Mapping[str, ScoredFile], arguments: argparse.Namespace, benchmark: Benchmark
+) -> str:
     """Return what INPUT lost and another system won, as `compare` lets these be compared.
 
     Raises `UsageError` for systems that cannot be compared.
@@ -132,8 +146,6 @@ def _against(arguments: argparse.Namespace, benchmark: Benchmark) -> str:
     from mwzeval.scores.explanation import count_outcomes, lost_to_other
 
     words = benchmark.words
-    systems = score_all(scorer_of(benchmark, arguments), [arguments.file, arguments.against])
-    print_warnings([system.warnings for system in systems.values()])
     # Trials are explained one by one, so they are what is common.
     tables = {
         name: replace(scored, table=scored.trial_rows)

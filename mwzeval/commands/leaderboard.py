@@ -7,15 +7,17 @@ wrote.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS, add_resampling
-from mwzeval.commands.systems import names_of, print_warnings, refuse, scorer_of
-from mwzeval.output import write_result
+from mwzeval.commands.systems import names_of, refuse, scorer_of
+from mwzeval.output import warnings_behind, write_result
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
+    from mwzeval.errors import Problem
     from mwzeval.report.boards import Entry
 
 
@@ -42,23 +44,27 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.formats import render
 
     refuse(benchmark, "leaderboard")
-    document = benchmark.published(_entry(arguments, benchmark), arguments)
-    write_result(render(document, arguments.format), arguments.format)
+    entry, warnings = _entry(arguments, benchmark)
+    with warnings_behind(warnings):
+        document = benchmark.published(entry, arguments)
+        write_result(render(document, arguments.format), arguments.format)
     return 0
 
 
-def _entry(arguments: argparse.Namespace, benchmark: Benchmark) -> Entry | None:
+def _entry(
+    arguments: argparse.Namespace, benchmark: Benchmark
+) -> tuple[Entry | None, Sequence[Problem]]:
+    """Return the entry of one's own, if there is one, and the warnings about it."""
     from mwzeval.files.json_files import read_json
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.boards import Entry
 
     file: str | None = arguments.input or arguments.file or arguments.report
     if file is None:
-        return None
+        return None, ()
     name: str = arguments.name or names_of([file])[0]
     if arguments.report:
-        return Entry.reported(name, read_json(file))
+        return Entry.reported(name, read_json(file)), ()
     system = scorer_of(benchmark, arguments).score(file, progress=True)
     report = system.report(Resampling(CONFIDENCE, arguments.samples, arguments.seed))
-    print_warnings([report.warnings])
-    return Entry.of(name, report)
+    return Entry.of(name, report), report.warnings

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format
 from mwzeval.commands.outcome import FAILED
-from mwzeval.commands.systems import print_warnings, refuse, scorer_of
-from mwzeval.output import tell, write_result
+from mwzeval.commands.systems import refuse, scorer_of
+from mwzeval.output import tell, warnings_behind, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer
@@ -90,6 +90,6 @@ def _print_scores(arguments: argparse.Namespace, scorer: FileScorer, file: str) 
     from mwzeval.report.summary import summary
 
     report = scorer.score(file).report()
-    print_warnings([report.warnings])
-    document = summary(report, places=arguments.places)
-    write_result(render(document, arguments.format), arguments.format)
+    with warnings_behind(report.warnings):
+        document = summary(report, places=arguments.places)
+        write_result(render(document, arguments.format), arguments.format)

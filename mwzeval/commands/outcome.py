@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import InputError, Problem, printable
-from mwzeval.output import tell, write_output, write_result
+from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
@@ -108,14 +108,16 @@ def add_quiet(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def warn(arguments: argparse.Namespace, warnings: Sequence[Problem]) -> None:
-    """Print warnings, or raise them as an `InputError` where they are errors."""
-    from mwzeval.report.formats import warnings_text
+def warned(
+    arguments: argparse.Namespace, warnings: Sequence[Problem]
+) -> AbstractContextManager[None]:
+    """Return what prints warnings behind what is printed within.
 
+    Raises them as an `InputError` where they are errors.
+    """
     if arguments.strict and warnings:
         raise InputError(warnings)
-    if not arguments.quiet:
-        sys.stderr.write(warnings_text(warnings))
+    return nullcontext() if arguments.quiet else warnings_behind(warnings)
 
 
 def failed_gates(

@@ -7,18 +7,18 @@ domain), reasons (how many units each lost). Needs the extra `plot`, matplotlib.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
-from mwzeval.commands.systems import print_warnings, score_all, scorer_of
+from mwzeval.commands.systems import score_all, scorer_of
 from mwzeval.errors import UsageError
-from mwzeval.output import write_output
+from mwzeval.output import warnings_behind, write_output
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
+    from mwzeval.benchmark import Benchmark, ScoredFile
     from mwzeval.report.page.model import PageSystem
 
 KINDS = ("scores", "scopes", "reasons")
@@ -74,22 +74,27 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         endings = ", ".join(f".{name}" for name in FORMATS)
         raise UsageError(f"{arguments.output}: a figure's file ends in one of {endings}")
     require_matplotlib()
-    figure = _draw(arguments, benchmark, format_name)
-    write_output(arguments.output, figure, f" ({len(figure) / 1e3:.0f} kB)")
+    files = files_of(arguments)
+    systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
+    with warnings_behind(*(system.warnings for system in systems.values())):
+        figure = _draw(systems, arguments, benchmark, format_name)
+        write_output(arguments.output, figure, f" ({len(figure) / 1e3:.0f} kB)")
     return 0
 
 
-def _draw(arguments: argparse.Namespace, benchmark: Benchmark, format_name: str) -> bytes:
+def _draw(
+    systems: Mapping[str, ScoredFile],
+    arguments: argparse.Namespace,
+    benchmark: Benchmark,
+    format_name: str,
+) -> bytes:
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.page.model import page_system
     from mwzeval.report.plots import plot_parts, plot_reasons, plot_scores
 
-    files = files_of(arguments)
-    systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     by_reason = arguments.kind == "reasons"
     reports = [system.report(resampling) for system in systems.values()]
-    print_warnings([system.warnings for system in systems.values()])
     shown = [
         page_system(name, report, system.explain_all() if by_reason else ())
         for (name, system), report in zip(systems.items(), reports, strict=True)

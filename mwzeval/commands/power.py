@@ -25,15 +25,17 @@ from mwzeval.commands.systems import (
     asked_columns,
     check_without_columns,
     names_of,
-    print_warnings,
     scorer_of,
 )
 from mwzeval.errors import UsageError
-from mwzeval.output import write_result
+from mwzeval.output import warnings_behind, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
+    from mwzeval.errors import Problem
     from mwzeval.metrics.measure import ScoredTable
+    from mwzeval.report.formats import Document
+    from mwzeval.statistics.power import TwoSided
 
 SUCCESS = "success"
 GOALS = (50, 100, 200, 500, 1000)
@@ -112,10 +114,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     Raises `UsageError` for more trials than the pilot can tell of, a pilot whose items are all the
     same, and impossible levels.
     """
-    from mwzeval.comparison.alignment import check_comparable
-    from mwzeval.comparison.pilots import pilot_of, spreads_of_difference
     from mwzeval.report.formats import render
-    from mwzeval.report.power import Question, power_document
     from mwzeval.statistics.power import TwoSided
 
     try:
@@ -125,12 +124,29 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     files = files_of(arguments)
     if len(files) > 2:
         arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
-    scored, clusters = _scored(files, arguments, benchmark)
+    scored, clusters, warnings = _scored(files, arguments, benchmark)
+    are_items = _are_items(files, arguments)
+    if are_items and arguments.score is not None:
+        arguments.score = arguments.score.lower()  # as columns are called
+    with warnings_behind(*warnings, can_be_validated=not are_items):
+        document = _document(scored, clusters, arguments, benchmark, test)
+        write_result(render(document, arguments.format), arguments.format)
+    return 0
+
+
+def _document(
+    scored: Mapping[str, ScoredTable],
+    clusters: Mapping[str, str] | None,
+    arguments: argparse.Namespace,
+    benchmark: Benchmark,
+    test: TwoSided,
+) -> Document:
+    from mwzeval.comparison.alignment import check_comparable
+    from mwzeval.comparison.pilots import pilot_of, spreads_of_difference
+    from mwzeval.report.power import Question, power_document
+
     usual = (SUCCESS, *benchmark.headline)
-    score = arguments.score
-    if score is not None and _are_items(files, arguments):
-        score = score.lower()  # as columns are called
-    pilots = {name: pilot_of(of, score, usual, clusters) for name, of in scored.items()}
+    pilots = {name: pilot_of(of, arguments.score, usual, clusters) for name, of in scored.items()}
     for pilot in pilots.values():
         check_comparable(scored, pilot.name)
     spreads = spreads_of_difference(pilots)
@@ -153,13 +169,14 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.trials or (TRIALS if has_trials else (1,)),
         max(arguments.goals) if arguments.goals else None,
     )
-    document = power_document(pilots, spreads, question, places=arguments.places)
-    write_result(render(document, arguments.format), arguments.format)
-    return 0
+    return power_document(pilots, spreads, question, places=arguments.places)
 
 
-Scored: TypeAlias = "tuple[dict[str, ScoredTable], Mapping[str, str] | None]"
-"""What was scored of each pilot run, by its name, and the cluster of each item if there are any."""
+Scored: TypeAlias = (
+    "tuple[dict[str, ScoredTable], Mapping[str, str] | None, Sequence[Sequence[Problem]]]"
+)
+"""What was scored of each pilot run, by its name, the cluster of each item if there are any, and
+the warnings about each file."""
 
 
 def _scored(files: list[str], arguments: argparse.Namespace, benchmark: Benchmark) -> Scored:
@@ -171,8 +188,8 @@ def _scored(files: list[str], arguments: argparse.Namespace, benchmark: Benchmar
     scorer = scorer_of(benchmark, arguments)
     with advising_items(files):
         scored = all_of(partial(scorer.score, file) for file in files)
-    print_warnings([file.warnings for file in scored])
-    return dict(zip(names, (file.scored_table for file in scored), strict=True)), None
+    tables = dict(zip(names, (file.scored_table for file in scored), strict=True))
+    return tables, None, [file.warnings for file in scored]
 
 
 def _are_items(files: Sequence[str], arguments: argparse.Namespace) -> bool:
@@ -189,5 +206,5 @@ def _of_items(
 
     with advising_benchmark(files):
         items = read_items(files, asked_columns(arguments, benchmark))
-    print_warnings(list(items.warnings.values()))
-    return dict(zip(names, (items.scored[file] for file in files), strict=True)), items.clusters
+    tables = dict(zip(names, (items.scored[file] for file in files), strict=True))
+    return tables, items.clusters, list(items.warnings.values())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
 from mwzeval.commands.outcome import page
-from mwzeval.commands.systems import print_warnings, score_all, scorer_of
-from mwzeval.output import write_output, write_result
+from mwzeval.commands.systems import score_all, scorer_of
+from mwzeval.output import warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 from mwzeval.statistics import CONFIDENCE
 
@@ -42,11 +42,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     reported = {name: (system.report(resampling), system) for name, system in systems.items()}
-    print_warnings([system.warnings for system in systems.values()])
-    text = page(reported, benchmark.words, arguments.title)
-    if arguments.output in STANDARD_OUTPUT:
-        write_result(text, "html")
+    with warnings_behind(*(system.warnings for system in systems.values())):
+        text = page(reported, benchmark.words, arguments.title)
+        if arguments.output in STANDARD_OUTPUT:
+            write_result(text, "html")
+            return 0
+        size = len(text.encode(errors="backslashreplace")) / 1e6
+        write_output(arguments.output, text, f" ({size:.1f} MB)")
         return 0
-    size = len(text.encode(errors="backslashreplace")) / 1e6
-    write_output(arguments.output, text, f" ({size:.1f} MB)")
-    return 0

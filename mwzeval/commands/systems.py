@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
@@ -269,15 +268,6 @@ def _collecting(problems: list[Sequence[Problem]]) -> Iterator[None]:
         problems.append(error.problems)
 
 
-def print_warnings(of_files: Sequence[Sequence[Problem]]) -> None:
-    """Print the warnings of files to standard error; a line that several have said comes once."""
-    from mwzeval.report.formats import warnings_text
-
-    texts = map(warnings_text, of_files)
-    lines = dict.fromkeys(line for text in texts for line in text.splitlines(keepends=True))
-    sys.stderr.write("".join(lines))
-
-
 def _some_of_every_file(problems: Sequence[Sequence[Problem]]) -> Iterator[Problem]:
     """Yield all problems, so many of each file first that a message shows some of every file."""
     share = max(1, SHOWN_PROBLEMS // len(problems))
@@ -362,14 +352,10 @@ def names_of(files: Sequence[str]) -> list[str]:
 
     A file that comes again has a number.
     """
-    paths = [PurePath(_stem(file)) for file in files]
-    longest = max((len(path.parts) for path in paths), default=0)
+    from mwzeval.files.streams import shortest_ends
+
     names: list[str] = []
-    for path in paths:
-        for length in range(1, longest + 1):
-            name = _end(path, length)
-            if all(_end(other, length) != name for other in paths if other != path):
-                break
+    for name in shortest_ends([_stem(file) for file in files]):
         again = sum(name == known.partition(" #")[0] for known in names)
         names.append(f"{name} #{again + 1}" if again else name)
     return names
@@ -383,7 +369,3 @@ def _stem(file: str) -> str:
     for ending in ENDINGS:
         file = file.removesuffix(ending)
     return file
-
-
-def _end(path: PurePath, length: int) -> str:
-    return str(PurePath(*path.parts[-length:]))

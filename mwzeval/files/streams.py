@@ -9,7 +9,7 @@ import glob
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.files.json_files import not_utf8
@@ -51,6 +51,22 @@ def _matching(pattern: str) -> list[str]:
     with remote(pattern):
         system, path = required_fsspec().core.url_to_fs(pattern)
         return sorted(system.unstrip_protocol(found) for found in system.glob(path))
+
+
+def shortest_ends(paths: Sequence[str]) -> list[str]:
+    """Return each file's name, with as much of its folders as tells it from the others.
+
+    >>> shortest_ends(["runs/1/ours.json", "runs/2/ours.json", "runs/2/theirs.json"])
+    ['1/ours.json', '2/ours.json', 'theirs.json']
+    """
+    parts = [PurePath(path).parts for path in paths]
+    ends: dict[tuple[str, ...], str] = {}
+    for length in range(1, max(map(len, parts), default=0) + 1):
+        alike = Counter(own[-length:] for own in set(parts))
+        for own in set(parts).difference(ends):
+            if alike[own[-length:]] == 1:
+                ends[own] = str(PurePath(*own[-length:]))
+    return [ends.get(own, path) for own, path in zip(parts, paths, strict=True)]
 
 
 def beginning(path: str) -> bytes:

@@ -24,7 +24,7 @@ from pathlib import PurePath
 from typing import Any
 
 from mwzeval.arguments import add_format
-from mwzeval.output import tell, write_output, write_result
+from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
 from mwzeval.pydial.studies import cross_users_command, estimate_command, sweep_command
 
@@ -211,7 +211,7 @@ def _table(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.results.run_results import read_results
     from mwzeval.pydial.results.side_by_side import side_by_side
     from mwzeval.pydial.results.tables import table_document
-    from mwzeval.report.formats import render, warnings_text
+    from mwzeval.report.formats import render
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
@@ -225,8 +225,8 @@ def _table(arguments: argparse.Namespace) -> int:
         if len(runs) == 1
         else side_by_side(runs, arguments.dialogues)
     )
-    sys.stderr.write(warnings_text(findings.warnings))
-    write_result(render(document, arguments.format), arguments.format)
+    with warnings_behind(findings.warnings, can_be_validated=False):
+        write_result(render(document, arguments.format), arguments.format)
     return 0
 
 
@@ -256,7 +256,6 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
 
 def _plot(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.results.curves import plot_curves
-    from mwzeval.report.formats import warnings_text
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
@@ -269,8 +268,8 @@ def _plot(arguments: argparse.Namespace) -> int:
         format_name=PurePath(arguments.output).suffix.removeprefix(".") or "png",
         findings=findings,
     )
-    sys.stderr.write(warnings_text(findings.warnings))
-    write_output(arguments.output, picture)
+    with warnings_behind(findings.warnings, can_be_validated=False):
+        write_output(arguments.output, picture)
     return 0
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import east_asian_width
 
-from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable
+from mwzeval.errors import printable
 from mwzeval.report.json import json_line, to_json
 
 BEST, ALIKE, FEW = "*", "†", "‡"
@@ -115,18 +115,6 @@ def _width(text: str) -> int:
     if text.isascii():
         return len(text)
     return len(text) + sum(east_asian_width(character) in "WF" for character in text)
-
-
-def warnings_text(warnings: Sequence[Problem]) -> str:
-    """Return the warnings, one a line, each with how often it was found; the first few of them."""
-    lines = [
-        f"warning: {problem}" + (f" ({problem.count} times)" if problem.count > 1 else "")
-        for problem in warnings[:SHOWN_PROBLEMS]
-    ]
-    hidden = len(warnings) - len(lines)
-    if hidden:
-        lines.append(f"… and {hidden} more warnings; the JSON report lists all of them")
-    return "".join(f"{line}\n" for line in lines)
 
 
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")

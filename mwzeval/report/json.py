@@ -22,7 +22,7 @@ def to_plain(report: Report) -> dict[str, Any]:
             **report.meta,
             "signatures": {score.name: str(score.signature) for score in report.scores},
             "scores": [score_record(score) for score in report.scores],
-            "warnings": [plain_problem(problem) for problem in report.warnings],
+            "warnings": [plain_problem(problem.shared()) for problem in report.warnings],
         },
     }
 

@@ -210,10 +210,15 @@ def test_systems_with_several_runs_are_compared_by_their_means(
         "baseline, ours",
         "sample-good",
     ]
+    paths = [
+        *f"{baseline},{ours}".replace("ours=", "").partition("=")[2].split(","),
+        file_of("good"),
+    ]
+    of_name = {Path(path).name: path for path in paths}
     alone = {}
     for files in comparison["runs"].values():
         for file in files:
-            _, out, _ = run(capsys, file, file_of("good"), *FEW, "-s", "-f", "json")
+            _, out, _ = run(capsys, of_name[file], file_of("good"), *FEW, "-s", "-f", "json")
             alone[file] = {
                 each["score"]: each["value"] for each in json.loads(out)["comparisons"][::2]
             }

@@ -79,7 +79,7 @@ def test_several_systems_and_runs(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert float(rows[1]["p_holm"]) == 0.5
     runs = f"ours={files[1]},{files[2]}"
     _, out, _ = run(capsys, "compare", "--items", files[0], runs, *FEW, "-f", "json")
-    assert json.loads(out)["runs"]["ours"] == files[1:]
+    assert json.loads(out)["runs"]["ours"] == ["b.csv", "c.csv"]
 
 
 FOUR = {

@@ -196,6 +196,23 @@ def test_evaluate_writes_its_report_where_it_is_told(name: str, run: Run) -> Non
     assert "." not in places.out.split("\n\n")[1]
 
 
+def test_what_is_shared_has_no_folders_of_this_machine(run: Run, sample: Sample) -> None:
+    folders = {str(Path(file).parent) for file in (sample.better, sample.worse)}
+    assert all(Path(folder).is_absolute() for folder in folders)
+    for command in (
+        "evaluate BETTER -o -",
+        "evaluate BETTER WORSE --runs -o -",
+        f"evaluate WORSE -f html {FEW}",
+        f"compare BETTER WORSE --jobs 1 -f json {FEW}",
+        f"report BETTER WORSE -o - {FEW}",
+    ):
+        ran = run(command)
+        assert ran.code == 0, ran.err
+        for folder in folders:
+            assert folder not in ran.out
+            assert folder not in ran.err
+
+
 def test_warnings_are_errors_where_they_are_asked_to_be(run: Run) -> None:
     for command in ("evaluate BETTER", "evaluate BETTER WORSE --runs", "validate BETTER"):
         plain, strict = run(command), run(f"{command} --strict")

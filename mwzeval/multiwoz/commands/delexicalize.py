@@ -22,7 +22,7 @@ from mwzeval.multiwoz.predictions.reading import Dialogues
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
 from mwzeval.multiwoz.words.surface_tables import words_of
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
-from mwzeval.output import write_output, write_result
+from mwzeval.output import warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
@@ -162,9 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
-
-    pass
-    from mwzeval.report.formats import render, warnings_text
+    from mwzeval.report.formats import render
 
     evaluator = Evaluator(
         corpus=arguments.corpus,
@@ -181,7 +179,6 @@ def run(arguments: argparse.Namespace) -> int:
     checked = evaluator.checked(raw, file=arguments.predictions)
     if arguments.strict and checked.warnings:
         raise InputError(checked.warnings)
-    sys.stderr.write(warnings_text(checked.warnings))
     delexicalized = DelexicalizedInput.of(checked.scorer, checked.dialogues)
     if arguments.mentions:
         lines = (json.dumps(record, ensure_ascii=False) for record in delexicalized.records())
@@ -190,12 +187,13 @@ def run(arguments: argparse.Namespace) -> int:
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     written = json.dumps(delexicalized.written_into(adapted), indent=1, ensure_ascii=False) + "\n"
     table = render(_document(delexicalized.account.plain()), arguments.format)
-    if arguments.output in STANDARD_OUTPUT:
-        sys.stdout.write(written)
-        sys.stderr.write(table)
-    else:
-        write_output(arguments.output, written)
-        write_result(table, arguments.format)
+    with warnings_behind(checked.warnings):
+        if arguments.output in STANDARD_OUTPUT:
+            sys.stdout.write(written)
+            sys.stderr.write(table)
+        else:
+            write_output(arguments.output, written)
+            write_result(table, arguments.format)
     return 0
 
 

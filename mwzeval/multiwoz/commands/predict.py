@@ -26,7 +26,7 @@ from mwzeval.conversation.pools.options import add_pool_options, run_as_asked
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
 from mwzeval.errors import UsageError, shorten
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, FOLDS, LEXICALIZED, SAMPLE, known_name
-from mwzeval.output import tell
+from mwzeval.output import tell, warnings_behind
 
 if TYPE_CHECKING:
     from mwzeval.conversation.accounting.prices import Prices
@@ -200,16 +200,15 @@ def _tell_used(held: LiveFile, prices: Prices | None) -> None:
     """Tell what the model of the agent has used and, at these prices, what that cost."""
     from mwzeval.conversation.accounting.accounts import Accounts, told_usage
     from mwzeval.conversation.accounting.usage import AGENT
-    from mwzeval.report.formats import warnings_text
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
-    for account in Accounts.of(held.dialogues, held.header, prices, findings).sides:
-        if account.side == AGENT:
-            used = told_usage(account.total, account.usd(account.total))
-            tell(f"the model: {', '.join(used)}")
-    for line in warnings_text(findings.warnings).splitlines():
-        tell(line)
+    sides = Accounts.of(held.dialogues, held.header, prices, findings).sides
+    with warnings_behind(findings.warnings, can_be_validated=False):
+        for account in sides:
+            if account.side == AGENT:
+                used = told_usage(account.total, account.usd(account.total))
+                tell(f"the model: {', '.join(used)}")
 
 
 def _next(

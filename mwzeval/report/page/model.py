@@ -36,7 +36,8 @@ def page_system(name: str, report: Report, explanations: Iterable[Explanation]) 
     """Return what the page shows of a system: its report, and its units explained."""
     meta = {**report.meta, "coverage": _in_short(report.meta["coverage"])}
     told = tuple(explanations)
-    return PageSystem(name, report.scores, told, report.warnings, meta, report.figures)
+    warnings = tuple(warning.shared() for warning in report.warnings)
+    return PageSystem(name, report.scores, told, warnings, meta, report.figures)
 
 
 def _in_short(coverage: Mapping[str, Any]) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def test_what_may_be_a_mistake_is_counted_and_scored_unless_strict(
 
     assert main(["evaluate", "-s", "-i", str(file), "-o", str(output)]) == 0
     times = f" ({count} times)" if count > 1 else ""
-    assert capsys.readouterr().err == f"warning: {problem}{times}\nwrote {output}\n"
+    assert capsys.readouterr().err == (f"wrote {output}\nwarning: {problem.shared()}{times}\n")
     warnings = json.loads(output.read_text())["meta"]["warnings"]
     assert [(w["kind"], w["message"], w["count"]) for w in warnings] == [(kind, message, count)]
     assert tuple(warnings[0].get(key) for key in ("dialogue", "turn", "key")) == place
