@@ -50,7 +50,7 @@ def rows(folder: Path, yardstick: Callable[[], object]) -> Iterator[Row]:
     what = f"explaining one dialogue: median {statistics.median(times):.1f} ms, slowest"
     yield Row(what, f"{slowest:.1f} ms", None, "50 ms", slowest <= 50)
 
-    report = evaluator.report(predictions)
+    report = evaluator.evaluate(predictions)
 
     def page() -> None:
         system = page_system(SYSTEM, report, evaluated.explain_all())

@@ -24,7 +24,7 @@ from mwzeval import Evaluator
 from mwzeval.cluster.dask import cluster, on_cluster
 from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.multiwoz.file_scorer import shards_of
-from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.json import to_json
 
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "pptod", "ubar")
 """Those with states. Neighbouring dialogues and rollouts are of different ones, so that there is
@@ -71,7 +71,7 @@ def rows(predictions: Path, repetitions: int = REPETITIONS) -> Iterator[Row]:
     texts: set[str] = set()
 
     def report(shards: list[str], run: Any) -> None:
-        texts.add(to_json(to_plain(evaluate_shards(shards_of(evaluator, shards), shards, run))))
+        texts.add(to_json(evaluate_shards(shards_of(evaluator, shards), shards, run)))
 
     with tempfile.TemporaryDirectory() as scratch:
         shards = write_shards(predictions, Path(scratch), DIALOGUES)

@@ -24,6 +24,8 @@ from mwzeval.version import __version__
 if TYPE_CHECKING:
     from mwzeval.metrics.reward import Reward, RewardWeights
     from mwzeval.multiwoz.evaluator import Evaluator
+    from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
+    from mwzeval.scores.report import Report
 
 __all__ = [
     "DataError",
@@ -31,7 +33,10 @@ __all__ = [
     "Evaluator",
     "InputError",
     "MwzevalError",
+    "PredictedTurn",
+    "Predictions",
     "Problem",
+    "Report",
     "Reward",
     "RewardWeights",
     "UsageError",
@@ -40,6 +45,9 @@ __all__ = [
 
 _LATER = {
     "Evaluator": "mwzeval.multiwoz.evaluator",
+    "PredictedTurn": "mwzeval.multiwoz.predictions.shapes",
+    "Predictions": "mwzeval.multiwoz.predictions.shapes",
+    "Report": "mwzeval.scores.report",
     "Reward": "mwzeval.metrics.reward",
     "RewardWeights": "mwzeval.metrics.reward",
 }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mwzeval.report.boards import Entry
     from mwzeval.report.formats import Document
     from mwzeval.scores.explanation import Claim, Explanation, Words
-    from mwzeval.scores.score import Report
+    from mwzeval.scores.report import Report
 
 REGISTRY = (
     "mwzeval.multiwoz",

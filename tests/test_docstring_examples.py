@@ -27,8 +27,9 @@ def test_what_people_import_has_an_example() -> None:
     from mwzeval.metrics.measure import Measure
     from mwzeval.multiwoz.evaluator import Evaluator
     from mwzeval.scores.findings import Findings
+    from mwzeval.scores.report import Report
     from mwzeval.scores.score import Score
     from mwzeval.scores.table import Table
 
-    for each in (Evaluator, Findings, Measure, Score, Table):
+    for each in (Evaluator, Findings, Measure, Report, Score, Table):
         assert ">>> " in (each.__doc__ or ""), each

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem
 from mwzeval.files.streams import shortest_ends
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 
 class Part(Protocol):

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and print; write a report if asked to."""
     from mwzeval.metrics.measure import Resampling
     from mwzeval.report.formats import render
-    from mwzeval.report.json import to_json, to_plain
+    from mwzeval.report.json import to_json
     from mwzeval.report.summary import ceiling_report, ceiling_summary
 
     refuse(benchmark, "ceiling")
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     )
     report = ceiling_report(benchmark.ceiling(arguments, None, resampling))
     if arguments.output:
-        write_output(arguments.output, to_json(to_plain(report)))
+        write_output(arguments.output, to_json(report))
     write_result(
         render(ceiling_summary(report, places=arguments.places), arguments.format), arguments.format
     )

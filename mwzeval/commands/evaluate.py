@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mwzeval.comparison.gates import Gate
     from mwzeval.metrics.measure import Resampling
     from mwzeval.scores.explanation import Words
-    from mwzeval.scores.score import Report
+    from mwzeval.scores.report import Report
 
 
 OF_ROWS = ("ci", "per_unit", "ceiling", "claims", "fail_below")
@@ -217,7 +217,6 @@ def _score_one(
 ) -> int:
     from mwzeval.comparison.gates import worse_than
     from mwzeval.report.formats import render
-    from mwzeval.report.json import to_plain
     from mwzeval.report.summary import beside_ceiling, per_dialogue, summary, with_ceiling
 
     for option in ("ceiling", "claims"):
@@ -248,14 +247,13 @@ def _score_one(
             own = benchmark.document(report, arguments)
             shown = per_dialogue(report) if arguments.per_unit else own or document
             show = partial(render, shown, arguments.format)
-        return finish(arguments, to_plain(report), document, show, failed)
+        return finish(arguments, report, document, show, failed)
 
 
 def _score_shards(
     arguments: argparse.Namespace, benchmark: Benchmark, files: Sequence[str], gates: Sequence[Gate]
 ) -> int:
     from mwzeval.report.formats import render
-    from mwzeval.report.json import to_plain
     from mwzeval.report.summary import summary
 
     if arguments.format == PAGE:
@@ -269,7 +267,7 @@ def _score_shards(
         document = summary(report, places=arguments.places)
         shown = benchmark.document(report, arguments) or document
         show = partial(render, shown, arguments.format)
-        return finish(arguments, to_plain(report), document, show, failed)
+        return finish(arguments, report, document, show, failed)
 
 
 def _score_runs(
@@ -278,8 +276,8 @@ def _score_runs(
     from mwzeval.comparison.runs import across
     from mwzeval.files.streams import shortest_ends
     from mwzeval.report.formats import render
-    from mwzeval.report.json import plain_problem
     from mwzeval.report.runs import runs_document
+    from mwzeval.scores.report import plain_problem
 
     scorer = scorer_of(benchmark, arguments)
     runs = score_all(scorer, files, progress=not arguments.quiet)

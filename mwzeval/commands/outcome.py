@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from mwzeval.comparison.runs import Across
     from mwzeval.report.formats import Document
     from mwzeval.scores.explanation import Claim, Words
-    from mwzeval.scores.score import Report, Score
+    from mwzeval.scores.report import Report
+    from mwzeval.scores.score import Score
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable with the file that GitHub shows on the page of a workflow's run."""

@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the problems; return 2 when the file cannot be scored."""
     from mwzeval.errors import InputError
-    from mwzeval.report.json import plain_problem, to_json
+    from mwzeval.report.json import to_json
+    from mwzeval.scores.report import plain_problem
 
     (file,) = files_of(arguments, at_most=1)
     try:

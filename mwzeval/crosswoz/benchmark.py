@@ -37,7 +37,7 @@ from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
 from mwzeval.errors import DataError, InputError, Problem, shorten
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 WORDS = Words("dialogue", "dialogues", "domain")
 ALIASES = {"nlu": "nlu.f1", "policy": "policy.f1", "dst": "dst.joint_single_turn"}

@@ -41,7 +41,7 @@ from mwzeval.files.downloads import DATA_VARIABLE
 from mwzeval.report.boards import Entry
 from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 WORDS = Words("example", "examples", "part", goal="right answer")
 ALIASES = {"final": "final", "recall10": "recall@10", "recall1": "recall@1"}

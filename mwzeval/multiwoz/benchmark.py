@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mwzeval.multiwoz.input_scorer import InputScorer
     from mwzeval.report.boards import Entry
     from mwzeval.report.formats import Document
-    from mwzeval.scores.score import Report
+    from mwzeval.scores.report import Report
 
 
 def add_input_format(parser: argparse.ArgumentParser, *, others: Sequence[str] = ()) -> None:

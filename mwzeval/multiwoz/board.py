@@ -35,7 +35,7 @@ from mwzeval.report.boards import (
     read_published,
 )
 from mwzeval.report.formats import Document
-from mwzeval.report.json import SCHEMA
+from mwzeval.scores.report import SCHEMA
 from mwzeval.statistics import CONFIDENCE
 
 COLUMNS = (

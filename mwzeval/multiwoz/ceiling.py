@@ -20,7 +20,7 @@ from mwzeval.multiwoz.corpus.gold import GoldDialogue
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.normalization.placeholders import CANONICAL
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.file_scorer import PredictionsScorer

@@ -51,6 +51,7 @@ from mwzeval.multiwoz.predictions.plausibility import (
     check_turns,
 )
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dialogues
+from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
 from mwzeval.multiwoz.predictions.wording import check_each_turn
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
@@ -61,14 +62,13 @@ from mwzeval.multiwoz.scoring.scored_predictions import (
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
-from mwzeval.report.json import to_plain
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 from mwzeval.statistics import SAMPLES, SEED
 
 if TYPE_CHECKING:
     from mwzeval.multiwoz.incremental import IncrementalEvaluator
 
-Turns = Sequence[Mapping[str, Any]]
+Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 
 
 class Evaluator:
@@ -155,19 +155,14 @@ class Evaluator:
             )
         self._scorers: dict[str, Scorer] = {}
 
-    def evaluate(self, predictions: Any) -> dict[str, Any]:
-        """Return the scores of predictions, dialogue id → list of turns, as a plain report.
-
-        Keys `bleu`, `success`, `richness`, `dst` (None when not asked for) and `meta`; `grounded`
-        when asked for.
-        """
-        with no_garbage_collection():
-            return to_plain(self.report(predictions))
-
-    def report(
-        self, predictions: Any, *, file: str | None = None, progress: bool = False
+    def evaluate(
+        self, predictions: Predictions, *, file: str | None = None, progress: bool = False
     ) -> Report:
-        """Return the scores with their signatures, intervals, rows and warnings.
+        """Return the scores of predictions, dialogue id → list of turns, or another known format.
+
+        The report is a dict with keys `bleu`, `success`, `richness`, `dst` (None when not asked
+        for), `meta`, and `grounded` when asked for. Beside them it has the scores with their
+        signatures and intervals, the rows behind them, and warnings.
 
         `file` names the input in messages; `progress` shows a bar on a terminal's standard error.
         """
@@ -176,7 +171,7 @@ class Evaluator:
             return self.score(predictions, file=file, progress=progress).report()
 
     def score(
-        self, predictions: Any, *, file: str | None = None, progress: bool = False
+        self, predictions: Predictions, *, file: str | None = None, progress: bool = False
     ) -> ScoredPredictions:
         """Return the rows and measures of predictions: what reports and comparisons start from."""
         self.check_metrics()
@@ -205,7 +200,7 @@ class Evaluator:
             names = ", ".join(field.name for field in fields(Metrics))
             raise UsageError(f"no metric was asked for: choose among {names}")
 
-    def checked(self, predictions: Any, *, file: str | None = None) -> CheckedPredictions:
+    def checked(self, predictions: Predictions, *, file: str | None = None) -> CheckedPredictions:
         """Return predictions that can be scored, with what scores them.
 
         Raises `InputError` with every problem when they cannot be scored.
@@ -216,7 +211,7 @@ class Evaluator:
             raise InputError(findings.errors)
         return checked
 
-    def validate(self, predictions: Any, *, file: str | None = None) -> list[Problem]:
+    def validate(self, predictions: Predictions, *, file: str | None = None) -> list[Problem]:
         """Return every problem of the predictions, errors first, instead of raising.
 
         Where responses are of both kinds, the turns that are not as the others are listed, too.

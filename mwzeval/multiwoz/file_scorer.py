@@ -29,7 +29,7 @@ from mwzeval.multiwoz.predictions.reading import (
 from mwzeval.multiwoz.predictions.wording import Wording
 from mwzeval.multiwoz.scoring.scored_predictions import ScoredPredictions
 from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 BATCH = 256
 """Dialogues in memory at a time, of files with one dialogue a line."""
@@ -80,7 +80,7 @@ class PredictionShards:
 
     def report(self, part: IncrementalEvaluator, file: str | None) -> Report:
         """Return the report of all shards; its table is one row of sums."""
-        return part.report(file=file)
+        return part.compute(file=file)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (pickle.dumps(self.evaluator.unloaded()), self.sources)

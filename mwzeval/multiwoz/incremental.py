@@ -21,12 +21,13 @@ from mwzeval.metrics.richness import Richness
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
+from mwzeval.multiwoz.predictions.shapes import Predictions
 from mwzeval.multiwoz.scoring.measures import scored_table
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
 from mwzeval.multiwoz.scoring.scored_predictions import CheckedPredictions, ScoredPredictions
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
-from mwzeval.report.json import to_plain
-from mwzeval.scores.score import Report, Signature
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 
 FOLDED = "all"
@@ -222,7 +223,7 @@ class IncrementalEvaluator:
         """What the input is made of so far."""
         return self._found.census
 
-    def update(self, predictions: Any, *, file: str | None = None) -> None:
+    def update(self, predictions: Predictions, *, file: str | None = None) -> None:
         """Add a part: predictions as `Evaluator.evaluate` takes them, in order.
 
         Raises `InputError` with every problem of the part, which is then left out.
@@ -257,15 +258,12 @@ class IncrementalEvaluator:
             self._found.merge(found)
             self._corpus, self._how = later._corpus, {**self._how, **later._how}
 
-    def compute(self) -> dict[str, Any]:
-        """Return the scores of all parts, as `Evaluator.evaluate` does; more may follow."""
-        return to_plain(self.report())
+    def compute(self, *, file: str | None = None) -> Report:
+        """Return the scores of all parts, as `Evaluator.evaluate` does; more may follow.
 
-    def report(self, *, file: str | None = None) -> Report:
-        """Return the report of all parts; its table is a single row of sums.
-
-        `file` names the whole input in warnings that are not about one part. Raises `InputError`
-        when there was no dialogue, `UsageError` when the input is not what was declared.
+        Its table is a single row of sums. `file` names the whole input in warnings that are not
+        about one part. Raises `InputError` when there was no dialogue, `UsageError` when the input
+        is not what was declared.
         """
         if self._corpus is None:
             raise InputError([Problem("empty", "there is no dialogue in it")])

@@ -36,7 +36,7 @@ from mwzeval.report.boards import Entry
 from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 ALIASES = {"success": "success", "reward": "reward"}
 """Short names of scores for gates."""

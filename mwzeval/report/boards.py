@@ -16,7 +16,8 @@ from typing import Any, Literal, TypeVar
 
 from mwzeval.errors import DataError, UsageError
 from mwzeval.report.formats import Cell, Sheet, sheet
-from mwzeval.scores.score import WHOLE, Interval, Report, Score, Signature
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Interval, Score, Signature
 
 LARGEST = 1e9
 """No score of any benchmark is larger."""

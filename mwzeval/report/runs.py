@@ -8,7 +8,7 @@ from typing import Any
 
 from mwzeval.comparison.runs import Across
 from mwzeval.report.formats import Document, Sheet, sheet
-from mwzeval.report.json import SCHEMA
+from mwzeval.scores.report import SCHEMA
 from mwzeval.scores.score import WHOLE
 
 SPREAD = "mean ± standard deviation over runs"

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
-from mwzeval.report.json import score_record, to_plain
-from mwzeval.scores.score import WHOLE, Figures, Report, Score, Signature
+from mwzeval.scores.report import Report, score_record
+from mwzeval.scores.score import WHOLE, Figures, Score, Signature
 
 WIDEST = 10
 """More scopes than this stand below each other."""
@@ -34,7 +34,7 @@ def summary(report: Report, *, places: int | None = None) -> Document:
         sheets=(*_sheets(of_systems, places, beside), *map(_figures_sheet, report.figures)),
         notes=tuple(signatures),
         records=tuple(score_record(score) for score in report.scores),
-        plain=to_plain(report),
+        plain=report,
     )
 
 

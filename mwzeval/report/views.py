@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mwzeval.comparison import Comparison
 from mwzeval.errors import printable
 from mwzeval.libraries import required
+from mwzeval.report import formats
 from mwzeval.report.comparison import comparison_document, count
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.report.summary import plain_number, summary
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 from mwzeval.scores.table import Table
 
 if TYPE_CHECKING:
@@ -127,6 +128,11 @@ _TABLE = "border-collapse:collapse;margin:0.5em 0;color:inherit;font-size:inheri
 _HEADER = "border-bottom:1px solid currentColor;"
 _CELL = "padding:0.15em 0.6em;white-space:nowrap;background:none;color:inherit;text-align:"
 _LINES = "margin:0.3em 0;white-space:pre-wrap"
+
+
+def to_text(result: Report | Comparison | Table) -> str:
+    """Return what the command line prints, without its last line end."""
+    return formats.to_text(document_of(result)).rstrip("\n")
 
 
 def to_html(result: Report | Comparison | Table) -> str:

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-from mwzeval.errors import Problem
-from mwzeval.scores.table import Table
-from mwzeval.scores.views import Logged, Viewed
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,25 +148,3 @@ class Figures:
         """The names of the scores that are shown here."""
         amounts = (amount for _, of_row in self.rows for amount in of_row)
         return frozenset(amount.score for amount in amounts if amount.score is not None)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Report(Viewed, Logged):
-    """The result of one evaluation.
-
-    `metrics` is the known plain shape, metric → numbers, None for a metric that was not asked for;
-    `scores` are the same numbers unrounded, each with its signature; `table` has the rows (one per
-    dialogue) behind the additive ones; `meta` says what was scored, how, and with which versions.
-    `benchmark` is the name of the benchmark, as after `--benchmark`; `figures` are tables of
-    totals, of which some numbers are scores. `references` names what is no system but scored beside
-    it, by what stands before the dot in the names of its scores (`gold`).
-    """
-
-    metrics: Mapping[str, Any]
-    scores: tuple[Score, ...]
-    table: Table
-    warnings: tuple[Problem, ...]
-    meta: Mapping[str, Any]
-    benchmark: str
-    figures: tuple[Figures, ...] = ()
-    references: Mapping[str, str] = field(default_factory=dict)

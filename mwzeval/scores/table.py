@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mwzeval.scores.views import Viewed
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Table(Viewed):
     """Rows of additive numbers, one row per scored unit (a dialogue, an example, an episode).
 
@@ -39,6 +39,9 @@ class Table(Viewed):
                 f"{len(self.units)} units × {len(self.columns)} columns do not fit values of shape "
                 f"{self.values.shape}"
             )
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self.units)} units × {len(self.columns)} columns>"
 
     @classmethod
     def from_rows(

@@ -29,6 +29,11 @@ class Viewed:
         """
         return import_module(VIEWS).to_frame(self)
 
+    def __str__(self) -> str:
+        """Return the tables that the command line prints."""
+        text: str = import_module(VIEWS).to_text(self)
+        return text
+
     def _repr_html_(self) -> str:
         """Return the tables that the command line prints, for notebooks."""
         html: str = import_module(VIEWS).to_html(self)

@@ -25,7 +25,7 @@ from mwzeval.errors import DataError, InputError, MwzevalError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.file_scorer import PredictionShards, shards_of
 from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.json import to_json
 from tests.cluster.split import INPUTS, write
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
@@ -48,12 +48,12 @@ def of_rollouts() -> Evaluator:
 
 def on(client: Any, evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
     run = partial(on_cluster, client)
-    return to_json(to_plain(evaluate_shards(shards_of(evaluator, paths), paths, run, **options)))
+    return to_json(evaluate_shards(shards_of(evaluator, paths), paths, run, **options))
 
 
 def here(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
     scorer = shards_of(evaluator, paths)
-    return to_json(to_plain(evaluate_shards(scorer, paths, one_after_the_other, **options)))
+    return to_json(evaluate_shards(scorer, paths, one_after_the_other, **options))
 
 
 def test_a_cluster_finds_what_one_process_finds(

@@ -19,7 +19,7 @@ from mwzeval.cluster.shards import evaluate_shards, one_after_the_other
 from mwzeval.multiwoz import file_scorer
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.file_scorer import shards_of
-from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.json import to_json
 from tests.parts import Predictions, cut, lines_of, packed, write_shards
 from tests.places import sample_predictions
 
@@ -47,7 +47,7 @@ def reported(tmp_path: Path) -> Any:
 
 def in_shards(evaluator: Evaluator, paths: Sequence[str], **options: Any) -> str:
     scorer = shards_of(evaluator, paths)
-    return to_json(to_plain(evaluate_shards(scorer, paths, one_after_the_other, **options)))
+    return to_json(evaluate_shards(scorer, paths, one_after_the_other, **options))
 
 
 @settings(max_examples=12)
@@ -211,7 +211,7 @@ def test_a_bad_shard_is_named_and_fails_the_run_unless_it_is_skipped(
     assert skipped["shard"] == bad.name
     assert message in "\n".join(skipped["problems"])
     assert report["meta"]["warnings"].pop()["kind"] == "skipped-shard"
-    expected = to_plain(evaluator.report({**first, **third}, file=pattern))
+    expected = evaluator.evaluate({**first, **third}, file=pattern)
     assert report == json.loads(to_json(expected))
     assert run(pattern, "--skip-bad-shards", "--strict")[0] == 2
 

@@ -50,7 +50,7 @@ def files(elsewhere: Path) -> list[str]:
 def test_every_score_has_mean_spread_and_range(files: list[str], evaluator: Evaluator) -> None:
     assert main(["evaluate", "-bsrd", "-q", "--runs", *files]) == 0
     report = read_json(Path("evaluation_results.json"))
-    runs = [evaluator.report(mixture(seed)) for seed in range(4)]
+    runs = [evaluator.evaluate(mixture(seed)) for seed in range(4)]
     assert [run["run"] for run in report["runs"]] == files
     for run, expected in zip(report["runs"], runs, strict=True):
         assert run["success"] == expected.metrics["success"]

@@ -9,7 +9,7 @@ import pytest
 from mwzeval.multiwoz.choices import LEXICALIZED
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.scoring.scorer import Sources
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 from tests.golden.annotated_spans import SpanScore, annotated_turns, count
 from tests.places import shared
 
@@ -25,7 +25,7 @@ def evaluator() -> Evaluator:
 @cache
 def report() -> Report:
     turns = annotated_turns(FOLD)
-    return evaluator().report(
+    return evaluator().evaluate(
         {name: [{"response": turn.response} for turn in of] for name, of in turns.items()}
     )
 

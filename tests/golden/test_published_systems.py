@@ -15,7 +15,7 @@ from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
 from mwzeval.multiwoz.corpus.references import own_references
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 from tests.multiwoz import specification
 from tests.places import read_json, shared
 
@@ -32,7 +32,7 @@ def evaluator_on_real_data(rules: str) -> Evaluator:
 @cache
 def report_of(system: str, rules: str) -> Report:
     predictions = read_json(shared("data", "multiwoz", "predictions", f"{system}.json"))
-    return evaluator_on_real_data(rules).report(predictions)
+    return evaluator_on_real_data(rules).evaluate(predictions)
 
 
 @pytest.mark.parametrize("rules", ["2021", "2023"])

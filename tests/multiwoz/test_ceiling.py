@@ -49,7 +49,7 @@ def test_canonical_names_become_placeholders(reference: str, expected: str) -> N
 
 
 def test_gold_gets_full_marks_where_there_are_any(evaluator: Evaluator, gold: GoldFold) -> None:
-    report = evaluator.report(gold_predictions(gold))
+    report = evaluator.evaluate(gold_predictions(gold))
     assert report.metrics["bleu"] == {"sample": pytest.approx(100)}
     assert report.metrics["dst"]["joint_accuracy"] == pytest.approx(100)
     assert report.warnings == ()
@@ -93,7 +93,7 @@ def test_the_ceiling_stands_beside_each_score(
 ) -> None:
     assert main(["evaluate", "-bsrd", "-i", GOOD, "--ceiling"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    expected = evaluator.report(gold_predictions(gold))
+    expected = evaluator.evaluate(gold_predictions(gold))
     inform = next(index for index, line in enumerate(lines) if line.startswith("Inform"))
     found = lines[inform + 1].split()
     assert found[0] == "ceiling"
@@ -144,12 +144,12 @@ def test_grounded_scores_have_the_human_responses_as_their_ceiling(
     tables = capsys.readouterr().out.split("\n\n")
     human = gold_predictions(gold, in_words=True)
     assert not any("[" in turn["response"] for turns in human.values() for turn in turns)
-    alone = Evaluator(grounded=True, corpus="sample", responses="lexicalized").report(human)
+    alone = Evaluator(grounded=True, corpus="sample", responses="lexicalized").evaluate(human)
     values = {(score.name, score.scope): score for score in alone.scores}
 
     ceiling = read_json(elsewhere / "evaluation_results.json")["meta"]["ceiling"]
     assert ceiling["grounded"] == json.loads(json.dumps(alone.metrics["grounded"]))
-    classic = Evaluator(success=True, corpus="sample").report(gold_predictions(gold))
+    classic = Evaluator(success=True, corpus="sample").evaluate(gold_predictions(gold))
     assert ceiling["success"] == json.loads(json.dumps(classic.metrics["success"]))
 
     # Rates by domain have it below, those of many slots beside.

@@ -61,8 +61,9 @@ def test_using_an_evaluator_again_gives_the_same_report(evaluator: Evaluator) ->
 
 def test_a_failed_evaluation_leaves_nothing_behind(evaluator: Evaluator) -> None:
     expected = evaluator.evaluate(sample_predictions("good"))
+    unknown: dict[str, Any] = {**sample_predictions("weak-tracker"), "no such dialogue": [{}]}
     with pytest.raises(InputError):
-        evaluator.evaluate({**sample_predictions("weak-tracker"), "no such dialogue": [{}]})
+        evaluator.evaluate(unknown)
     assert evaluator.evaluate(sample_predictions("good")) == expected
 
 
@@ -126,8 +127,8 @@ def test_rows_of_a_part_are_those_of_the_whole(
     predictions = sample_predictions(system)
     some = st.lists(st.sampled_from(list(predictions)), min_size=1, max_size=9, unique=True)
     names = data.draw(some)
-    whole = evaluator.report(predictions).table
-    part = evaluator.report({name: predictions[name] for name in names}).table
+    whole = evaluator.evaluate(predictions).table
+    part = evaluator.evaluate({name: predictions[name] for name in names}).table
     assert part.columns == whole.columns
     assert part.units == tuple(names)
     # Windows of words go on from one dialogue into the next.
@@ -139,7 +140,7 @@ def test_rows_of_a_part_are_those_of_the_whole(
 @pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
 def test_one_dialogue_alone_ends_as_it_does_among_all(evaluator: Evaluator, system: str) -> None:
     predictions = sample_predictions(system)
-    table = evaluator.report(predictions).table
+    table = evaluator.evaluate(predictions).table
     for name, numbers in zip(table.units, table.values.tolist(), strict=True):
         row = dict(zip(table.columns, numbers, strict=True))
         outcome = evaluator.evaluate_dialogue(name, predictions[name])
@@ -290,12 +291,12 @@ def test_a_signature_says_where_states_and_domains_come_from(
 def test_coverage_is_counted_by_dialogue_turn_and_domain(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     kept = dict(list(predictions.items())[:20])
-    report = evaluator.report(kept)
+    report = evaluator.evaluate(kept)
     covered: Any = report.meta["coverage"]
     assert covered["dialogues"] == {"scored": 20, "of": 62}
     assert covered["turns"] == {"scored": sum(map(len, kept.values())), "of": 452}
     sums = report.table.sums()
-    whole = evaluator.report(predictions).table.sums()
+    whole = evaluator.evaluate(predictions).table.sums()
     assert covered["domains"] == {
         domain: {"scored": sums[f"goals.{domain}"], "of": whole[f"goals.{domain}"]}
         for domain in ("attraction", "hotel", "restaurant", "taxi", "train")

@@ -171,8 +171,9 @@ def test_a_dialogue_that_comes_again_is_refused_and_changes_nothing(evaluator: E
 def test_a_bad_part_is_refused_and_changes_nothing(evaluator: Evaluator) -> None:
     first, second = cut(sample_predictions("good"), [30])
     incremental = updated(evaluator, first)
+    bad: dict[str, Any] = {**second, "smp9999": [{}], "x": []}
     with pytest.raises(InputError) as caught:
-        incremental.update({**second, "smp9999": [{}], "x": []}, file="second.json")
+        incremental.update(bad, file="second.json")
     assert {problem.dialogue for problem in caught.value.problems} == {"smp9999", "x"}
     assert {problem.file for problem in caught.value.problems} == {"second.json"}
     incremental.update(second)
@@ -275,7 +276,7 @@ def test_folded_tables_need_whole_numbers() -> None:
 
 
 def test_every_column_holds_whole_numbers(evaluator: Evaluator) -> None:
-    values = evaluator.report(sample_predictions("good")).table.values
+    values = evaluator.evaluate(sample_predictions("good")).table.values
     assert np.array_equal(values, np.rint(values))
 
 
@@ -286,8 +287,8 @@ def of_rollouts() -> Evaluator:
 
 def test_rollouts_are_dialogues_of_their_own(of_rollouts: Evaluator, evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
-    once = evaluator.report(predictions)
-    report = of_rollouts.report(rollouts(predictions, 3))
+    once = evaluator.evaluate(predictions)
+    report = of_rollouts.evaluate(rollouts(predictions, 3))
     assert report.table.sums()["inform.total"] == 3 * once.table.sums()["inform.total"]
     assert report.metrics["success"] == once.metrics["success"]
     for metric in ("bleu", "dst"):
@@ -302,7 +303,7 @@ def test_rollouts_are_dialogues_of_their_own(of_rollouts: Evaluator, evaluator: 
 def test_a_missing_rollout_is_noticed_by_its_turns(of_rollouts: Evaluator) -> None:
     predictions = rollouts(sample_predictions("good"), 2)
     predictions[next(iter(predictions))].pop()
-    kinds = [problem.kind for problem in of_rollouts.report(predictions).warnings]
+    kinds = [problem.kind for problem in of_rollouts.evaluate(predictions).warnings]
     assert kinds == ["fewer-turns"]
 
 
@@ -342,7 +343,7 @@ def test_garbage_in_every_part_does_not_fill_the_memory(of_rollouts: Evaluator) 
         odd = {"hotel": slots, "inn": {"name": "y"}}
         turns[0] = {"response": f"[odd{number}]", "state": odd, "active_domains": ["hotel"]}
         incremental.update({f"smp0021#{number}": turns})
-    warnings = {problem.message: problem.count for problem in incremental.report().warnings}
+    warnings = {problem.message: problem.count for problem in incremental.compute().warnings}
     assert warnings['unknown domain "inn"'] == (MOST_WARNINGS + 1000) / 100
     kept = [message for message in warnings if message.startswith('unknown slot "slot')]
     assert len(warnings) <= MOST_WARNINGS + 10

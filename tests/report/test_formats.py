@@ -16,7 +16,7 @@ import pytest
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.formats import FORMATS, Cell, Document, render, sheet
 from mwzeval.report.summary import per_dialogue, summary
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions
 
 HOSTILE = r"50% & $x_1$ #1 {a} ~b ^c \d <script>|`*_[x](y) — † 漢"
@@ -25,7 +25,7 @@ HOSTILE = r"50% & $x_1$ #1 {a} ~b ^c \d <script>|`*_[x](y) — † 漢"
 @pytest.fixture(scope="module")
 def report() -> Report:
     evaluator = Evaluator(True, True, True, True, corpus="sample", confidence=0.95)
-    return evaluator.report(sample_predictions("good"))
+    return evaluator.evaluate(sample_predictions("good"))
 
 
 def hostile_document() -> Document:

@@ -55,7 +55,7 @@ def test_a_page_has_the_scores_with_intervals_and_all_dialogues(
     assert "<title>sample-good, sample-weak-tracker · sample test</title>" in page
     assert "these are not MultiWOZ scores" in page
     plain = unescape(page.replace("<wbr>", ""))
-    scores = Evaluator(True, True, True, True, confidence=0.95).report(sample_predictions("good"))
+    scores = Evaluator(True, True, True, True, confidence=0.95).evaluate(sample_predictions("good"))
     for score in scores.scores:
         assert score.label in page
         assert f"{score.value:.{score.places}f}" in page

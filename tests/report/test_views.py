@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mwzeval import PredictedTurn, Predictions
 from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import parser_of
 from mwzeval.comparison import Comparison, compare
@@ -20,10 +23,11 @@ from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import comparison_document
 from mwzeval.report.formats import Document, to_text
-from mwzeval.report.json import to_plain
+from mwzeval.report.json import to_json
 from mwzeval.report.summary import summary
 from mwzeval.report.views import to_html
-from mwzeval.scores.score import Report, Score, Signature
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import Score, Signature
 from mwzeval.scores.table import Table
 from tests.places import sample_predictions
 from tests.samples import NAMES, write_sample
@@ -34,7 +38,7 @@ HOSTILE = "<script>alert(1)</script>&\"'\x1b[31m"
 @pytest.fixture(scope="module")
 def report() -> Report:
     evaluator = Evaluator(True, True, True, corpus="sample", confidence=0.95, samples=50)
-    return evaluator.report(sample_predictions("good"))
+    return evaluator.evaluate(sample_predictions("good"))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +68,7 @@ def test_a_frame_has_the_scores_of_the_json_report_to_the_last_bit(report: Repor
 
 
 def test_columns_have_the_same_types_whatever_is_missing(report: Report) -> None:
-    without = Evaluator(success=True, corpus="sample").report(sample_predictions("good"))
+    without = Evaluator(success=True, corpus="sample").evaluate(sample_predictions("good"))
     assert without.to_frame()["low"].isna().all()
     assert (without.to_frame().dtypes == report.to_frame().dtypes).all()
     assert without.to_frame().dtypes[["value", "low", "n"]].astype(str).to_list() == [
@@ -81,9 +85,52 @@ def test_every_benchmark_has_frames_tables_and_a_name(name: str, tmp_path: Path)
     arguments = parser_of("evaluate", command).parse_args(command)
     report = benchmark_named(name).scorer(arguments).score(sample.better).report()
     assert report.benchmark == name
-    assert plain(report.to_frame()) == json.loads(json.dumps(to_plain(report)))["meta"]["scores"]
+    assert plain(report.to_frame()) == json.loads(json.dumps(report))["meta"]["scores"]
     assert len(report.table.to_frame()) == len(report.table.units)
     assert Read(report._repr_html_()).rows == cells(summary(report))
+
+
+def test_a_report_is_the_dict_that_the_json_report_is(report: Report) -> None:
+    assert json.loads(to_json(report)) == json.loads(json.dumps(report)) == dict(report)
+    assert list(report) == ["schema", *report.metrics, "meta"]
+    assert report["meta"]["signatures"] == {s.name: str(s.signature) for s in report.scores}
+    copy = pickle.loads(pickle.dumps(report))
+    assert copy == report == replace(report)
+    assert copy.scores == report.scores
+    assert report != replace(report, metrics={})
+    report["epoch"] = 3  # as training loops do
+    assert json.loads(to_json(report))["epoch"] == report.pop("epoch")
+
+
+def test_scores_of_a_report_are_found_by_name(report: Report) -> None:
+    assert [report.score(each.name, each.scope) for each in report.scores] == [*report.scores]
+    assert report.score("inform", "hotel").value == report["success"]["inform"]["hotel"]
+    for name, scope, meant in (
+        ("infrom", "total", "infrom .*inform"),
+        ("inform", "hotell", "inform of hotell .*hotel"),
+    ):
+        with pytest.raises(KeyError, match=meant):
+            report.score(name, scope)
+
+
+def test_results_are_printed_as_the_command_line_prints_them(
+    report: Report, comparison: Comparison
+) -> None:
+    assert f"{report}\n" == to_text(summary(report))
+    assert f"{comparison}\n" == to_text(comparison_document(comparison))
+    assert str(report.table).startswith(f"{len(report.table.units)} units × ")
+    for name in ("inform", "success", "bleu.sample"):
+        value = report.score(name).value
+        assert f"{name} {value:.{report.score(name).places}f}" in repr(report)
+    assert "\n" not in repr(report)
+    assert len(repr(report)) < 400
+    assert len(repr(report.table)) < 100
+
+
+def test_what_is_scored_may_be_typed() -> None:
+    turn: PredictedTurn = {"response": "[hotel_name] it is", "active_domains": ["hotel"]}
+    predictions: Predictions = {"smp0021": [turn]}
+    assert Evaluator(success=True, corpus="sample").evaluate(predictions).score("inform").n == 1
 
 
 def test_a_frame_of_a_comparison_has_its_records(comparison: Comparison) -> None:

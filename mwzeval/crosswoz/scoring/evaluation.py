@@ -25,7 +25,8 @@ from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorte
 from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collection
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import WHOLE, Report, Score, Signature
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.version import __version__, library_version
 
 SAMPLE_NOTE = "The sample's town is invented: these are not CrossWOZ scores."

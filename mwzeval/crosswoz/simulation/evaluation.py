@@ -48,7 +48,8 @@ from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import WHOLE, Report, Score, Signature
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
 from mwzeval.version import __version__, library_version

@@ -18,7 +18,8 @@ from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collecti
 from mwzeval.metrics.ranking import CUTOFFS, found_positions
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import WHOLE, Report, Score
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Score
 from mwzeval.version import __version__, library_version
 
 DEPENDENCIES = ("numpy", "ijson")

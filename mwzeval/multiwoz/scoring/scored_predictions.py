@@ -43,7 +43,8 @@ from mwzeval.scores.explanation import (
     TurnView,
     Utterance,
 )
-from mwzeval.scores.score import WHOLE, Report
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE
 from mwzeval.version import __version__, library_version
 
 if TYPE_CHECKING:

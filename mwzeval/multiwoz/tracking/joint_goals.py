@@ -27,7 +27,8 @@ from mwzeval.multiwoz.tracking.states import (
     slots_of,
 )
 from mwzeval.report.formats import Document, Sheet, sheet
-from mwzeval.scores.score import WHOLE, Report
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE
 from mwzeval.version import library_version
 
 KINDS = ("correct", "missing", "spurious", "wrong")

@@ -25,7 +25,8 @@ from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.tasks import in_order
 from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import WHOLE, Report, Score, Signature
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums
 from mwzeval.version import __version__, library_version

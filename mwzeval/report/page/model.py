@@ -9,7 +9,8 @@ from typing import Any
 from mwzeval.errors import Problem
 from mwzeval.scores.comparable import Group, apart, groups_of
 from mwzeval.scores.explanation import Explanation
-from mwzeval.scores.score import Figures, Report, Score
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import Figures, Score
 
 NAMED = 3
 """How many systems the title of a page names."""

@@ -9,7 +9,7 @@ from typing import Any
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.report.trackers import mlflow, tensorboard, trackio, wandb
 from mwzeval.report.trackers.entries import Entries
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 TENSORBOARD = "tensorboard"
 TRACKERS: Mapping[str, Callable[[Entries, Any], None]] = {

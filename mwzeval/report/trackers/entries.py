@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mwzeval.errors import UsageError
-from mwzeval.report.json import to_json, to_plain
-from mwzeval.scores.score import WHOLE, Report
+from mwzeval.report.json import to_json
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE
 
 _REFUSED = re.compile(r"[^\w\-. ]")
 """Characters that a tracker (MLflow) refuses in names of metrics; `/` makes folders of them, and
@@ -49,7 +50,7 @@ class Entries:
             while full in numbers:  # of names that differ only in what is refused
                 full += "_"
             numbers[full] = value
-        return cls(prefix, step, numbers, dict(_settings(report)), to_json(to_plain(report)))
+        return cls(prefix, step, numbers, dict(_settings(report)), to_json(report))
 
     @property
     def file(self) -> str:

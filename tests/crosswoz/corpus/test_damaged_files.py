@@ -27,7 +27,7 @@ from mwzeval.crosswoz.systems.template_reader import spellings
 from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import embedded
-from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.json import to_json
 from tests.crosswoz.logs import dialogue
 from tests.crosswoz.mutations import GONE, ODD, Steps, paths_in, with_odd
 from tests.crosswoz.small_world import DEPENDENT, ENGLISH, SINGLE, TABLES, small_gold, write_world
@@ -69,7 +69,7 @@ def gold_predictions(gold: Gold) -> dict[str, Any]:
 def use(gold: Gold, predictions: Any) -> None:
     options = Options(lenient=True, allow_partial=True)
     evaluated = evaluate(predictions, gold, options)
-    to_json(to_plain(evaluated.report())).encode()
+    to_json(evaluated.report()).encode()
     list(evaluated.explain_all())
 
 
@@ -125,7 +125,7 @@ def test_logs_of_simulations_are_refused_or_can_be_used(
     log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     with suppress(InputError):
         evaluated = evaluate_simulation(log, GOLD, Options(lenient=True))
-        to_json(to_plain(evaluated.report())).encode()
+        to_json(evaluated.report()).encode()
         list(evaluated.explain_all())
 
 

@@ -12,7 +12,7 @@ import pytest
 from mwzeval.dstc7.reading.kinds import KINDS
 from mwzeval.dstc7.scoring.evaluation import Gold, Options, Track, evaluate, validate
 from mwzeval.errors import InputError, Problem, UsageError
-from mwzeval.report.json import plain_problem
+from mwzeval.scores.report import plain_problem
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, kinds, submission_of
 from tests.places import ROOT
 

@@ -27,7 +27,7 @@ from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.report.explanation_text import explanation_text, histogram_text
 from mwzeval.report.formats import to_text
-from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.json import to_json
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
 from mwzeval.report.summary import per_dialogue, summary
@@ -153,7 +153,7 @@ def test_the_text_report_has_four_decimals_and_no_multiwoz() -> None:
 
 
 def test_the_json_report_is_unrounded_and_has_all_places() -> None:
-    plain = json.loads(to_json(to_plain(sample("overlap", "dstc7-advising-3").report())))
+    plain = json.loads(to_json(sample("overlap", "dstc7-advising-3").report()))
     assert 0 < plain["ranking"]["map"] < 1
     assert plain["ranking"]["set_recall"]["1"] < plain["ranking"]["recall"]["1"]
     assert plain["meta"]["coverage"]["examples"] == {"scored": 10, "of": 10}

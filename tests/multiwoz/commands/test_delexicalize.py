@@ -127,7 +127,7 @@ def test_other_formats_are_checked_as_they_stand_and_written_as_our_own(
 def test_responses_of_one_kind_are_told_apart() -> None:
     for system, expected in (("lexicalized", "lexicalized"), ("good", "delexicalized")):
         evaluator = Evaluator(success=True, corpus="sample")
-        report = evaluator.report(sample_predictions(system))
+        report = evaluator.evaluate(sample_predictions(system))
         choices = {dict(score.signature.choices)["responses"] for score in report.scores}
         assert choices == {expected}
 
@@ -163,7 +163,7 @@ def test_a_mixture_is_counted() -> None:
 def test_one_dialogue_in_words_is_scored_alike() -> None:
     evaluator = Evaluator(success=True, corpus="sample", responses=LEXICALIZED)
     predictions = sample_predictions("lexicalized")
-    table = evaluator.report(predictions).table
+    table = evaluator.evaluate(predictions).table
     inform = table.column("inform.total")
     for name, expected in zip(table.units, inform, strict=True):
         assert evaluator.evaluate_dialogue(name, predictions[name]).inform == bool(expected)

@@ -153,7 +153,7 @@ def test_scores_with_a_table_are_those_of_our_names_and_signed_so(tmp_path: Path
     own = [USER, *calling("search_hotels", zone="south", price_level="expensive", **wanted), ANSWER]
     ours = [USER, *calling("find_hotel", area="south", pricerange="expensive", **wanted), ANSWER]
     reports = [
-        Evaluator(success=True, corpus="sample", tools=tools).report({ID: messages})
+        Evaluator(success=True, corpus="sample", tools=tools).evaluate({ID: messages})
         for tools, messages in ((file, own), (TOOLS, own), (None, ours))
     ]
     values = [[score.value for score in report.scores] for report in reports]

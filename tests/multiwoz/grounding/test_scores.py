@@ -143,7 +143,7 @@ def test_bookings_made_count_before_the_state() -> None:
     assert plain["grounded"]["booking"][WHOLE] > 95
     (score,) = (
         s
-        for s in evaluator().report(predictions).scores
+        for s in evaluator().evaluate(predictions).scores
         if s.name == "booking" and s.scope == WHOLE
     )
     assert dict(score.signature.choices)["bookings"] == "calls"
@@ -245,7 +245,7 @@ def test_a_dialogue_scores_the_same_alone() -> None:
 
 def test_scores_over_mentions_have_intervals_of_dialogues() -> None:
     cheap = respoken(sample_predictions(WORDS), lambda said: said.replace("moderate", "cheap"))
-    scores = evaluator(confidence=0.9).report(cheap).scores
+    scores = evaluator(confidence=0.9).evaluate(cheap).scores
     interval = named(scores, "consistency").interval
     assert interval is not None
     assert interval.method == "bootstrap"

@@ -81,11 +81,11 @@ def test_a_value_for_slots_that_are_not_filled_is_told_and_can_be_read_as_one(va
 
 def test_what_is_read_as_not_filled_is_signed() -> None:
     evaluator = Evaluator(success=True, dst=True, corpus="sample", unfilled="None, not mentioned,")
-    report = evaluator.report(changed(all_slots("")))
+    report = evaluator.evaluate(changed(all_slots("")))
     for score in report.scores:
         parsed = dict(Signature.parse(str(score.signature)).choices)
         assert parsed["unfilled"] == '"",none,not mentioned'
-    usual = Evaluator(success=True, corpus="sample").report(sample_predictions("good"))
+    usual = Evaluator(success=True, corpus="sample").evaluate(sample_predictions("good"))
     assert all("unfilled" not in str(score.signature) for score in usual.scores)
 
 
@@ -235,7 +235,9 @@ def test_gold_states_are_not_warned_about() -> None:
         )
         states = {name: dialogue.states for name, dialogue in gold.dialogues.items()}
         problems = evaluator.validate(gold_predictions(gold, states))
-        assert {problem.kind for problem in problems} <= {"mixed-responses", "mixed-response"}
+        # Of the shared files some are not the published ones.
+        expected = {"mixed-responses", "mixed-response", "other-corpus-files"}
+        assert {problem.kind for problem in problems} <= expected
 
 
 ODD = ("unfilled-value", "upper-case-value", "blanks-around-value", "invisible-characters")

@@ -14,9 +14,9 @@ import pytest
 
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.report.json import to_json, to_plain
+from mwzeval.report.json import to_json
 from mwzeval.report.trackers import TRACKERS
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 from tests.places import sample_predictions
 from tests.report.trackers.wandb_files import records_of
 
@@ -27,7 +27,7 @@ SIGNATURE = "signature/inform"
 def report() -> Report:
     """A report with intervals, and a score that has no value."""
     evaluator = Evaluator(True, True, True, corpus="sample", confidence=0.95, samples=20)
-    report = evaluator.report(sample_predictions("good"))
+    report = evaluator.evaluate(sample_predictions("good"))
     odd = replace(report.scores[0], name="a^b", value=math.nan, interval=None)
     return replace(report, scores=(*report.scores, odd, replace(odd, name="a*b", value=1 / 3)))
 
@@ -96,7 +96,7 @@ def test_mlflow_has_metrics_parameters_and_the_report(report: Report, mlflow: Mo
         "multiwoz-3.json",
         "multiwoz-4.json",
     ]
-    assert (folder / "dev.json").read_text("utf-8") == to_json(to_plain(report))
+    assert (folder / "dev.json").read_text("utf-8") == to_json(report)
 
 
 def test_mlflow_takes_a_finished_run_and_leaves_it_so(report: Report, mlflow: ModuleType) -> None:
@@ -145,7 +145,7 @@ def test_trackio_has_metrics_config_and_the_report(
     assert config["multiwoz"][SIGNATURE] == str(report.scores[0].signature)
     names = sorted(each["name"] for each in storage.get_artifacts("p"))
     assert names == ["mwzeval-dev-3.json", "mwzeval-multiwoz-3.json"]
-    text = to_json(to_plain(report))
+    text = to_json(report)
     kept = [
         path
         for path in (tmp_path / "trackio").rglob("*")
@@ -179,7 +179,7 @@ def test_wandb_has_history_config_and_the_report(report: Report, wandb: ModuleTy
         changed(report).log_to("wandb", step=5)
     assert wandb.run is run
     file = Path(run.dir, "mwzeval", "multiwoz-3.json")
-    assert file.read_text("utf-8") == to_json(to_plain(report))
+    assert file.read_text("utf-8") == to_json(report)
     folder = Path(run.dir).parent
     run.finish()
     history, config = records_of(next(folder.glob("*.wandb")))
@@ -234,7 +234,7 @@ def test_tensorboard_has_a_file_in_double_precision(report: Report, tmp_path: Pa
     assert same(numbers, expected(report))
     assert steps == {3}
     assert f"| {SIGNATURE} | `{report.scores[0].signature}` |" in texts["multiwoz/settings"]
-    assert texts["multiwoz/report"] == f"```json\n{to_json(to_plain(report))}```"
+    assert texts["multiwoz/report"] == f"```json\n{to_json(report)}```"
 
 
 def test_writers_of_tensorboard_keep_single_precision_and_stay_open(

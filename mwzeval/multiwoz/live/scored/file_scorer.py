@@ -20,7 +20,7 @@ from mwzeval.multiwoz.live.scored.levels import InActs, InWords
 from mwzeval.multiwoz.live.scored.reading import LiveRun, Settings, Town, check_run
 from mwzeval.multiwoz.live.scored.runs import Level, ScoredRun
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import Report
+from mwzeval.scores.report import Report
 
 
 @dataclass(frozen=True, eq=False)

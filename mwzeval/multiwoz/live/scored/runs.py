@@ -29,7 +29,8 @@ from mwzeval.multiwoz.live.scored.reading import LiveRun, described
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
 from mwzeval.scores.explanation import Claim, Explanation, Fact
 from mwzeval.scores.findings import Findings
-from mwzeval.scores.score import WHOLE, Report, Score, Signature
+from mwzeval.scores.report import Report
+from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.version import __version__, library_version
 
