@@ -198,8 +198,10 @@ class MultiWoz(Benchmark):
         from mwzeval.multiwoz.live.losses import SENTENCES
         from mwzeval.multiwoz.live.scored.levels import ACT_SENTENCES
         from mwzeval.multiwoz.scoring.reasons import KINDS
+        from mwzeval.multiwoz.tracking.state_errors import MEANINGS
 
-        return tuple(dict.fromkeys((*KINDS, *GROUNDED_KINDS, *SENTENCES, *ACT_SENTENCES)))
+        kinds = (*KINDS, *GROUNDED_KINDS, *SENTENCES, *ACT_SENTENCES, *MEANINGS)
+        return tuple(dict.fromkeys(kinds))
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add metrics, how predictions are read, and what they are held against."""
@@ -221,6 +223,16 @@ class MultiWoz(Benchmark):
                 action="store_true",
                 help="ids may be numbered to predict a dialogue more than once: sng0073#12",
             )
+        if verb == "explain":
+            tracking = parser.add_argument_group("state tracking (docs/explaining.md)")
+            tracking.add_argument(
+                "-d",
+                "--dst",
+                action="store_true",
+                help="explain states instead of responses: what is missing, spurious or wrong in "
+                "each turn",
+            )
+            add_dst_rules(tracking)
         if verb == "validate":
             parser.add_argument(
                 "-d",
@@ -280,7 +292,7 @@ class MultiWoz(Benchmark):
         _check_use(arguments, asked, rules)
         of_verb = {
             "validate": asked,
-            "explain": ("success",),
+            "explain": asked if rules else asked or ("success",),
             "leaderboard": ("bleu", "success", "richness"),
             "ceiling": WITH_CEILING,
         }
@@ -293,7 +305,7 @@ class MultiWoz(Benchmark):
             "references": getattr(arguments, "references", None),
             "rollouts": getattr(arguments, "rollouts", False),
         }
-        need_states = arguments.verb == "compare" and bool(rules or "dst" in asked)
+        need_states = arguments.verb in ("compare", "explain") and bool(rules or "dst" in asked)
         return PredictionsScorer(given, metrics, by_default, need_states)
 
     def compared_scopes(self, arguments: Namespace) -> Collection[str]:

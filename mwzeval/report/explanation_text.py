@@ -16,6 +16,7 @@ from mwzeval.scores.explanation import (
     OutcomeCounts,
     Reason,
     TurnView,
+    lasting,
 )
 from mwzeval.scores.score import WHOLE
 
@@ -53,15 +54,14 @@ def listing_text(explanations: Iterable[Explanation]) -> str:
     for explanation in explanations:
         lines.append(printable(explanation.unit))
         # Several outcomes lost for the same reason are one line.
-        reasons = {(r.turn, r.scope, r.code, r.text): r for r in explanation.reasons}.values()
+        found = lasting(explanation.reasons, apart=False)
         columns = [
-            (LOST, _place(reason), printable(reason.scope), printable(reason.code))
-            for reason in reasons
+            (LOST, of.place, printable(of.reason.scope), printable(of.reason.code)) for of in found
         ]
         widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
-        for cells, reason in zip(columns, reasons, strict=True):
+        for cells, of in zip(columns, found, strict=True):
             start = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-            text = shorten(reason.text, max(WIDTH - len(start) - 5, 20))
+            text = shorten(of.reason.text, max(WIDTH - len(start) - 5, 20))
             lines.append(f"  {start}  {text}")
     return "".join(f"{line}\n" for line in lines)
 
@@ -242,15 +242,11 @@ def _fact_lines(facts: Iterable[Fact]) -> Iterator[str]:
 
 
 def _reason_lines(reasons: Iterable[Reason]) -> Iterator[str]:
-    for reason in reasons:
-        at = "" if reason.turn is None else f" at {_place(reason)}"
-        lost = f"{printable(reason.scope)}, {reason.outcome}"
-        yield f"  {LOST} {lost}: {printable(reason.code)}{at}"
-        yield from _wrapped(reason.text, "      ")
-
-
-def _place(reason: Reason) -> str:
-    return "" if reason.turn is None else f"turn {reason.turn}"
+    for of in lasting(reasons):
+        at = f" at {of.place}" if of.turns else ""
+        lost = f"{printable(of.reason.scope)}, {of.reason.outcome}"
+        yield f"  {LOST} {lost}: {printable(of.reason.code)}{at}"
+        yield from _wrapped(of.reason.text, "      ")
 
 
 def _entry(label: str, text: str) -> Iterator[str]:

@@ -44,6 +44,11 @@ class Reason:
     evidence: str = ""
 
 
+MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
+"""Labels of facts that tell what is wrong with a prediction, or what such labels end in: `user
+acts, missing`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A line of detail: what it is, about which part of the unit (or None), and its value."""
@@ -186,6 +191,40 @@ def count_reasons(explanations: Iterable[Explanation]) -> dict[tuple[str, str], 
         for pair in {(reason.code, reason.scope) for reason in explanation.reasons}
     )
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """A reason that was there in several turns: that of the first, and all of these."""
+
+    reason: Reason
+    turns: tuple[int, ...]
+
+    @property
+    def place(self) -> str:
+        """The turns as `turn 3` or `turns 0–2, 5`; nothing where there is none."""
+        if len(self.turns) < 2:
+            return "".join(f"turn {turn}" for turn in self.turns)
+        starts = [turn for turn in self.turns if turn - 1 not in self.turns]
+        ends = [turn for turn in self.turns if turn + 1 not in self.turns]
+        runs = (f"{a}–{b}" if a < b else str(a) for a, b in zip(starts, ends, strict=True))
+        return f"turns {', '.join(runs)}"
+
+
+def lasting(reasons: Iterable[Reason], *, apart: bool = True) -> list[Lasting]:
+    """Return reasons that differ in more than their turn, each with the turns that it has.
+
+    Without `apart` outcomes are not told apart, either.
+    """
+    turns: dict[Reason, dict[int, None]] = {}
+    first: dict[Reason, Reason] = {}
+    for reason in reasons:
+        key = replace(reason, turn=None, evidence="", outcome=reason.outcome if apart else "")
+        first.setdefault(key, reason)
+        of = turns.setdefault(key, {})
+        if reason.turn is not None:
+            of[reason.turn] = None
+    return [Lasting(first[key], tuple(sorted(of))) for key, of in turns.items()]
 
 
 Pair = tuple[Explanation, Explanation]

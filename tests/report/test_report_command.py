@@ -92,7 +92,9 @@ def test_each_file_is_scored_with_the_metrics_it_allows(tmp_path: Path) -> None:
     page = reported(tmp_path, states)
     assert "Joint accuracy" in page
     assert "Inform</" not in page
-    assert not data_of(page)["reasons"]
+    data = data_of(page)
+    assert {outcome for outcome, _, _ in data["kinds"]} == {"dst.joint_accuracy"}
+    assert "gold state" in data["strings"]
     page = reported(tmp_path, POLICY)
     assert "Joint accuracy" not in page
     assert "BLEU (sample)" in page

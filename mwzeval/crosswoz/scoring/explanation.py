@@ -34,7 +34,16 @@ from mwzeval.crosswoz.scoring.success import (
     WRONG_SLOT,
 )
 from mwzeval.crosswoz.scoring.track_scores import AnyScores
-from mwzeval.scores.explanation import Explanation, Fact, Reason, TurnView, Utterance
+from mwzeval.scores.explanation import (
+    MISSING,
+    SPURIOUS,
+    WRONG,
+    Explanation,
+    Fact,
+    Reason,
+    TurnView,
+    Utterance,
+)
 from mwzeval.scores.score import WHOLE
 
 
@@ -128,9 +137,9 @@ class _ActCase(_Case):
             if predicted & gold:
                 yield Fact(f"{side}, right", _listed(predicted & gold))
             if gold - predicted:
-                yield Fact(f"{side}, missing", _listed(gold - predicted))
+                yield Fact(f"{side}, {MISSING}", _listed(gold - predicted))
             if predicted - gold:
-                yield Fact(f"{side}, spurious", _listed(predicted - gold))
+                yield Fact(f"{side}, {SPURIOUS}", _listed(predicted - gold))
 
     def reasons(self) -> Iterator[Reason]:
         for turns in self._sides.values():
@@ -181,8 +190,12 @@ class _StateCase(_Case):
             if right:
                 yield Fact("state, right", "; ".join(right), domain)
         for of in self._differences[turn]:
-            gold, predicted = of.gold or "nothing", of.predicted or "nothing"
-            yield Fact(f"{of.slot} differs", f"gold {gold}, predicted {predicted}", of.domain)
+            if not of.predicted:
+                yield Fact(MISSING, f"{of.slot}={of.gold}", of.domain)
+            elif not of.gold:
+                yield Fact(SPURIOUS, f"{of.slot}={of.predicted}", of.domain)
+            else:
+                yield Fact(WRONG, f"{of.slot}={of.predicted} instead of {of.gold}", of.domain)
 
     def reasons(self) -> Iterator[Reason]:
         for turn, of_turn in enumerate(self._differences):

@@ -34,6 +34,7 @@ from mwzeval.multiwoz.scoring.reasons import KINDS, ON_OFFER, PROVIDED
 from mwzeval.multiwoz.scoring.repairs import Case
 from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
+from mwzeval.multiwoz.tracking.state_errors import StateErrors
 from mwzeval.scores.explanation import (
     SYSTEM,
     Claim,
@@ -340,8 +341,8 @@ class ScoredPredictions:
     def explain_all(self) -> Iterator[Explanation]:
         """Yield what became of every dialogue.
 
-        Predictions without any response can neither keep nor lose Inform and Success: their
-        explanations have no outcomes and no reasons, only what was said and the states.
+        Where state tracking is scored, turns tell what is wrong with their states. Where it alone
+        is, as of predictions without any response, outcomes and reasons are those of the states.
         """
         return self._explained(self.units())
 
@@ -367,10 +368,17 @@ class ScoredPredictions:
 
     def _explained(self, units: Iterable[str]) -> Iterator[Explanation]:
         scorer, dialogues = self.checked.scorer, self.checked.dialogues
-        sources = self.dialogues.sources
-        with_responses = any(
+        sources, metrics = self.dialogues.sources, self.dialogues.metrics
+        with_responses = metrics.need_responses and any(
             turn.response is not None for turns in dialogues.values() for turn in turns
         )
         for unit in units:
-            explanation = explanation_as_written(scorer, unit, dialogues[unit], sources)
-            yield explanation if with_responses else replace(explanation, outcomes={}, reasons=())
+            turns = dialogues[unit]
+            explanation = explanation_as_written(scorer, unit, turns, sources)
+            if metrics.tracking and sources.predicted_states:
+                errors = StateErrors.of(scorer, explanation.unit, turns)
+                yield (errors.shown_in if with_responses else errors.explained)(explanation)
+            else:
+                yield (
+                    explanation if with_responses else replace(explanation, outcomes={}, reasons=())
+                )

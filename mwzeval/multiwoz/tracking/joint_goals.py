@@ -13,6 +13,7 @@ from mwzeval.metrics.joint_goal_accuracy import (
     JointGoalAccuracy,
     joint_goal_measures,
 )
+from mwzeval.metrics.judged_states import Agree
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.choices import Rules
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
@@ -21,6 +22,7 @@ from mwzeval.multiwoz.tracking.conventions import LAMBDA, Convention
 from mwzeval.multiwoz.tracking.states import (
     FUZZY_THRESHOLD,
     GoldState,
+    PredictedState,
     StateReader,
     any_equal,
     any_similar,
@@ -90,10 +92,11 @@ class JointGoals:
     def __init__(self, convention: Convention, rules: Rules) -> None:
         self.convention = convention
         self.name = convention.name
+        self.agree: Agree = any_similar if convention["values"] == "fuzzy95" else any_equal
         self.accuracy = JointGoalAccuracy(
             f"dst.{self.name}",
             slots_of(convention),
-            any_similar if convention["values"] == "fuzzy95" else any_equal,
+            self.agree,
             closed=convention["slots"] == "30",
             domain_turns=cast(DomainTurns, convention["domain-turns"]),
             flexible_rate=float(convention[LAMBDA]),
@@ -110,11 +113,17 @@ class JointGoals:
         confusions: Counter[Confusion] | None = None,
     ) -> dict[str, float]:
         """Return the counts of a dialogue, whose gold data are known as `name`."""
+        return self.accuracy.row(self.states(name, gold, turns), confusions)
+
+    def states(
+        self, name: str, gold: GoldDialogue, turns: Sequence[Turn]
+    ) -> Iterator[tuple[PredictedState, GoldState]]:
+        """Return the (predicted, gold) states of a dialogue in the spelling that is compared."""
         annotated = self._gold.get(name)
         if annotated is None:
             annotated = self._gold[name] = self._reader.gold(gold)
         predicted = self._reader.predicted(turn.state or {} for turn in turns)
-        return self.accuracy.row(zip(predicted, annotated, strict=False), confusions)
+        return zip(predicted, annotated, strict=False)
 
     def choices(self, score: str) -> dict[str, object]:
         """Return what the signature of a score has to say of the convention."""

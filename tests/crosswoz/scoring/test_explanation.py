@@ -80,7 +80,7 @@ def test_states_differ_slot_by_slot() -> None:
         ("other-spelling:酒店类型", 0),
     ]
     facts = {fact.label: fact.value for fact in evaluated.explain("1").turns[2].facts}
-    assert facts["门票 differs"] == "gold 免费, predicted 20元"
+    assert facts["wrong"] == "门票=20元 instead of 免费"
     assert facts["state, right"] == "名称=小园"
     assert "Select" in facts["the user refers"]
 
