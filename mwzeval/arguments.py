@@ -15,17 +15,20 @@ FORMATS = ("text", "json", "jsonl", "csv", "markdown", "latex")
 """Formats of tables; some verbs have more."""
 
 
-def add_files(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add files, with `-i` or without; `files_of` returns them."""
-    parser.add_argument("files", nargs="*", metavar="INPUT", help="the same as -i")
+def add_files(
+    parser: argparse.ArgumentParser, what: str, metavar: str = "INPUT", *, several: bool = True
+) -> None:
+    """Add files or folders, with `-i` or without; `files_of` or `file_of` returns them."""
+    parser.add_argument("files", nargs="*", metavar=metavar, help="the same as -i")
     parser.add_argument(
         "-i",
         "--input",
         action="append",
         default=[],
-        metavar="INPUT",
-        help=f"{what}; may come again",
+        metavar=metavar,
+        help=what + "; may come again" * several,
     )
+    parser.set_defaults(what_is_read=metavar)
 
 
 def add_items(parser: argparse.ArgumentParser) -> None:
@@ -56,12 +59,17 @@ def files_of(arguments: argparse.Namespace, at_most: int | None = None) -> list[
     """
     files: list[str] = [*arguments.input, *arguments.files]
     if not files:
-        arguments.parser.error("the following arguments are required: INPUT")
+        arguments.parser.error(f"the following arguments are required: {arguments.what_is_read}")
     if at_most is not None and len(files) > at_most:
-        arguments.parser.error(f"name one file: {len(files)} were given")
+        arguments.parser.error(f"name one {arguments.what_is_read}: {len(files)} were given")
     if files.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be read only once")
     return files
+
+
+def file_of(arguments: argparse.Namespace) -> str:
+    """Return the one file or folder that `add_files` was given; any other number is bad use."""
+    return files_of(arguments, at_most=1)[0]
 
 
 def named_runs(argument: str) -> tuple[str, tuple[str, ...]] | None:

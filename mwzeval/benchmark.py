@@ -203,11 +203,11 @@ def own_verbs() -> dict[str, OwnVerb]:
     }
 
 
-def recognised(raw: Any, *, but: str) -> Known | None:
+def recognised(raw: Any, *, but: str | None = None) -> Known | None:
     """Return the benchmark that a JSON value, or a line of JSON Lines, is a file of.
 
-    None where nothing says that it is of another than `but`. Only the beginning is looked at. The
-    header of a file of trajectories names its benchmark.
+    None where nothing says that it is of one, another than `but`. Only the beginning is looked at.
+    The header of a file of trajectories names its benchmark.
     """
     from mwzeval.conversation.trajectory import is_header  # `--help` need not wait for it
 
@@ -218,28 +218,32 @@ def recognised(raw: Any, *, but: str) -> Known | None:
     return None
 
 
-def benchmark_of_trajectories(files: Iterable[str]) -> str | None:
-    """Return the benchmark that the header of a file of trajectories names, of the first such file.
+def benchmark_of_files(files: Iterable[str]) -> str | None:
+    """Return the benchmark that the first file is of that says so by its header or its shape.
 
-    What is no file, or cannot be read, is passed over: whoever reads it says so.
+    Only beginnings are read, of a folder that of its first file. What is no file, or cannot be
+    read, is passed over: whoever reads it says so.
     """
-    from mwzeval.conversation.trajectory import FORMAT, is_header
-    from mwzeval.files.json_files import parse_json
-    from mwzeval.files.streams import beginning
+    from mwzeval.files.streams import beginning_value
 
-    names = {known.name for known in known_benchmarks()}
     for file in files:
         try:
-            first = beginning(file) if Path(file).is_file() else b""
-            if FORMAT.encode() not in first:
-                continue
-            raw = parse_json(first.partition(b"\n")[0].decode("utf-8-sig"), file)
+            raw = beginning_value(_first_file(file))
         except (MwzevalError, OSError, ValueError):
             continue
-        said = raw.get("benchmark") if is_header(raw) else None
-        if isinstance(said, str) and said in names:
-            return said
+        if known := recognised(raw):
+            return known.name
     return None
+
+
+def _first_file(path: str) -> str:
+    """Return a file, or the first of a folder. Raises `OSError`, `ValueError` for anything else."""
+    place = Path(path)
+    if place.is_dir():
+        place = min(place.glob("*.json*"), default=place)
+    if not place.is_file():
+        raise FileNotFoundError(path)
+    return str(place)
 
 
 def benchmark_named(name: str) -> Benchmark:

@@ -12,15 +12,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from typing import NamedTuple
 
 from mwzeval.benchmark import (
     OwnVerb,
     benchmark_named,
-    benchmark_of_trajectories,
+    benchmark_of_files,
     default_benchmark,
     known_benchmarks,
     own_verbs,
@@ -161,19 +162,24 @@ def _listed(known: Mapping[str, tuple[str, str]]) -> str:
     return "\n\n".join(parts)
 
 
-def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[str]) -> None:
+def _add_arguments(parser: Parser, verb: str, given: Sequence[str]) -> None:
     """Add the arguments of a verb, those of the benchmark that is asked for among them."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     if verb in VERBS:
         command = import_module(f"mwzeval.commands.{verb}")
         asked = _asked_benchmark(given)
-        benchmark = benchmark_named(asked)
+        benchmark = benchmark_named(asked.benchmark)
+        if asked.by_file:
+            parser.why_unknown = (
+                f" (the file looks like one of {asked.benchmark}, whose options these are not: "
+                "--benchmark names another)"
+            )
         names = ", ".join(known.name for known in known_benchmarks())
         parser.add_argument(
             "--benchmark",
-            default=asked,
+            default=asked.benchmark,
             metavar="NAME",
-            help=f"{names} or one of their parts (default: what a file of live dialogues says, "
+            help=f"{names} or one of their parts (default: that of the first file, by its shape, "
             f"else {default_benchmark()}); each has options of its own: {verb} --benchmark NAME "
             "--help",
         )
@@ -187,23 +193,39 @@ def _add_arguments(parser: argparse.ArgumentParser, verb: str, given: Sequence[s
     parser.description = command.__doc__
 
 
-def _asked_benchmark(given: Sequence[str]) -> str:
-    """Return what `--benchmark` names, or else a file of live dialogues, or the default.
+class _Asked(NamedTuple):
+    """The benchmark that a command is about, and whether it was told by a file."""
+
+    benchmark: str
+    by_file: bool = False
+
+
+def _asked_benchmark(given: Sequence[str]) -> _Asked:
+    """Return what `--benchmark` names, else what the first file tells, else the default.
 
     It is looked for before anything else, because each benchmark has options of its own.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")
-    said: str | None = parser.parse_known_args(given)[0].benchmark
-    if said is None and given[:1] == ["play"]:
+    parser.add_argument("-i", "--input", nargs="?", action="append", default=[])
+    for option in (("-o", "--output"), ("--data",)):
+        parser.add_argument(*option, nargs="?")
+    known, others = parser.parse_known_args(given)
+    if known.benchmark is not None:
+        return _Asked(known.benchmark)
+    if given[:1] == ["play"]:
         names = {known.name for known in known_benchmarks()}
-        said = next((word for word in given[1:2] if word.partition("-")[0] in names), None)
-    if said is None and "--items" not in given:  # of these no benchmark knows anything
-        said = benchmark_of_trajectories(_words(given))
-    return said or default_benchmark()
+        if said := next((word for word in given[1:2] if word.partition("-")[0] in names), None):
+            return _Asked(said)
+    if "--items" not in given:  # of these no benchmark knows anything
+        # What `live` writes it may go on with.
+        files = [*known.input, *others, *([known.output] if given[:1] == ["live"] else [])]
+        if found := benchmark_of_files(_words(word for word in files if word)):
+            return _Asked(found, by_file=True)
+    return _Asked(default_benchmark())
 
 
-def _words(given: Sequence[str]) -> Iterator[str]:
+def _words(given: Iterable[str]) -> Iterator[str]:
     """Yield what may be names of files in arguments, those of runs among them."""
     from mwzeval.arguments import named_runs
 

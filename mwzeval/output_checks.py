@@ -31,12 +31,11 @@ READ = frozenset(
             "file",
             "files",
             "folder",
-            "folders",
             "goal_model",
             "input",
             "knowledge",
         ),
-        *("model", "ontology", "policy", "pool", "predictions", "prices", "report", "targets"),
+        *("model", "ontology", "policy", "pool", "prices", "report", "targets"),
         *("templates", "tools", "training", "user_parameters", "user_prompt"),
     }
 )

@@ -15,8 +15,11 @@ BAD_USE = 2
 class Parser(argparse.ArgumentParser):
     """As argparse's, for verbs with forty options: errors do not repeat all of them.
 
-    Nothing that is printed has characters that a terminal would obey.
+    Nothing that is printed has characters that a terminal would obey. `why_unknown` is why an
+    option may be unknown here.
     """
+
+    why_unknown = ""
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong, and exit with 2."""
@@ -46,8 +49,8 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             option = next((word for word in unknown if word.startswith("-")), "")
             advice = did_you_mean(option.partition("=")[0], self._option_string_actions)
-            words = shorten(" ".join(unknown), 200)
-            self.error(f"unrecognized arguments: {words}{advice if option else ''}")
+            words = shorten(" ".join(unknown), 200) + (advice if option else "")
+            self.error(f"unrecognized arguments: {words}{self.why_unknown}")
         return known, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import benchmark_of_trajectories, recognised
+from mwzeval.benchmark import benchmark_of_files, recognised
 from mwzeval.cli import main, parser_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -59,7 +59,7 @@ def refused(verb: list[str], file: str, capsys: pytest.CaptureFixture[str]) -> s
 def test_evaluate_names_the_benchmark_of_every_example_file(
     benchmark: str, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = refused(["evaluate", "-bs"], str(path), capsys)
+    line = refused(["evaluate", "--benchmark", "multiwoz", "-bs"], str(path), capsys)
     assert line.endswith(f"did you mean --benchmark {benchmark}?")
 
 
@@ -78,7 +78,9 @@ def test_evaluate_names_pydial_whatever_its_episodes_are_called(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (elsewhere / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert "did you mean --benchmark pydial?" in refused(["evaluate", "-s"], name, capsys)
+    assert "did you mean --benchmark pydial?" in refused(
+        ["evaluate", "--benchmark", "multiwoz", "-s"], name, capsys
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,11 +89,13 @@ def test_evaluate_names_pydial_whatever_its_episodes_are_called(
 )
 def test_other_verbs_say_it_too(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
-    assert "did you mean --benchmark crosswoz?" in refused(verb, file, capsys)
+    named = [verb[0], "--benchmark", "multiwoz", *verb[1:]]
+    assert "did you mean --benchmark crosswoz?" in refused(named, file, capsys)
 
 
 def test_validate_lists_it_as_the_only_problem(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(ROOT / "predictions" / "crosswoz-sample-e2e.json")]) == 2
+    file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
+    assert main(["validate", "--benchmark", "multiwoz", file]) == 2
     (problem,) = json.loads(capsys.readouterr().out)["problems"]
     assert problem["kind"] == "other-benchmark"
 
@@ -102,6 +106,38 @@ def test_the_file_of_a_run_says_its_benchmark_itself(
 ) -> None:
     assert main([*verb, str(ROOT / "predictions" / SIMULATION)]) == 0
     assert "did you mean" not in capsys.readouterr().err
+
+
+def meant(*given: str) -> Any:
+    return parser_of("compare", given).get_default("benchmark")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "path"), [pytest.param(*case, id=case[1].name) for case in foreign_files()]
+)
+def test_predictions_tell_their_benchmark_by_their_shape(benchmark: str, path: Path) -> None:
+    assert meant(str(path)) == meant("-i", str(path), GOOD) == benchmark
+    assert meant(GOOD, str(path)) == meant("-o", str(path), GOOD) == "multiwoz"
+    assert meant("--benchmark", "multiwoz", str(path)) == "multiwoz"
+
+
+def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path) -> None:
+    (elsewhere / "mine.json").write_text("".join(f"{json.dumps(line)}\n" for line in EPISODES))
+    assert meant("mine.json") == meant(str(elsewhere)) == "pydial"
+
+
+def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", "--split", "dev", file])
+    assert stopped.value.code == 2
+    wrong, _, _ = capsys.readouterr().err.splitlines()
+    assert wrong.endswith(
+        "unrecognized arguments: --split (the file looks like one of crosswoz, whose options these "
+        "are not: --benchmark names another)"
+    )
 
 
 def test_values_are_recognised_as_files_are() -> None:
@@ -150,9 +186,6 @@ def live_file(path: Path, header: Any, *, compressed: bool = False) -> str:
 
 
 def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: Path) -> None:
-    def meant(*given: str) -> Any:
-        return parser_of("compare", given).get_default("benchmark")
-
     run = live_file(elsewhere / "run.jsonl", {"mwzeval_live": 1, "benchmark": "pydial"})
     other = {"mwzeval_live": 1, "benchmark": "dstc7"}
     packed = live_file(elsewhere / "run.jsonl.gz", other, compressed=True)
@@ -167,7 +200,7 @@ def test_the_header_of_live_dialogues_says_which_benchmark_is_meant(elsewhere: P
 def test_a_header_may_say_anything_of_its_benchmark(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     file.write_text('{"mwzeval_live": 1, "benchmark": ["multiwoz"]}\n')
-    assert benchmark_of_trajectories([str(file)]) is None
+    assert benchmark_of_files([str(file)]) is None
 
 
 def test_a_header_is_recognised_as_that_of_its_benchmark() -> None:

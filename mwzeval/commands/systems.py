@@ -88,16 +88,12 @@ class _Recognising:
 
 
 def _beginning(file: str) -> Any:
-    """Return the JSON value of a file, or of its first line; None when there is none."""
-    from mwzeval.files.json_files import parse_json, read_text
+    """Return the JSON value that a file begins with; None when there is none."""
+    from mwzeval.files.streams import beginning_value
 
-    try:
-        text = read_text(file)
-        with suppress(InputError):
-            return parse_json(text, file)
-        return parse_json(text.lstrip().partition("\n")[0], file)
-    except MwzevalError:
-        return None
+    with suppress(MwzevalError):
+        return beginning_value(file)
+    return None
 
 
 def score_all(
@@ -182,7 +178,7 @@ def advising_benchmark(files: Iterable[str]) -> Iterator[None]:
         for file in (file for file in files if file in refused):
             raw = _beginning(file)
             is_live = is_header(raw) or is_dialogue(raw)
-            known = recognised(raw, but="") or (known_benchmarks()[0] if is_live else None)
+            known = recognised(raw) or (known_benchmarks()[0] if is_live else None)
             if known is not None:
                 message = (
                     f"these are {'live dialogues' if is_live else 'predictions'} of {known.title}, "

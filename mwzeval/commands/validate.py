@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_files, files_of
+from mwzeval.arguments import add_files, file_of
 from mwzeval.commands.systems import scorer_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
-    add_files(parser, "what is checked")
+    add_files(parser, "what is checked", several=False)
     benchmark.add_arguments(parser, "validate")
     parser.add_argument("--strict", action="store_true", help="let warnings fail as well")
 
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.json import to_json
     from mwzeval.scores.report import plain_problem
 
-    (file,) = files_of(arguments, at_most=1)
+    file = file_of(arguments)
     try:
         problems = scorer_of(benchmark, arguments).validate(file)
     except InputError as error:

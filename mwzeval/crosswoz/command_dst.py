@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from mwzeval.arguments import add_files, file_of
 from mwzeval.crosswoz import META
 from mwzeval.crosswoz.command_models import note_training
 from mwzeval.crosswoz.command_options import (
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     conventions = actions.add_parser(
         "conventions", help="joint accuracy as the public code may be read, beside ours"
     )
-    conventions.add_argument("predictions", metavar="FILE.json", help="with the DST track")
+    add_files(conventions, "predictions with the DST track", "FILE.json", several=False)
     add_fold(conventions)
 
 
@@ -88,6 +89,6 @@ def _conventions(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.trade.conventions import accuracies_text, joint_accuracies
 
     fold = fold_of(arguments)
-    scored = evaluate(arguments.predictions, fold, Options(tracks=(DST.name,)))
+    scored = evaluate(file_of(arguments), fold, Options(tracks=(DST.name,)))
     predicted = scored.checked.predictions.dialogues
     print(accuracies_text(joint_accuracies(fold.dialogues, predicted)))

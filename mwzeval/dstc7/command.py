@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mwzeval.arguments import add_files, file_of
 from mwzeval.errors import UsageError, printable
 from mwzeval.output import tell, write_output
 
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dialogues", metavar="DIALOGUES.json", help="the dialogue file")
+    add_files(parser, "the dialogue file", "DIALOGUES.json", several=False)
     parser.add_argument("--baseline", choices=BASELINES, required=True)
     _add_track(parser)
     _add_output(parser, "the submission")
@@ -85,7 +86,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", metavar="INPUT", help="the file to convert")
+    add_files(parser, "the file to convert", several=False)
     parser.add_argument(
         "--to",
         choices=("run", "qrels", "submission", "targets"),
@@ -142,7 +143,7 @@ def _predict(arguments: argparse.Namespace) -> None:
     done = predict(
         baseline,
         track,
-        arguments.dialogues,
+        file_of(arguments),
         arguments.output,
         pool=arguments.pool,
         dev=arguments.dev,
@@ -213,7 +214,7 @@ def _convert(arguments: argparse.Namespace) -> None:
     from mwzeval.dstc7.reading.tracks import track_of_file
     from mwzeval.scores.findings import Findings
 
-    file = arguments.input
+    file = file_of(arguments)
     findings = Findings(file=file)
     if arguments.to == "run":
         submission = read_submission(file, findings, track_of_file(file))

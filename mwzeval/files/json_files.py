@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,34 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
     except ValueError as error:  # an integer of more digits than Python converts
         message = str(error)
     raise InputError([_not_json(name, message)])
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[][{},]', re.DOTALL)
+"""What can end a value: a text, perhaps cut off, or a bracket or comma that is in none."""
+
+
+def parse_beginning(text: str) -> Any:
+    """Return the first value of a JSON text that may be cut off anywhere, as far as it is there.
+
+    Brackets that are open at the last comma are closed there. None when it is not JSON.
+    """
+    closing: list[str] = []
+    end = 0
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in "{[":
+            closing.append("}" if sign == "{" else "]")
+        elif sign in "}]":
+            del closing[-1:]
+        elif sign != ",":
+            continue
+        end = token.start() if sign == "," else token.end()
+        if not closing:
+            break
+    try:
+        return json.loads(text[:end] + "".join(reversed(closing)))
+    except (ValueError, RecursionError):
+        return None
 
 
 def check_values(text: str, name: str) -> None:

@@ -10,13 +10,16 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
+from typing import Any
 
 from mwzeval.errors import InputError, Problem, UsageError, shorten
-from mwzeval.files.json_files import not_utf8
+from mwzeval.files.json_files import not_utf8, parse_beginning
 from mwzeval.files.reading import is_url, part_limit, pieces, remote, required_fsspec, too_large
 
 SENSIBLE_LINE = 2**22
 """Bytes; the first line of a file that has one dialogue a line is shorter."""
+VALUE_BYTES = 2**16
+"""What of a file is read to tell its kind: its header, or the first of its dialogues."""
 
 
 def is_pattern(path: str) -> bool:
@@ -75,6 +78,16 @@ def beginning(path: str) -> bytes:
     Raises `InputError` when it cannot be read.
     """
     return next(pieces(path), b"")
+
+
+def beginning_value(path: str) -> Any:
+    """Return the JSON value that a file begins with, or as much of it as its first bytes have.
+
+    Of JSON Lines it is the first line; None when it is no JSON. Raises `InputError` when the file
+    cannot be read.
+    """
+    text = beginning(path)[:VALUE_BYTES].decode("utf-8-sig", "ignore")
+    return parse_beginning(text)
 
 
 def first_line(path: str) -> bytes:

@@ -23,7 +23,7 @@ from io import TextIOWrapper
 from pathlib import PurePath
 from typing import Any
 
-from mwzeval.arguments import add_format
+from mwzeval.arguments import add_files, add_format, file_of, files_of
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.pydial.arguments import add_own, add_plan, numbers, plan_of, seeds_named
 from mwzeval.pydial.studies import cross_users_command, estimate_command, sweep_command
@@ -188,11 +188,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folders",
-        nargs="+",
-        metavar="DIR",
-        help="the folder of a run; several stand side by side, headed by what they differ in",
+    add_files(
+        parser,
+        "the folder of a run; several stand side by side, headed by what they differ in",
+        "DIR",
     )
     parser.add_argument(
         "--dialogues", type=numbers, metavar="N,…", help="after so many only (default: all)"
@@ -217,7 +216,7 @@ def _table(arguments: argparse.Namespace) -> int:
     findings = Findings()
     runs = [
         read_results(folder, findings, seeds=range(chosen) if isinstance(chosen, int) else chosen)
-        for folder in arguments.folders
+        for folder in files_of(arguments)
         for chosen in arguments.seeds or [None]
     ]
     document = (
@@ -231,7 +230,7 @@ def _table(arguments: argparse.Namespace) -> int:
 
 
 def _add_plot(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    add_files(parser, "the folder of a run", "DIR", several=False)
     parser.add_argument("--figure", choices=("success", "reward"), default="success")
     parser.add_argument(
         "--panels",
@@ -260,7 +259,7 @@ def _plot(arguments: argparse.Namespace) -> int:
 
     findings = Findings()
     picture = plot_curves(
-        arguments.folder,
+        file_of(arguments),
         figure=arguments.figure,
         panels=arguments.panels,
         band=arguments.band,
@@ -279,7 +278,7 @@ def _add_learned(parser: argparse.ArgumentParser) -> None:
         interrupted="the same call goes on after the last test that was done",
         goodbye=None,  # as the run; where policies are tested here, masks tell when
     )
-    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    add_files(parser, "the folder of a run", "DIR", several=False)
     for option, metavar in (("tasks", "NAMES"), ("policies", "NAMES")):
         parser.add_argument(f"--{option}", metavar=metavar, help="default: those of the run")
     parser.add_argument(
@@ -316,7 +315,7 @@ def _cross(arguments: argparse.Namespace) -> int:
 
     plan = _learned(arguments)
     crossed = cross(
-        arguments.folder,
+        file_of(arguments),
         planned(**plan),
         tested_in=arguments.tested_in and arguments.tested_in.split(","),
         tests=plan.get("tests", TESTS),
@@ -330,7 +329,7 @@ def _learned(arguments: argparse.Namespace, *, untrained: bool = False) -> dict[
     from mwzeval.pydial.studies.transfer import learned_in
 
     said = {key: value for key, value in plan_of(arguments).items() if value is not None}
-    return learned_in(arguments.folder, untrained=untrained) | said
+    return learned_in(file_of(arguments), untrained=untrained) | said
 
 
 def _add_estimate(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ import pytest
 import zstandard
 
 from mwzeval.errors import DataError, InputError, UsageError
-from mwzeval.files.json_files import data_bytes, parse_json, read_data, read_text
+from mwzeval.files.json_files import data_bytes, parse_beginning, parse_json, read_data, read_text
 from mwzeval.files.reading import (
     DEFAULT_SIZE,
     pieces,
@@ -220,3 +220,19 @@ def test_a_model_that_does_not_fit_into_memory_is_named(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     expected = f"{path}: cannot be read: its 3,000,000,000 bytes do not fit into memory"
     assert done.stdout.strip() == expected
+
+
+def test_the_beginning_of_json_is_its_value_as_far_as_it_is_there() -> None:
+    value: dict[str, Any] = {"a": [{"b": 'x "]} \\', "c": None}, [1, 2.5, {}]], "é": {"d": "e, f"}}
+    text = json.dumps(value)
+    assert parse_beginning(text) == parse_beginning(f"{text}\n{text}\n") == value
+    cut = [parse_beginning(text[:end]) for end in range(len(text) + 1)]
+    assert cut[0] is None
+    assert cut[1] == {}
+    assert cut[text.index(', "c"') + 1] == {"a": [{"b": value["a"][0]["b"]}]}
+    assert all(set(each) <= set(value) for each in cut[1:])
+
+
+@pytest.mark.parametrize("text", ["", "[" * 100_000, "]" * 9, "a,b\n1,2", '{"a" 1, ', '"' * 9])
+def test_what_does_not_begin_as_json_has_no_value(text: str) -> None:
+    assert parse_beginning(text) is None

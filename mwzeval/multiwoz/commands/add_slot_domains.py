@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from mwzeval.arguments import add_files, files_of
+from mwzeval.arguments import add_files, file_of
 from mwzeval.errors import UsageError
 from mwzeval.multiwoz.benchmark import add_input_format
 from mwzeval.output import tell, write_output
@@ -17,7 +17,7 @@ from mwzeval.output import tell, write_output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    add_files(parser, "predictions")
+    add_files(parser, "predictions", several=False)
     add_input_format(parser)
     parser.add_argument(
         "-o",
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.normalization.active_domains import add_slot_domains, has_active_domains
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
 
-    (file,) = files_of(arguments, at_most=1)
+    file = file_of(arguments)
     findings = Findings(file)
     tools = read_tools(arguments.tools)
     predictions = adapt(read_predictions(file), arguments.input_format, findings, tools)

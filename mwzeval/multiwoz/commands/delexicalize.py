@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.arguments import add_format
+from mwzeval.arguments import add_files, add_format, file_of
 from mwzeval.errors import InputError
 from mwzeval.multiwoz.benchmark import add_corpus, add_input_format, add_unfilled
 from mwzeval.multiwoz.normalization.placeholders import known_placeholders
@@ -127,10 +127,10 @@ def _plain(mention: Mention) -> dict[str, Any]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument(
-        "predictions",
-        metavar="PREDICTIONS",
-        help="predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
+    add_files(
+        parser,
+        "predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
+        several=False,
     )
     parser.add_argument(
         "-o",
@@ -175,8 +175,9 @@ def run(arguments: argparse.Namespace) -> int:
         responses=LEXICALIZED,
         unfilled=arguments.unfilled,
     )
-    raw = read_predictions(arguments.predictions)
-    checked = evaluator.checked(raw, file=arguments.predictions)
+    file = file_of(arguments)
+    raw = read_predictions(file)
+    checked = evaluator.checked(raw, file=file)
     if arguments.strict and checked.warnings:
         raise InputError(checked.warnings)
     delexicalized = DelexicalizedInput.of(checked.scorer, checked.dialogues)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from mwzeval.arguments import add_format
+from mwzeval.arguments import add_files, add_format, file_of
 from mwzeval.output import write_result
 
 DESCRIPTION = (
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from mwzeval.conversation.pools.options import add_pool_options
 
     parser.set_defaults(interrupted="the same call goes on after the last dialogue", quiet=True)
-    parser.add_argument("folder", metavar="DIR", help="the folder of a run")
+    add_files(parser, "the folder of a run", "DIR", several=False)
     parser.add_argument(
         "--users",
         required=True,
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.studies.transfer import learned_in
     from mwzeval.report.formats import render
 
-    plan = learned_in(arguments.folder)
+    plan = learned_in(file_of(arguments))
     for name in ("tasks", "policies"):
         if said := getattr(arguments, name):
             plan[name] = said.split(",")
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     jobs, concurrency = arguments.jobs, arguments.concurrency
     hold = partial(hold_run, jobs=jobs, concurrency=concurrency, limits=limits, progress=False)
     results = cross_users(
-        arguments.folder,
+        file_of(arguments),
         planned(**plan),
         tuple(dict.fromkeys(arguments.users.split(","))),
         plan.get("tests", TESTS),

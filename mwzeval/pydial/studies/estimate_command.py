@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from mwzeval.arguments import file_of
 from mwzeval.errors import UsageError
 from mwzeval.output import tell, write_result
 from mwzeval.pydial.studies.sweep_command import format_of
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
     if arguments.learn_from < 1:
         raise UsageError(f"the dialogues to learn from are 1 or more, not {arguments.learn_from}")
     judged = estimated(
-        arguments.folder,
+        file_of(arguments),
         planned(**plan),
         estimator=arguments.estimator,
         calibration=arguments.calibration,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from mwzeval.arguments import file_of
 from mwzeval.output import tell, write_result
 from mwzeval.pydial.tasks import USERS
 
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
     said = () if arguments.users is None else tuple(arguments.users.split(","))
     users = [name for each in said for name in (USERS if each == "all" else (each,))]
     swept = sweep(
-        arguments.folder,
+        file_of(arguments),
         planned(**plan),
         errors=arguments.errors or ERRORS,
         users=users,
