@@ -29,10 +29,10 @@ from mwzeval.comparison.model import (
 from mwzeval.comparison.pairs import (
     AnyMeasure,
     Key,
-    Pair,
+    Pairs,
     Rows,
     Tested,
-    compare_pair,
+    compare_pairs,
     difference_interval,
     jackknives,
     key_of,
@@ -40,8 +40,11 @@ from mwzeval.comparison.pairs import (
 from mwzeval.comparison.runs import Resampled, Runs, compare_runs, own_intervals, resample
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
 from mwzeval.scores.score import WHOLE, Interval, Signature
-from mwzeval.statistics import holm, rank_clusters, significant_pairs
+from mwzeval.statistics import Jackknife, holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import evaluate
+
+PAIRS_TOGETHER = 32
+"""Pairs of one piece of work: what is drawn for a system is drawn again in each that it is in."""
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -198,27 +201,18 @@ def _test(
 ) -> dict[tuple[str, str], dict[Key, Tested]]:
     """Return the tests of each pair (one system, an earlier one); parts only with the first."""
     baseline = next(iter(rows))
-    whole = tuple(measure for measure in measures if measure.scope == WHOLE)
     pairs = [(later, earlier) for earlier, later in combinations(rows, 2)]
-    work = [
-        Pair(
-            rows[system],
-            rows[other],
-            measures if other == baseline else whole,
-            type_measures,
-            how,
-            intervals=other == baseline,
-        )
-        for system, other in pairs
-    ]
-    # Both are handed out before either is waited for.
-    results = _run(executor, compare_pair, work)
+    work = []
+    for first in range(0, len(pairs), PAIRS_TOGETHER):
+        chosen = tuple(pairs[first : first + PAIRS_TOGETHER])
+        needed = {name: of for name, of in rows.items() if any(name in pair for pair in chosen)}
+        work.append(Pairs(needed, chosen, baseline, measures, type_measures, how))
+    of_types: dict[str, tuple[Jackknife, ...]] = {}
+    tested: dict[tuple[str, str], dict[Key, Tested]] = {}
+    for results in _run(executor, compare_pairs, work):
+        tested |= results
     if pairs and type_measures and len(rows[baseline].table.units) > 1:
-        left_out = _run(executor, jackknives, [(rows[name], type_measures) for name in rows])
-        of_types = dict(zip(rows, left_out, strict=True))
-    else:
-        of_types = {}
-    tested = dict(zip(pairs, results, strict=True))
+        of_types = {name: jackknives(of, type_measures) for name, of in rows.items()}
     for (system, other), tests in tested.items():
         if other == baseline and of_types:
             for index, measure in enumerate(type_measures):
@@ -266,7 +260,10 @@ def _intervals(
 def _run(
     executor: Executor | None, function: Callable[[Work], Result], work: Sequence[Work]
 ) -> Iterable[Result]:
-    return map(function, work) if executor is None else executor.map(function, work)
+    """Return the results of pieces of work; a single one is done here, where it already is."""
+    if executor is None or len(work) < 2:
+        return map(function, work)
+    return executor.map(function, work)
 
 
 def _compared(

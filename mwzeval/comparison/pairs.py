@@ -1,4 +1,4 @@
-"""Two systems on the same units: every test of every score, in one piece of work.
+"""Pairs of systems on the same units: every test of every score, in one piece of work.
 
 A piece of work and what it returns can be sent to other processes.
 """
@@ -6,28 +6,31 @@ A piece of work and what it returns can be sent to other processes.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache, cached_property
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, TypeMeasure
-from mwzeval.metrics.type_counts import TypeCounts, randomization_tests
-from mwzeval.scores.score import Interval
+from mwzeval.metrics.types.counts import TypeCounts
+from mwzeval.metrics.types.swaps import swap_tests
+from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
+    Differences,
+    GivenSums,
     Jackknife,
     ResampledSums,
-    SwappedSums,
     WinsTiesLosses,
+    all_resampled_sums,
+    given_sums,
     in_blocks,
     mcnemar,
-    paired_bootstrap,
     randomization_test,
-    resampled_sums,
-    swapped_sums,
     wins_ties_losses,
 )
 from mwzeval.statistics.resampling import evaluate
@@ -36,6 +39,8 @@ Key: TypeAlias = tuple[str, str]
 """Name and scope of a measure."""
 
 AnyMeasure: TypeAlias = Measure | TypeMeasure
+
+Drawn = TypeVar("Drawn")
 
 ROUNDING = 1e-9
 """Scores of one unit that are this close are level but for the order of arithmetic."""
@@ -50,15 +55,19 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """Work: a system against another one. Without `intervals`, only the p values are found."""
+class Pairs:
+    """Work: systems on the same units, and pairs of them, (one system, another one).
 
-    system: Rows
-    baseline: Rows
+    Scores of parts and intervals are only of pairs with the `baseline`; of others p values are all
+    that is found.
+    """
+
+    systems: Mapping[str, Rows]
+    pairs: tuple[tuple[str, str], ...]
+    baseline: str
     measures: tuple[Measure, ...]
     type_measures: tuple[TypeMeasure, ...]
     resampling: Resampling
-    intervals: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +86,32 @@ def key_of(measure: AnyMeasure) -> Key:
     return measure.name, measure.scope
 
 
-def compare_pair(pair: Pair) -> dict[Key, Tested]:
-    """Return the tests of all scores."""
-    drawn = _Drawn(pair)
-    tested = {key_of(m): _tested(m, pair, drawn) for m in pair.measures}
-    if pair.type_measures:
-        how = pair.resampling
-        results = randomization_tests(
-            pair.system.types,
-            pair.baseline.types,
-            [measure.of for measure in pair.type_measures],
-            samples=how.samples,
-            seed=how.seed,
+def compare_pairs(work: Pairs) -> dict[tuple[str, str], dict[Key, Tested]]:
+    """Return the tests of all scores of each pair."""
+    tested: dict[tuple[str, str], dict[Key, Tested]] = {pair: {} for pair in work.pairs}
+    by_block = {measure.block: _Drawn(work, measure.block) for measure in work.measures}
+    for measure in work.measures:
+        key, drawn = key_of(measure), by_block[measure.block]
+        asked = [pair for pair in work.pairs if measure.scope == WHOLE or pair[1] == work.baseline]
+        for pair, test in _tested(measure, asked, work, drawn):
+            tested[pair][key] = test
+    if work.type_measures and work.pairs:
+        results = swap_tests(
+            {name: rows.types for name, rows in work.systems.items()},
+            work.pairs,
+            [measure.of for measure in work.type_measures],
+            samples=work.resampling.samples,
+            seed=work.resampling.seed,
         )
-        for measure, result in zip(pair.type_measures, results, strict=True):
-            tested[key_of(measure)] = Tested(RANDOMIZATION, result.difference, result.p_value)
+        for pair, of_pair in results.items():
+            for of_types, result in zip(work.type_measures, of_pair, strict=True):
+                test = Tested(RANDOMIZATION, result.difference, result.p_value)
+                tested[pair][key_of(of_types)] = test
     return tested
 
 
-def jackknives(work: tuple[Rows, tuple[TypeMeasure, ...]]) -> tuple[Jackknife, ...]:
+def jackknives(rows: Rows, measures: Sequence[TypeMeasure]) -> tuple[Jackknife, ...]:
     """Return the jackknife of each score of types of one system."""
-    rows, measures = work
     return rows.types.jackknives([measure.of for measure in measures])
 
 
@@ -110,69 +124,76 @@ def difference_interval(
 
 
 class _Drawn:
-    """Swapped and resampled sums of a pair, drawn once for all measures with one block size."""
+    """Sums drawn once for all systems and all scores with one block size."""
 
-    def __init__(self, pair: Pair) -> None:
-        self._pair = pair
-        self._swapped: dict[int, SwappedSums] = {}
-        self._resampled: dict[int, tuple[ResampledSums, ResampledSums]] = {}
+    def __init__(self, work: Pairs, block: int) -> None:
+        self._how = work.resampling
+        self._tables = {name: in_blocks(of.table, block) for name, of in work.systems.items()}
 
-    def swapped(self, block: int) -> SwappedSums:
-        if block not in self._swapped:
-            system, baseline = self._tables(block)
-            how = self._pair.resampling
-            self._swapped[block] = swapped_sums(
-                system, baseline, samples=how.samples, seed=how.seed
-            )
-        return self._swapped[block]
+    @cached_property
+    def given(self) -> dict[str, GivenSums]:
+        """What each system gives away when units are swapped."""
+        return self._of_all(given_sums)
 
-    def resampled(self, block: int) -> tuple[ResampledSums, ResampledSums]:
-        if block not in self._resampled:
-            system, baseline = self._tables(block)
-            how = self._pair.resampling
-            self._resampled[block] = (
-                resampled_sums(system, samples=how.samples, seed=how.seed),
-                resampled_sums(baseline, samples=how.samples, seed=how.seed),
-            )
-        return self._resampled[block]
+    @cached_property
+    def resampled(self) -> dict[str, ResampledSums]:
+        """Resampled sums of each system."""
+        return self._of_all(all_resampled_sums)
 
-    def _tables(self, block: int) -> tuple[Table, Table]:
-        pair = self._pair
-        return in_blocks(pair.system.table, block), in_blocks(pair.baseline.table, block)
+    def _of_all(self, draw: Callable[..., list[Drawn]]) -> dict[str, Drawn]:
+        how = self._how
+        drawn = draw(list(self._tables.values()), samples=how.samples, seed=how.seed)
+        return dict(zip(self._tables, drawn, strict=True))
 
 
-def _tested(measure: Measure, pair: Pair, drawn: _Drawn) -> Tested:
-    interval = counts = None
-    if pair.intervals:
-        system, baseline = drawn.resampled(measure.block)
-        interval = paired_bootstrap(
-            measure.of, system, baseline, confidence=pair.resampling.confidence
-        ).interval
-    if measure.outcome is not None:
-        system_outcomes, baseline_outcomes = _outcomes(measure, pair)
-        result = mcnemar(system_outcomes, baseline_outcomes)
-        counts = wins_ties_losses(system_outcomes, baseline_outcomes)
-        difference = measure.scale * float(system_outcomes.mean() - baseline_outcomes.mean())
-        return Tested(MCNEMAR, difference, result.p_value, interval, counts)
-    if pair.intervals and measure.block == 1:
-        counts = _counts(measure, pair)
-    chance = randomization_test(measure.of, drawn.swapped(measure.block))
-    return Tested(RANDOMIZATION, chance.difference, chance.p_value, interval, counts)
+def _tested(
+    measure: Measure, pairs: Sequence[tuple[str, str]], work: Pairs, drawn: _Drawn
+) -> Iterator[tuple[tuple[str, str], Tested]]:
+    """Yield the test of one score for each of these pairs."""
+
+    # What a system has alone is found once, however many pairs it is in.
+    @cache
+    def resampled(name: str) -> tuple[NDArray[np.float64], float]:
+        sums = drawn.resampled[name]
+        return evaluate(measure.of, sums.samples), float(evaluate(measure.of, sums.observed)[0])
+
+    @cache
+    def by_unit(name: str) -> NDArray[np.float64]:
+        return scores_by_unit(measure, work.systems[name].table)
+
+    for system, other in pairs:
+        interval = counts = None
+        with_interval = other == work.baseline
+        if with_interval:
+            (mine, value), (theirs, of_other) = resampled(system), resampled(other)
+            differences = Differences.between(mine, theirs, value, of_other)
+            interval = differences.bootstrap(work.resampling.confidence).interval
+        if measure.outcome is not None:
+            outcomes = _outcomes(measure, work.systems[system], work.systems[other])
+            result = mcnemar(*outcomes)
+            counts = wins_ties_losses(*outcomes)
+            difference = measure.scale * float(outcomes[0].mean() - outcomes[1].mean())
+            test = Tested(MCNEMAR, difference, result.p_value, interval, counts)
+        else:
+            if with_interval and measure.block == 1:
+                counts = counted(by_unit(system), by_unit(other))
+            swapped = drawn.given[system].swapped_with(drawn.given[other])
+            chance = randomization_test(measure.of, swapped)
+            test = Tested(RANDOMIZATION, chance.difference, chance.p_value, interval, counts)
+        yield (system, other), test
 
 
-def _outcomes(measure: Measure, pair: Pair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _outcomes(
+    measure: Measure, system: Rows, baseline: Rows
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the 0/1 outcomes of the units that are cases."""
-    tables = (pair.system.table, pair.baseline.table)
+    tables = (system.table, baseline.table)
     assert measure.outcome is not None
-    system, baseline = (table.column(measure.outcome) for table in tables)
+    mine, theirs = (table.column(measure.outcome) for table in tables)
     if measure.cases is None:
-        return system, baseline
+        return mine, theirs
     cases = np.logical_and(*(table.column(measure.cases) > 0 for table in tables))
-    return system[cases], baseline[cases]
-
-
-def _counts(measure: Measure, pair: Pair) -> WinsTiesLosses:
-    return counted(*(scores_by_unit(measure, rows.table) for rows in (pair.system, pair.baseline)))
+    return mine[cases], theirs[cases]
 
 
 def scores_by_unit(measure: Measure, table: Table) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ pseudo-value, which for a rate is the outcome itself), and the variance of these
 is split between runs, units and the rest.
 
 Systems with several runs each are compared by `resample` and `compare_runs`, which do for all of
-their scores what `compare_pair` does for those of single runs.
+their scores what `compare_pairs` does for those of single runs.
 """
 
 from __future__ import annotations

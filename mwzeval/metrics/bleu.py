@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mwzeval.libraries import required
 from mwzeval.metrics.measure import Measure
 from mwzeval.scores.score import Signature
-from mwzeval.statistics import ScoreFunction, Sums, elementwise
+from mwzeval.statistics import ScoreFunction, Sums
 
 MAX_NGRAM_ORDER = 4
 ORDERS = range(1, MAX_NGRAM_ORDER + 1)
@@ -131,32 +131,27 @@ class Bleu:
         numbers = [system_length, reference_length, *correct, *total]
         return dict(zip(self.columns, numbers, strict=True))
 
-    def score(self, sums: Mapping[str, float]) -> float:
-        """Return BLEU, 0 to 100, of summed statistics; equal to sacreBLEU's `corpus_bleu`."""
-        system_length, reference_length, *counts = (int(sums[column]) for column in self.columns)
-        correct, total = counts[:MAX_NGRAM_ORDER], counts[MAX_NGRAM_ORDER:]
-        return _bleu(correct, total, system_length, reference_length)
-
     @property
     def of(self) -> ScoreFunction:
         """BLEU as a function of many sums at once."""
-        return partial(_of_columns, self.score, self.columns)
+        return partial(_of_columns, self.columns)
 
     def measures(self, signature: Signature) -> Iterator[Measure]:
         """Yield the one score, `bleu.NAME`."""
         yield Measure(f"bleu.{self.name}", f"BLEU ({self.name})", signature, self.of)
 
 
-def _of_columns(
-    score: Callable[[Mapping[str, float]], float], columns: Sequence[str], sums: Sums
-) -> NDArray[np.float64]:
-    return elementwise(score)({column: sums[column] for column in columns})
+def _of_columns(columns: Sequence[str], sums: Sums) -> NDArray[np.float64]:
+    rows = zip(*(sums[column].tolist() for column in columns), strict=True)
+    return np.array([_bleu(*row) for row in rows], dtype=np.float64)
 
 
-def _bleu(
-    correct: Sequence[int], total: Sequence[int], system_length: int, reference_length: int
-) -> float:
-    """Return BLEU, in the library's order of operations, so that it is the same to the last bit."""
+def _bleu(system_length: float, reference_length: float, *counts: float) -> float:
+    """Return BLEU, 0 to 100, of summed statistics; equal to sacreBLEU's `corpus_bleu`.
+
+    In the library's order of operations, so that it is the same to the last bit.
+    """
+    correct, total = counts[:MAX_NGRAM_ORDER], counts[MAX_NGRAM_ORDER:]
     if not any(correct):
         return 0.0
     penalty = 1.0

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from mwzeval.errors import DependencyError
 from mwzeval.libraries import import_without_setuptools
 from mwzeval.metrics.measure import Measure, TypeMeasure
-from mwzeval.metrics.type_counts import (
-    Type,
+from mwzeval.metrics.types.counts import (
     TypeCounts,
     TypeFunction,
     conditional_entropy,
@@ -346,13 +345,7 @@ class DialogueWords:
 
 def count_ngrams(words: DialogueWords, units: Sequence[str]) -> TypeCounts:
     """Return the unigrams, bigrams and trigrams of each dialogue, named by `units`."""
-    return TypeCounts.of(zip(units, map(_ngrams, words.dialogues), strict=True))
-
-
-def _ngrams(dialogue: Iterable[tuple[str, ...]]) -> Iterable[Type]:
-    return chain.from_iterable(
-        chain(zip(turn, strict=False), pairwise(turn), trigrams(turn)) for turn in dialogue
-    )
+    return TypeCounts.of(zip(units, words.dialogues, strict=True))
 
 
 def _words_per_turn(sums: Sums) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ Two systems compared unit by unit: who is ahead how often, and can that be chanc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +31,10 @@ from mwzeval.statistics.resampling import (
     block_sizes,
     by_column,
     by_unit_name,
+    common_length,
     evaluate,
     percentile_interval,
+    products,
 )
 
 
@@ -88,15 +90,30 @@ def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> McNem
     for outcomes in (system, baseline):
         if not np.isin(outcomes, (0, 1)).all():
             raise ValueError("McNemar's test needs outcomes that are 0 or 1")
-    from scipy.stats import binomtest  # takes longer to import than to run
-
     counted = wins_ties_losses(system, baseline)
     discordant = counted.wins + counted.losses
     if not discordant:
         return McNemar(0, 0, 1.0)
-    # The smaller one, so that the p value is the same to the last bit for either order.
-    p_value = binomtest(min(counted.wins, counted.losses), discordant).pvalue
-    return McNemar(counted.wins, counted.losses, min(1.0, float(p_value)))
+    p_value = _binomial_p_value(min(counted.wins, counted.losses), discordant)
+    return McNemar(counted.wins, counted.losses, p_value)
+
+
+MOST_EXACT = 10_000
+"""Cases up to this are counted in whole numbers: some milliseconds, which the digits take."""
+
+
+def _binomial_p_value(fewer: int, n: int) -> float:
+    """Return how likely n fair coins fall as unequally, given how many show the rarer side."""
+    if n > MOST_EXACT:
+        from scipy.stats import binomtest  # takes longer to import than the rest of a comparison
+
+        return min(1.0, float(binomtest(fewer, n).pvalue))
+    ways = tail = 1
+    for heads in range(fewer):
+        ways = ways * (n - heads) // (heads + 1)
+        tail += ways
+    p_value: float = 2 * tail / (1 << n)
+    return min(1.0, p_value)
 
 
 ROUNDING = 1e-12
@@ -155,10 +172,61 @@ def paired_bootstrap(
     _check_units(system.units, baseline.units)
     if system.seed != baseline.seed or system.n_samples != baseline.n_samples:
         raise ValueError("a paired comparison needs the same samples and seed for both systems")
-    differences = Differences.of(score, system, baseline)
-    interval = percentile_interval(differences.samples, confidence, "paired-bootstrap")
-    mean = float(differences.samples[np.isfinite(differences.samples)].mean())
-    return PairedBootstrap(differences.observed, interval, differences.p_value(mean))
+    return Differences.of(score, system, baseline).bootstrap(confidence)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenSums:
+    """Column sums of a system, shape (columns,), and those of the units that it gives away.
+
+    The latter have shape (samples, columns). Two of the same samples and seed give away the same
+    units, so what one gives away the other gets.
+    """
+
+    units: tuple[str, ...]
+    columns: tuple[str, ...]
+    seed: int
+    observed: NDArray[np.float64]
+    given: NDArray[np.float64]
+
+    def swapped_with(self, baseline: GivenSums) -> SwappedSums:
+        """Return the sums of both after swapping.
+
+        Raises `ValueError` when they do not have the same units and columns, a unit appears twice,
+        or they are not of the same samples.
+        """
+        _check_units(self.units, baseline.units)
+        if self.columns != baseline.columns:
+            raise ValueError("a paired comparison needs the same columns in the same order")
+        if self.seed != baseline.seed or len(self.given) != len(baseline.given):
+            raise ValueError("a paired comparison needs the same samples and seed for both systems")
+        change = baseline.given - self.given
+        return SwappedSums(self._plus(change), baseline._plus(-change))
+
+    def _plus(self, change: NDArray[np.float64]) -> ResampledSums:
+        return ResampledSums(
+            self.units,
+            self.seed,
+            by_column(self.columns, self.observed),
+            by_column(self.columns, self.observed + change),
+            len(change),
+        )
+
+
+def given_sums(
+    tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
+) -> list[GivenSums]:
+    """Choose units that each of several systems gives away, each with probability ½.
+
+    One matrix product of coin flips with each table gives the sums for all pairs of them. The order
+    of rows does not matter. Raises `ValueError` when there are no units, or not equally many.
+    """
+    rows = [by_unit_name(table) for table in tables]
+    flips = coin_flips(common_length(rows), samples, seed)
+    return [
+        GivenSums(of.units, of.columns, seed, of.values.sum(axis=0), given)
+        for of, given in zip(rows, products(flips, [of.values for of in rows]), strict=True)
+    ]
 
 
 def swapped_sums(
@@ -166,23 +234,12 @@ def swapped_sums(
 ) -> SwappedSums:
     """Swap each unit between the systems with probability ½, and return all column sums.
 
-    One matrix product of coin flips with the table of differences gives them for both. The order
-    of rows does not matter. Raises `ValueError` when the tables do not have the same units and
-    columns, a unit appears twice, or there are no units.
+    The order of rows does not matter. Raises `ValueError` when the tables do not have the same
+    units and columns, a unit appears twice, or there are no units.
     """
-    mine, theirs = by_unit_name(system), by_unit_name(baseline)
-    _check_units(mine.units, theirs.units)
-    if mine.columns != theirs.columns:
-        raise ValueError("a paired comparison needs the same columns in the same order")
-    change = theirs.values - mine.values
-    changes = np.vstack([flips @ change for flips in _coin_flips(len(mine.units), samples, seed)])
-
-    def sums(table: Table, sign: int) -> ResampledSums:
-        observed = table.values.sum(axis=0)
-        swapped = by_column(table, observed + sign * changes)
-        return ResampledSums(table.units, seed, by_column(table, observed), swapped, samples)
-
-    return SwappedSums(sums(mine, +1), sums(theirs, -1))
+    _check_units(*(by_unit_name(table).units for table in (system, baseline)))
+    mine, theirs = given_sums([system, baseline], samples=samples, seed=seed)
+    return mine.swapped_with(theirs)
 
 
 def randomization_test(score: ScoreFunction, sums: SwappedSums) -> PairedRandomization:
@@ -214,14 +271,22 @@ def randomization_test_of_units(
             statistic(np.concatenate([swapped, kept])),
         )
 
-    drawn = [scores(flips) for block in _coin_flips(n_units, samples, seed) for flips in block]
+    drawn = [scores(flips) for block in coin_flips(n_units, samples, seed) for flips in block]
     mine, theirs = np.array(drawn, dtype=np.float64).T
     return Differences.between(mine, theirs, *scores(np.zeros(n_units))).randomization()
 
 
-def _coin_flips(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def coin_flips(
+    n_units: int, samples: int, seed: int, most: int | None = None
+) -> Iterator[NDArray[np.float64]]:
+    """Yield which units are swapped, 1 or 0, some samples at a time: shape (samples, units).
+
+    The flips do not depend on how many samples come at a time, which are `most` at most.
+
+    Raises `ValueError` without units or samples.
+    """
     generator = np.random.Generator(np.random.PCG64(seed))
-    for size in block_sizes(n_units, samples):
+    for size in block_sizes(n_units, samples, most):
         yield generator.integers(0, 2, size=(size, n_units)).astype(np.float64)
 
 
@@ -270,6 +335,12 @@ class Differences:
         # Counted the other way round, so that samples without a score are among the far ones.
         near = int(np.count_nonzero(np.abs(self.samples - centre) < far))
         return (1 + self.samples.size - near) / (1 + self.samples.size)
+
+    def bootstrap(self, confidence: float) -> PairedBootstrap:
+        """Return interval and test of samples that have drawn the same units for both systems."""
+        interval = percentile_interval(self.samples, confidence, "paired-bootstrap")
+        mean = float(self.samples[np.isfinite(self.samples)].mean())
+        return PairedBootstrap(self.observed, interval, self.p_value(mean))
 
     def randomization(self) -> PairedRandomization:
         """Return the test of samples that chance alone has made."""

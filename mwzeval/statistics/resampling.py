@@ -11,7 +11,7 @@ Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNL
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -64,17 +64,45 @@ def resampled_sums(table: Table, *, samples: int = SAMPLES, seed: int = SEED) ->
 
     Raises `ValueError` for a table without units or less than one sample.
     """
-    rows = by_unit_name(table)
-    sums = np.vstack(
-        [counts @ rows.values for counts in _count_blocks(len(rows.units), samples, seed)]
-    )
-    return ResampledSums(
-        units=rows.units,
-        seed=seed,
-        observed=by_column(table, rows.values.sum(axis=0)),
-        samples=by_column(table, sums),
-        n_samples=samples,
-    )
+    return all_resampled_sums([table], samples=samples, seed=seed)[0]
+
+
+def all_resampled_sums(
+    tables: Sequence[Table], *, samples: int = SAMPLES, seed: int = SEED
+) -> list[ResampledSums]:
+    """Do as `resampled_sums` for each of several tables with equally many units, drawn only once.
+
+    Raises `ValueError` where these numbers differ, too.
+    """
+    rows = [by_unit_name(table) for table in tables]
+    draws = _count_blocks(common_length(rows), samples, seed)
+    sums = products(draws, [table.values for table in rows])
+    return [
+        ResampledSums(
+            units=of.units,
+            seed=seed,
+            observed=by_column(of.columns, of.values.sum(axis=0)),
+            samples=by_column(of.columns, drawn),
+            n_samples=samples,
+        )
+        for of, drawn in zip(rows, sums, strict=True)
+    ]
+
+
+def common_length(tables: Sequence[Table]) -> int:
+    """Return how many units each table has. Raises `ValueError` where that is not the same."""
+    lengths = {len(table.units) for table in tables}
+    if len(lengths) != 1:
+        raise ValueError(f"tables that are drawn together have equally many units, not {lengths}")
+    return lengths.pop()
+
+
+def products(
+    blocks: Iterable[NDArray[np.float64]], values: Sequence[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return draws, shape (some samples, units) a block, times each array of (units, columns)."""
+    found = [[draws @ of_table for of_table in values] for draws in blocks]
+    return [np.vstack(of_table) for of_table in zip(*found, strict=True)]
 
 
 def bootstrap_interval(
@@ -129,8 +157,8 @@ def _count_blocks(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.
         yield counts.reshape(size, n_units).astype(np.float64)
 
 
-def block_sizes(n_units: int, samples: int) -> Iterator[int]:
-    """Yield how many samples to hold at a time, adding up to `samples`.
+def block_sizes(n_units: int, samples: int, most: int | None = None) -> Iterator[int]:
+    """Yield how many samples to hold at a time, `most` at most, adding up to `samples`.
 
     Raises `ValueError` without units or samples.
     """
@@ -138,7 +166,7 @@ def block_sizes(n_units: int, samples: int) -> Iterator[int]:
         raise ValueError("there are no units to resample")
     if samples < 1:
         raise ValueError(f"at least one sample is needed, not {samples}")
-    size = max(1, BLOCK_CELLS // n_units)
+    size = max(1, BLOCK_CELLS // n_units) if most is None else most
     for start in range(0, samples, size):
         yield min(size, samples - start)
 
@@ -163,10 +191,10 @@ def by_unit_name(table: Table) -> Table:
     return Table(tuple(table.units[row] for row in order), table.columns, table.values[order])
 
 
-def by_column(table: Table, sums: NDArray[np.float64]) -> Sums:
-    """Return sums of shape (samples, columns), or one row of them, by the table's columns."""
+def by_column(columns: Sequence[str], sums: NDArray[np.float64]) -> Sums:
+    """Return sums of shape (samples, columns), or one row of them, by column."""
     by_row = np.ascontiguousarray(np.atleast_2d(sums).T)
-    return dict(zip(table.columns, by_row, strict=True))
+    return dict(zip(columns, by_row, strict=True))
 
 
 def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:

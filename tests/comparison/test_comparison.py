@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -12,13 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mwzeval.comparison import Comparison, compare
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, System
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
-from mwzeval.metrics.type_counts import Type, TypeCounts, randomization_tests
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.comparison import comparison_document, shown_p
 from mwzeval.report.formats import FORMATS, render
@@ -30,7 +27,6 @@ from mwzeval.statistics import (
     ResampledSums,
     WinsTiesLosses,
     holm,
-    randomization_test_of_units,
     rank_clusters,
     resampled_sums,
     significant_pairs,
@@ -385,83 +381,6 @@ def test_too_few_samples_for_ranks_are_pointed_out() -> None:
     assert any("use --samples 200 or more" in note for note in comparison_document(few).notes)
     enough = compare(systems(*SAMPLE_SYSTEMS), resampling=Resampling(samples=200))
     assert not any("or more" in note for note in comparison_document(enough).notes)
-
-
-def words_of(random: np.random.Generator, units: int, vocabulary: int) -> dict[str, list[Type]]:
-    return {
-        f"u{unit:02}": [(f"w{word}",) for word in random.zipf(1.6, 30) % vocabulary]
-        for unit in range(units)
-    }
-
-
-def surprise(counts: NDArray[np.int64], types: Any) -> NDArray[np.float64]:
-    total = counts.sum(axis=1, keepdims=True)
-    share = np.where(counts, counts / total, 1)
-    return np.asarray(-(share * np.log2(share)).sum(axis=1), dtype=np.float64)
-
-
-def distinct(counts: NDArray[np.int64], types: Any) -> NDArray[np.float64]:
-    return np.asarray(np.count_nonzero(counts, axis=1), dtype=np.float64)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_swapping_type_counts_equals_counting_the_swapped_words(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    random = np.random.default_rng(seed)
-    # Blocks of a few samples only.
-    monkeypatch.setattr("mwzeval.metrics.type_counts.DENSE_CELLS", 500)
-    mine, theirs = words_of(random, 12, 60), words_of(random, 12, 70)
-    results = randomization_tests(
-        TypeCounts.of(mine.items()),
-        TypeCounts.of(theirs.items()),
-        [distinct, surprise],
-        samples=100,
-        seed=seed,
-    )
-    texts = [*mine.values(), *theirs.values()]
-
-    def counted(which: NDArray[np.float64]) -> Mapping[Type, int]:
-        return Counter(
-            word for text, used in zip(texts, which, strict=True) if used for word in text
-        )
-
-    def distinct_words(which: NDArray[np.float64]) -> float:
-        return len(counted(which))
-
-    def entropy(which: NDArray[np.float64]) -> float:
-        counts = np.array(sorted(counted(which).values()))
-        share = counts / counts.sum()
-        return float(-(share * np.log2(share)).sum())
-
-    for result, statistic in zip(results, (distinct_words, entropy), strict=True):
-        expected = randomization_test_of_units(statistic, 12, samples=100, seed=seed)
-        assert result.p_value == expected.p_value
-        assert result.difference == pytest.approx(expected.difference)
-
-
-def test_type_counts_of_some_units_are_those_of_these_units() -> None:
-    words = words_of(np.random.default_rng(5), 9, 40)
-    words["u03"] = []
-    chosen = ["u07", "u03", "u00"]
-    found = TypeCounts.of(words.items()).select(chosen)
-    expected = TypeCounts.of((unit, words[unit]) for unit in chosen)
-    assert found.units == expected.units == tuple(chosen)
-    assert Counter(dict(zip(found.types, found.totals().tolist(), strict=True))) == Counter(
-        dict(zip(expected.types, expected.totals().tolist(), strict=True))
-    )
-    assert found.jackknife(distinct).left_out.tolist() == (
-        expected.jackknife(distinct).left_out.tolist()
-    )
-    with pytest.raises(KeyError):
-        found.select(["u01"])
-
-
-def test_type_counts_of_other_units_are_not_paired() -> None:
-    words = words_of(np.random.default_rng(5), 4, 40)
-    counts = TypeCounts.of(words.items())
-    with pytest.raises(ValueError, match="same units"):
-        randomization_tests(counts, counts.select(list(reversed(counts.units))), [distinct])
 
 
 @cache

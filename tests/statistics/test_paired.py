@@ -17,7 +17,6 @@ from sacrebleu.significance import PairedTest
 from mwzeval.metrics.bleu import Bleu, prepare
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
-    elementwise,
     paired_bootstrap,
     randomization_test,
     randomization_test_of_units,
@@ -202,7 +201,7 @@ def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -
     theirs: Any = PairedTest(
         texts, {"BLEU": BLEU(references=[references])}, None, test_type, samples
     )()[1]["BLEU"][1]
-    score = elementwise(bleu.score)
+    score = bleu.of
     ours = (
         randomization_test(score, swapped_sums(better, baseline, samples=samples)).p_value
         if test_type == "ar"

@@ -163,7 +163,7 @@ def test_bleu_of_single_sentences_has_the_interval_of_sacrebleu() -> None:
     )
     # Typed as anything, because sacreBLEU keeps mean and half width in private attributes.
     theirs: Any = BLEU().corpus_score(hypotheses, [references], n_bootstrap=2000)
-    score = elementwise(bleu.score)
+    score = bleu.of
     sums = resampled_sums(table, samples=2000)
     interval = bootstrap_interval(score, sums)
     assert score(sums.observed)[0] == pytest.approx(theirs.score)

@@ -1,0 +1,240 @@
+"""How often each type (a word, a bigram, a trigram) occurs in each unit, and scores of types.
+
+A wide, sparse, additive table. Distinct words and entropies are functions of its column sums, but
+resampling units would bias them (see `mwzeval.statistics.intervals`), so their intervals come from
+leaving one unit out, and p values from swapping units (`mwzeval.metrics.types.swaps`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mwzeval.statistics import Jackknife
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+ORDERS = (1, 2, 3)
+"""The lengths of n-grams that are counted."""
+
+DENSE_CELLS = 2**22
+"""Counts held at a time (some 32 MB)."""
+
+
+class TypeSums(NamedTuple):
+    """What scores of types are functions of, for many choices of units at once: shape (samples,).
+
+    `words` is their number, and `distinct` the number of distinct n-grams of each order. `n_log_n`
+    is Σ c(w) log2 c(w) over words w, `surprise` is Σ c(h,w) log2 (c(h) / c(h,w)) over bigrams.
+    """
+
+    words: Numbers
+    distinct: tuple[Numbers, ...]
+    n_log_n: NDArray[np.float64]
+    surprise: NDArray[np.float64]
+
+
+TypeFunction: TypeAlias = Callable[[TypeSums], NDArray[np.float64]]
+"""A score of types, shape (samples,). NumPy's warnings are off while it runs."""
+
+
+def distinct(order: int, sums: TypeSums) -> NDArray[np.float64]:
+    """Return how many distinct n-grams of an order there are."""
+    return np.asarray(sums.distinct[order - 1], dtype=np.float64)
+
+
+def entropy(sums: TypeSums) -> NDArray[np.float64]:
+    """Return the entropy of words, in bits."""
+    return np.asarray(np.log2(sums.words) - sums.n_log_n / sums.words, dtype=np.float64)
+
+
+def conditional_entropy(sums: TypeSums) -> NDArray[np.float64]:
+    """Return the entropy of a word given the one before it, in bits.
+
+    As published, probabilities are per word, not per bigram: −Σ c(h,w)/N · log2 (c(h,w)/c(h)).
+    """
+    return np.asarray(sums.surprise / sums.words, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ngrams:
+    """The n-grams of one order, and how often each occurs in the units where it does.
+
+    `words` has the words of each as positions in the vocabulary, shape (types, n). The entries,
+    one a unit and type, are in the order of units, and of types within a unit.
+    """
+
+    words: Numbers
+    units: Numbers
+    types: Numbers
+    counts: Numbers
+
+    def totals(self) -> Numbers:
+        """Return how often each type occurs in all units, shape (types,)."""
+        totals = np.bincount(self.types, weights=self.counts, minlength=len(self.words))
+        return totals.astype(np.int64)
+
+    def of_units(self, chosen: Numbers) -> Ngrams:
+        """Return the entries of the units at these positions, in that order; all types stay."""
+        first, last = np.searchsorted(self.units, [chosen, chosen + 1])
+        lengths = last - first
+        starts = np.cumsum(lengths) - lengths
+        entries = np.repeat(first - starts, lengths) + np.arange(lengths.sum())
+        units = np.repeat(np.arange(len(chosen)), lengths)
+        return Ngrams(self.words, units, self.types[entries], self.counts[entries])
+
+    def distinct_without(self, totals: Numbers, n_units: int) -> Numbers:
+        """Return how many types there are without each unit, shape (units,)."""
+        only = self.units[self.counts == totals[self.types]]
+        return np.asarray(np.count_nonzero(totals) - np.bincount(only, minlength=n_units))
+
+    def dense(self, first: int, last: int) -> Numbers:
+        """Return the counts of the units from `first` up to `last`, shape (types, units)."""
+        entries = slice(*np.searchsorted(self.units, [first, last]))
+        rows = np.zeros((len(self.words), last - first), dtype=np.int64)
+        rows[self.types[entries], self.units[entries] - first] = self.counts[entries]
+        return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeCounts:
+    """The n-grams of units, by order, over one vocabulary of words."""
+
+    units: tuple[str, ...]
+    vocabulary: tuple[str, ...]
+    ngrams: tuple[Ngrams, ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, Iterable[Sequence[str]]]]) -> TypeCounts:
+        """Count the types of each unit, given with its texts as words; n-grams are within one.
+
+        Types are in the order in which they first occur.
+        """
+        position: defaultdict[str, int] = defaultdict(count().__next__)
+        units: list[str] = []
+        words: list[int] = []
+        lengths: list[int] = []
+        of_units: list[int] = []
+        for unit, texts in rows:
+            for text in texts:
+                words += map(position.__getitem__, text)
+                lengths.append(len(text))
+                of_units.append(len(units))
+            units.append(unit)
+        tokens = np.array(words, dtype=np.int64)
+        ends = np.repeat(np.cumsum(lengths, dtype=np.int64), lengths)
+        left = ends - np.arange(len(tokens))
+        unit_of = np.repeat(np.array(of_units, dtype=np.int64), lengths)
+        types, forms = tokens, np.arange(len(position))[:, np.newaxis]
+        ngrams = []
+        for order in ORDERS:
+            if order > 1:
+                starts = np.flatnonzero(left >= order)
+                following = tokens[starts + order - 1]
+                types, firsts = _numbered(types[starts] * len(position) + following)
+                at = starts[firsts]
+                forms = tokens[at[:, np.newaxis] + np.arange(order)]
+            ngrams.append(_counted(forms, unit_of[left >= order], types))
+            # At the place where it begins, as the next order needs it.
+            placed = np.zeros(len(tokens), dtype=np.int64)
+            placed[left >= order] = types
+            types = placed
+        return cls(tuple(units), tuple(position), tuple(ngrams))
+
+    @classmethod
+    def none(cls) -> TypeCounts:
+        """Return the counts of no unit."""
+        return cls.of([])
+
+    def select(self, units: Sequence[str]) -> TypeCounts:
+        """Return the counts of `units`, in that order. Raises `KeyError` for a unit not here."""
+        position = {unit: index for index, unit in enumerate(self.units)}
+        chosen = np.array([position[unit] for unit in units], dtype=np.int64)
+        ngrams = tuple(of_order.of_units(chosen) for of_order in self.ngrams)
+        return replace(self, units=tuple(units), ngrams=ngrams)
+
+    def sums(self) -> TypeSums:
+        """Return what scores of all units are functions of, shape (1,) each."""
+        totals = [ngrams.totals() for ngrams in self.ngrams]
+        present = tuple(np.atleast_1d(np.count_nonzero(of_order)) for of_order in totals)
+        words, bigrams = totals[0][np.newaxis, :], totals[1][np.newaxis, :]
+        return sums_of(words, bigrams, self.ngrams[1].words[:, 0], present)
+
+    def value(self, score: TypeFunction) -> float:
+        """Return a score of all units."""
+        return evaluated(score, self.sums()).item()
+
+    def jackknives(self, scores: Sequence[TypeFunction]) -> tuple[Jackknife, ...]:
+        """Return each score of all units and with each left out. Needs at least two units."""
+        blocks = list(self._left_out())
+        everything = self.sums()
+        return tuple(
+            Jackknife(
+                evaluated(score, everything).item(),
+                np.concatenate([evaluated(score, sums) for sums in blocks]),
+            )
+            for score in scores
+        )
+
+    def _left_out(self) -> Iterator[TypeSums]:
+        """Yield what scores without each unit are functions of, some units at a time."""
+        totals = [ngrams.totals() for ngrams in self.ngrams]
+        present = [
+            ngrams.distinct_without(of_order, len(self.units))
+            for ngrams, of_order in zip(self.ngrams, totals, strict=True)
+        ]
+        heads = self.ngrams[1].words[:, 0]
+        size = max(1, DENSE_CELLS // max(1, len(totals[0]), len(totals[1])))
+        for first in range(0, len(self.units), size):
+            last = min(first + size, len(self.units))
+            words, bigrams = (
+                (totals[index][:, np.newaxis] - self.ngrams[index].dense(first, last)).T
+                for index in range(2)
+            )
+            block = tuple(of_order[first:last] for of_order in present)
+            yield sums_of(words, bigrams, heads, block)
+
+
+def sums_of(
+    words: Numbers, bigrams: Numbers, heads: Numbers, present: tuple[Numbers, ...]
+) -> TypeSums:
+    """Return sums of counts, each of shape (samples, types), and of the types `present` by order.
+
+    `heads` says where the first word of each bigram stands among the words.
+    """
+    logs = log_table(int(words.max(initial=0)))
+    n_log_n = np.arange(len(logs)) * logs
+    surprise = bigrams * logs[words[:, heads]] - n_log_n[bigrams]
+    return TypeSums(words.sum(axis=1), present, n_log_n[words].sum(axis=1), surprise.sum(axis=1))
+
+
+def log_table(largest: int) -> NDArray[np.float64]:
+    """Return log2 of every number up to the largest; 0 for 0, where it never matters."""
+    return np.log2(np.maximum(np.arange(largest + 1), 1))
+
+
+def evaluated(score: TypeFunction, sums: TypeSums) -> NDArray[np.float64]:
+    """Return a score; NaN or infinity where it has no value."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return score(sums)
+
+
+def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the number of each key in the order of first occurrence, and where each is first."""
+    _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    numbers = np.empty_like(order)
+    numbers[order] = np.arange(len(order))
+    return numbers[inverse], firsts[order]
+
+
+def _counted(forms: Numbers, units: Numbers, types: Numbers) -> Ngrams:
+    most = max(1, len(forms))
+    keys, counts = np.unique(units * most + types, return_counts=True)
+    return Ngrams(forms, keys // most, keys % most, counts)

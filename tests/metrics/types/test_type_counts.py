@@ -1,0 +1,170 @@
+"""Scores of n-grams of chosen, left out and swapped units, against counting their words anew."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mwzeval.metrics.types.counts import (
+    TypeCounts,
+    TypeFunction,
+    conditional_entropy,
+    distinct,
+    entropy,
+)
+from mwzeval.metrics.types.swaps import swap_tests
+from mwzeval.statistics import jackknife, randomization_test_of_units
+
+Units = dict[str, list[list[str]]]
+
+
+def texts_of(random: np.random.Generator, units: int, vocabulary: int) -> Units:
+    """Return units of two texts each, and one text without a word."""
+    return {
+        f"u{unit:02}": [
+            [f"w{word}" for word in random.zipf(1.6, length) % vocabulary] for length in (17, 9, 0)
+        ]
+        for unit in range(units)
+    }
+
+
+def trigrams(text: list[str]) -> Iterable[tuple[str, ...]]:
+    return zip(text, text[1:], text[2:], strict=False)
+
+
+def distinct_words(texts: list[list[str]]) -> float:
+    return len({word for text in texts for word in text})
+
+
+def distinct_bigrams(texts: list[list[str]]) -> float:
+    return len({pair for text in texts for pair in pairwise(text)})
+
+
+def distinct_trigrams(texts: list[list[str]]) -> float:
+    return len({ngram for text in texts for ngram in trigrams(text)})
+
+
+def word_entropy(texts: list[list[str]]) -> float:
+    counts = Counter(word for text in texts for word in text)
+    total = sum(counts.values())
+    return -math.fsum(n / total * math.log2(n / total) for n in sorted(counts.values()))
+
+
+def entropy_after(texts: list[list[str]]) -> float:
+    counts = Counter(word for text in texts for word in text)
+    pairs = Counter(pair for text in texts for pair in pairwise(text))
+    total = sum(counts.values())
+    return -math.fsum(n / total * math.log2(n / counts[first]) for (first, _), n in pairs.items())
+
+
+SCORES: dict[TypeFunction, Callable[[list[list[str]]], float]] = {
+    partial(distinct, 1): distinct_words,
+    partial(distinct, 2): distinct_bigrams,
+    partial(distinct, 3): distinct_trigrams,
+    entropy: word_entropy,
+    conditional_entropy: entropy_after,
+}
+
+
+def of_chosen(
+    texts: Units, score: Callable[[list[list[str]]], float], which: NDArray[np.float64]
+) -> float:
+    used = (unit for unit, is_used in zip(texts.values(), which, strict=True) if is_used)
+    return score([text for unit in used for text in unit])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_swapping_type_counts_equals_counting_the_swapped_words(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(seed)
+    # Blocks of a few samples only.
+    monkeypatch.setattr("mwzeval.metrics.types.swaps.DENSE_CELLS", 3000)
+    systems = {name: texts_of(random, 12, 60 + 10 * size) for size, name in enumerate("abc")}
+    pairs = [("b", "a"), ("c", "a"), ("a", "c")]
+    found = swap_tests(
+        {name: TypeCounts.of(texts.items()) for name, texts in systems.items()},
+        pairs,
+        list(SCORES),
+        samples=100,
+        seed=seed,
+    )
+    assert list(found) == pairs
+    for (mine, theirs), results in found.items():
+        both = {
+            f"{name}{unit}": of for name in (mine, theirs) for unit, of in systems[name].items()
+        }
+        for result, score in zip(results, SCORES.values(), strict=True):
+            expected = randomization_test_of_units(
+                partial(of_chosen, both, score), 12, samples=100, seed=seed
+            )
+            assert result.p_value == expected.p_value
+            assert result.difference == pytest.approx(expected.difference, rel=1e-12)
+
+
+def test_a_test_does_not_depend_on_the_other_systems_and_pairs() -> None:
+    random = np.random.default_rng(7)
+    systems = {name: TypeCounts.of(texts_of(random, 30, 80).items()) for name in "abc"}
+    together = swap_tests(systems, [("a", "b"), ("b", "c")], list(SCORES), samples=50)
+    alone = swap_tests({n: systems[n] for n in "cb"}, [("b", "c")], list(SCORES), samples=50)
+    assert together["b", "c"] == alone["b", "c"]
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    counts = TypeCounts.of(texts_of(np.random.default_rng(1), 8, 30).items())
+    for result in swap_tests({"a": counts, "b": counts}, [("a", "b")], list(SCORES))["a", "b"]:
+        assert (result.difference, result.p_value) == (0, 1)
+
+
+def test_leaving_units_out_equals_counting_the_words_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mwzeval.metrics.types.counts.DENSE_CELLS", 300)
+    texts = texts_of(np.random.default_rng(3), 14, 50)
+    texts["u05"] = []
+    found = TypeCounts.of(texts.items()).jackknives(list(SCORES))
+    for mine, score in zip(found, SCORES.values(), strict=True):
+        expected = jackknife(partial(of_chosen, texts, score), len(texts))
+        assert mine.value == pytest.approx(expected.value, rel=1e-12)
+        assert mine.left_out == pytest.approx(expected.left_out, rel=1e-12)
+
+
+def test_type_counts_of_some_units_are_those_of_these_units() -> None:
+    texts = texts_of(np.random.default_rng(5), 9, 40)
+    texts["u03"] = []
+    chosen = ["u07", "u03", "u00"]
+    found = TypeCounts.of(texts.items()).select(chosen)
+    expected = TypeCounts.of((unit, texts[unit]) for unit in chosen)
+    assert found.units == expected.units == tuple(chosen)
+    for mine, theirs in zip(found.ngrams, expected.ngrams, strict=True):
+        forms = (
+            Counter(
+                {
+                    tuple(counts.vocabulary[word] for word in form): int(total)
+                    for form, total in zip(of.words, of.totals(), strict=True)
+                    if total
+                }
+            )
+            for counts, of in ((found, mine), (expected, theirs))
+        )
+        assert next(forms) == next(forms)
+    for mine, theirs in zip(
+        *(of.jackknives(list(SCORES)) for of in (found, expected)), strict=True
+    ):
+        assert mine.left_out == pytest.approx(theirs.left_out, rel=1e-12)
+    with pytest.raises(KeyError):
+        found.select(["u01"])
+
+
+def test_type_counts_of_other_units_are_not_paired() -> None:
+    counts = TypeCounts.of(texts_of(np.random.default_rng(5), 4, 40).items())
+    other = counts.select(list(reversed(counts.units)))
+    with pytest.raises(ValueError, match="same units"):
+        swap_tests({"a": counts, "b": other}, [("a", "b")], list(SCORES))
