@@ -108,8 +108,8 @@ class Benchmark(Protocol):
     """What has no meaning here (`ceiling`, `claims`) → a sentence that says why."""
 
     @property
-    def reasons(self) -> Collection[str]:
-        """The kinds of reason that explanations may have."""
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations may have, each with a sentence: what it means."""
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add the options of a verb that are this benchmark's alone."""

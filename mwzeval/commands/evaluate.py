@@ -242,7 +242,7 @@ def _score_one(
             write_claims(arguments, benchmark.claims(system, None))
         if arguments.format == PAGE:
             (name,) = names_of([file])
-            show = partial(page, {name: (report, system)}, benchmark.words)
+            show = partial(page, {name: (report, system)}, benchmark)
         else:
             own = benchmark.document(report, arguments)
             shown = per_dialogue(report) if arguments.per_unit else own or document

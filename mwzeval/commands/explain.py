@@ -215,12 +215,12 @@ def _check_unit(name: str, known: Sequence[str], unit: str) -> None:
 def _listed(
     explanations: Sequence[Explanation],
     arguments: argparse.Namespace,
-    kinds: Collection[str],
+    meanings: Mapping[str, str],
     units: str,
 ) -> str:
     """Return the units that `--worst` and `--reason` choose, or how often which reason occurs.
 
-    Raises `UsageError` for a reason that is not among the `kinds` and that no unit has.
+    Raises `UsageError` for a reason that has no meaning and that no unit has.
     """
     from mwzeval.report.explanation_text import histogram_text, listing_text
     from mwzeval.report.json import to_json
@@ -228,12 +228,12 @@ def _listed(
     as_json = arguments.format == "json"
     if not (arguments.worst or arguments.reason):
         histogram = _histogram(explanations, units)
-        return to_json(histogram) if as_json else histogram_text(explanations)
+        return to_json(histogram) if as_json else histogram_text(explanations, meanings)
     chosen = [explanation for explanation in explanations if explanation.reasons]
     if arguments.reason:
-        chosen = _having(arguments.reason, chosen, kinds)
+        chosen = _having(arguments.reason, chosen, meanings)
     elif not chosen and not as_json:
-        return histogram_text(explanations)
+        return histogram_text(explanations, meanings)
     if arguments.worst:
         chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
     return to_json([_plain(each) for each in chosen]) if as_json else listing_text(chosen)

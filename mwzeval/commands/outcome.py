@@ -15,7 +15,7 @@ from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import ScoredFile
+    from mwzeval.benchmark import Benchmark, ScoredFile
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
     from mwzeval.report.formats import Document
@@ -178,7 +178,9 @@ def _append_step_summary(document: Document, failed: Sequence[str], *, quiet: bo
 
 
 def page(
-    reported: Mapping[str, tuple[Report, ScoredFile]], words: Words, title: str | None = None
+    reported: Mapping[str, tuple[Report, ScoredFile]],
+    benchmark: Benchmark,
+    title: str | None = None,
 ) -> str:
     """Return the page of systems, name → its report and what was scored."""
     from mwzeval.report.page.html import to_html
@@ -188,4 +190,6 @@ def page(
         page_system(name, report, system.explain_all())
         for name, (report, system) in reported.items()
     ]
-    return to_html(shown, title=title or title_of(shown), words=words)
+    return to_html(
+        shown, title=title or title_of(shown), words=benchmark.words, meanings=benchmark.reasons
+    )

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     reported = {name: (system.report(resampling), system) for name, system in systems.items()}
     with warnings_behind(*(system.warnings for system in systems.values())):
-        text = page(reported, benchmark.words, arguments.title)
+        text = page(reported, benchmark, arguments.title)
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "html")
             return 0

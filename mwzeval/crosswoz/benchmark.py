@@ -30,7 +30,7 @@ from mwzeval.crosswoz.predictions.reading import (
 )
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES, TRACKS
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
-from mwzeval.crosswoz.scoring.success import REASON_CODES
+from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines, revision_of
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER
@@ -50,7 +50,7 @@ class CrossWoz(Benchmark):
     names: Sequence[str] = (NAME, *(f"{NAME}-{track}" for track in TRACKS))
     words = WORDS
     revision = SCORING_REVISION
-    reasons: Collection[str] = REASON_CODES
+    reasons: Mapping[str, str] = MEANINGS
     headline: Sequence[str] = ("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish")
     gates = "nlu=90,policy=50"
     lacks: Mapping[str, str] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,7 @@ from mwzeval.dstc7.scoring.evaluation import (
     read_part,
     validate,
 )
-from mwzeval.dstc7.scoring.explanation import KINDS
+from mwzeval.dstc7.scoring.explanation import MEANINGS
 from mwzeval.errors import Problem, UsageError
 from mwzeval.files.downloads import DATA_VARIABLE
 from mwzeval.report.boards import Entry
@@ -57,7 +57,7 @@ class SentenceSelection(Benchmark):
     )
     words = WORDS
     revision = SCORING_REVISION
-    reasons: Collection[str] = KINDS
+    reasons: Mapping[str, str] = MEANINGS
     headline: Sequence[str] = ("recall@1", "recall@10", "mrr", "final")
     gates = "final=0.5,recall10=0.6"
     lacks: Mapping[str, str] = {

@@ -192,16 +192,11 @@ class MultiWoz(Benchmark):
     lacks: Mapping[str, str] = {}
 
     @property
-    def reasons(self) -> Collection[str]:
-        """The kinds of reason that explanations may have."""
-        from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
-        from mwzeval.multiwoz.live.losses import SENTENCES
-        from mwzeval.multiwoz.live.scored.levels import ACT_SENTENCES
-        from mwzeval.multiwoz.scoring.reasons import KINDS
-        from mwzeval.multiwoz.tracking.state_errors import MEANINGS
+    def reasons(self) -> Mapping[str, str]:
+        """The kinds of reason that explanations may have, and what each means."""
+        from mwzeval.multiwoz.reasons import MEANINGS
 
-        kinds = (*KINDS, *GROUNDED_KINDS, *SENTENCES, *ACT_SENTENCES, *MEANINGS)
-        return tuple(dict.fromkeys(kinds))
+        return MEANINGS
 
     def add_arguments(self, parser: ArgumentParser, verb: str) -> None:
         """Add metrics, how predictions are read, and what they are held against."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from mwzeval.pydial.dialogue.domain_files import DOWNLOADED, FOLDER, OwnFiles, d
 from mwzeval.pydial.runs.episode_files import Texts, check_records, read_texts
 from mwzeval.pydial.runs.run_folder import Selection
 from mwzeval.pydial.runs.scoring import (
-    REASON_CODES,
+    MEANINGS,
     ScoredEpisodes,
     evaluate,
     evaluate_texts,
@@ -48,7 +48,7 @@ class PyDial(Benchmark):
     names: Sequence[str] = (NAME, *(f"{NAME}-{task}" for task in TASKS))
     words = Words("dialogue", "dialogues", "task")
     revision = SCORING_REVISION
-    reasons: Collection[str] = REASON_CODES
+    reasons: Mapping[str, str] = MEANINGS
     headline: Sequence[str] = ("success", "reward")
     gates = "success=90,reward=10"
     lacks: Mapping[str, str] = {

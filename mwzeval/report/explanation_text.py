@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from mwzeval.errors import printable, shorten
@@ -66,8 +66,9 @@ def listing_text(explanations: Iterable[Explanation]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def histogram_text(explanations: Sequence[Explanation]) -> str:
-    """Return in how many units what was lost, and for which reasons in which scopes.
+def histogram_text(explanations: Sequence[Explanation], meanings: Mapping[str, str]) -> str:
+    """Return in how many units what was lost, for which reasons in which scopes, and what these
+    mean, by `meanings` of their kinds.
 
     The total of a reason is the number of units that have it in any scope, its share is of those
     that lost anything. Units with several reasons count for each.
@@ -81,7 +82,18 @@ def histogram_text(explanations: Sequence[Explanation]) -> str:
     if not lost:
         return f"{heading}\n"
     losses = ", ".join(f"{count} for {outcome}" for outcome, count in sorted(outcomes.items()))
-    return f"{heading}: {losses}\n\n{aligned(_histogram(explanations, lost))}\n"
+    table = _histogram(explanations, lost)
+    told = "\n".join(_meaning_lines([row[0] for row in table], meanings))
+    parts = [f"{heading}: {losses}", aligned(table), told]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _meaning_lines(codes: Iterable[str], meanings: Mapping[str, str]) -> Iterator[str]:
+    """Yield what kinds of reason mean, one after the other; lines of details are passed over."""
+    kinds = dict.fromkeys(map(_kind, codes))
+    for kind in kinds:
+        if kind in meanings:
+            yield from _wrapped(f"{kind}: {meanings[kind]}", "", then="  ")
 
 
 def against_text(
@@ -257,7 +269,8 @@ def _entry(label: str, text: str) -> Iterator[str]:
     yield from lines[1:]
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrapped(text: str, indent: str, then: str | None = None) -> list[str]:
+    """Return a text in lines that begin with `indent`, those after the first with `then`."""
     return [
         line
         for written in text.split("\n")
@@ -265,7 +278,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
             printable(written),
             WIDTH,
             initial_indent=indent,
-            subsequent_indent=indent,
+            subsequent_indent=indent if then is None else then,
             break_on_hyphens=False,
         )
     ]

@@ -8,7 +8,9 @@ from dataclasses import replace
 from functools import cache
 
 from mwzeval.errors import Problem
+from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.page.html import PageSystem
+from mwzeval.report.page.model import page_system
 from mwzeval.scores.explanation import Claim, Explanation, Fact, Reason, TurnView, Utterance
 from mwzeval.scores.score import WHOLE, Amount, Figures, Interval, Score, Signature
 
@@ -185,6 +187,17 @@ def claiming_systems() -> list[PageSystem]:
         )
         for system, (first, second) in zip(large_systems(2), verdicts, strict=True)
     ]
+
+
+def tracked_systems() -> list[PageSystem]:
+    """Return two trackers of one dialogue of the sample, the first with errors in every turn."""
+    right = {"area": "south", "type": "hotel", "pricerange": "expensive"}
+    found = []
+    for name, state in (("weak", {"area": "south", "pricerange": "cheap"}), ("good", right)):
+        turns = [{"state": {"hotel": state}} for _ in range(3)]
+        scored = Evaluator(corpus="sample", dst=True).score({"smp0021": turns})
+        found.append(page_system(name, scored.report(), scored.explain_all()))
+    return found
 
 
 def hostile_systems() -> list[PageSystem]:

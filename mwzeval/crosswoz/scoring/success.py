@@ -45,12 +45,30 @@ NOT_FINISHED, NOT_DONE = "not-finished", "not-done"
 
 INFORM_CODES = frozenset({NO_VENUE, UNKNOWN_VENUE, NOT_NEARBY, WRONG_CONSTRAINT, NO_END, OTHER_END})
 """Faults that lose Inform, and Success with it; the others of an outcome lose Success alone."""
-REASON_CODES = frozenset(
-    {MISSING_ACT, SPURIOUS_ACT, WRONG_ACT_VALUE, MISSING_SLOT, SPURIOUS_SLOT, WRONG_SLOT, SPELLING}
-    | {CHOSEN_NAME, WRONG_LINE, MISSING_FLAG, SPURIOUS_FLAG, NOT_FINISHED, NOT_DONE}
-    | {UNANSWERED, WRONG_VALUE}
-    | INFORM_CODES
-)
+MEANINGS = {
+    MISSING_ACT: "An act of gold was not predicted.",
+    SPURIOUS_ACT: "A predicted act is not among gold's.",
+    WRONG_ACT_VALUE: "Intent, domain and slot are gold's, the value is not.",
+    MISSING_SLOT: "The state lacks what gold has.",
+    SPURIOUS_SLOT: "The state has what gold has not.",
+    WRONG_SLOT: "Both have the slot, with different values.",
+    SPELLING: "The values differ only in blanks, order or the ending of a hotel type.",
+    CHOSEN_NAME: "A name that the system has chosen, and gold has not written down.",
+    WRONG_LINE: "A line of the user's state has another value.",
+    MISSING_FLAG: "A line of the user's state is not expressed yet, and in gold it is.",
+    SPURIOUS_FLAG: "A line of the user's state is expressed, and in gold not yet.",
+    NO_VENUE: "No venue was named for a sub-goal.",
+    UNKNOWN_VENUE: "The name does not exist.",
+    WRONG_CONSTRAINT: "The venue does not satisfy what the user wants.",
+    NOT_NEARBY: "The venue is not near the one that the sub-goal refers to.",
+    NO_END: "A trip lacks an end.",
+    OTHER_END: "A trip goes from or to another place.",
+    UNANSWERED: "Something asked for was not told.",
+    WRONG_VALUE: "What was told is not what the database has.",
+    NOT_FINISHED: "A simulated dialogue did not end.",
+    NOT_DONE: "A line of the goal of a simulated dialogue was not done.",
+}
+"""Each kind of reason, and what it means (docs/crosswoz.md has the same)."""
 
 
 NUMBERS = PRICE_SLOTS | {RATING}

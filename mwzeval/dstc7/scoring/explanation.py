@@ -20,11 +20,18 @@ EXPLAINED = (1, 10)
 SHOWN = 10
 """How many candidates of a ranking are shown, besides the right ones."""
 
-KINDS = (
-    *("not-submitted", "empty-ranking", "not-ranked", "ranked-below"),
-    *("no-none", "none-first", "none-below", "not-selected"),
-)
-"""Why a hit was lost; behind `ranked-below` and `none-below` stands where the right answer is."""
+MEANINGS = {
+    "ranked-below": "The right candidate stands below the first place, or the first ten.",
+    "not-ranked": "The right candidate is not in the ranking.",
+    "none-first": "NONE stands first, but a candidate is right.",
+    "none-below": "NONE is right, and stands below.",
+    "no-none": "NONE is right, and is not ranked.",
+    "not-selected": "The right choice is not among those that the F-score counts as selected.",
+    "empty-ranking": "Nothing is ranked.",
+    "not-submitted": "The example is not in the submission.",
+}
+"""Why a hit was lost; behind `ranked-below` and `none-below` stands where the right answer is. The
+same is in docs/dstc7.md."""
 
 RIGHT, SELECTED = "right", "selected"
 """Marks of a candidate: it is correct; the F-score counts it as selected."""

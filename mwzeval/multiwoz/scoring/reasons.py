@@ -17,12 +17,12 @@ ON_OFFER, PROVIDED = "on offer", "provided"
 
 
 class Kind(NamedTuple):
-    """A kind of loss: when it is one, what repairs it, and how a particular one is told.
+    """A kind of loss: what repairs it, and how a particular one is told.
 
-    `evidence` is the label of the facts that a turn has where there is no such loss.
+    When it is one is told by `MEANINGS` of `mwzeval.multiwoz.reasons`. `evidence` is the label of
+    the facts that a turn has where there is no such loss.
     """
 
-    meaning: str
     repair: str
     sentence: str
     evidence: str = ""
@@ -30,79 +30,65 @@ class Kind(NamedTuple):
 
 KINDS = {
     "no-venue-offered": Kind(
-        "no turn about the domain offers a venue",
         "a turn has the placeholder that offers one",
         "No turn about the {domain} offers a venue: none has {placeholder}{elsewhere}.",
         ON_OFFER,
     ),
     "not-offered-again": Kind(
-        "the last offer is right for what the user wanted then, by the annotation, and is the last",
         "a later turn has the placeholder that offers a venue",
         "Turn {before} makes the last offer for the {domain}, when the user {then}:"
         " no turn since has {placeholder}{elsewhere}.",
         ON_OFFER,
     ),
     "domain-not-active": Kind(
-        "the turn that could have won it is not about the domain",
         "the domain is active in that turn",
         "The {domain} is not active in turn {turn}{which} (active: {active}).",
     ),
     "no-state": Kind(
-        "a venue is offered while the state has no such domain",
         "the state has the domain, with the goal's constraints",
         "The state of turn {turn} says nothing of the {domain}, so no venue is found to offer.",
     ),
     "no-venue-matches-state": Kind(
-        "a venue is offered, but none matches the state",
         "the slots named have the goal's values, or are gone where the goal has none",
         "No venue matches the state of turn {turn} ({state}); the goal says: {changes}.",
     ),
     "wrong-constraint": Kind(
-        "the state has another value than the goal, and not all venues on offer satisfy the goal",
         "the slot has the goal's value from that turn on",
         "The state of turn {turn} has {slot}={value}, the goal {slot}={wanted}{too}.",
     ),
     "missing-constraint": Kind(
-        "the state lacks a constraint of the goal, and not all venues on offer satisfy the goal",
         "the slot has the goal's value from that turn on",
         "The state of turn {turn} lacks {slot}={wanted}, which the goal has{too}.",
     ),
     "misplaced-constraint": Kind(
-        "the state has a value of the goal in another slot, which excludes what the user wants",
         "the value is in the goal's slot, and no longer in the other, from that turn on",
         "The state of turn {turn} has {other}={wanted}, the goal {slot}={wanted}{too}.",
     ),
     "extra-constraint": Kind(
-        "the state has a constraint that the goal has not, and that excludes what the user wants",
         "the slot is gone from that turn on",
         "The state of turn {turn} has {slot}={value}, unlike the goal,"
         " and so excludes what satisfies it{too}.",
     ),
     "name-lost": Kind(
-        "the state does not name the venue settled on, though it did before or the annotation does",
         "the state has the name from that turn on",
         "The state of turn {turn} lacks name={value}, which had been settled on,"
         " so too much is on offer.",
     ),
     "unsatisfiable-goal": Kind(
-        "no venue in the database satisfies the goal",
         "the goal asks for no offer",
         "No venue in the database satisfies the goal for the {domain}: no system can inform.",
     ),
     "never-gave": Kind(
-        "no turn about the domain gives the slot",
         "a turn has the slot's placeholder",
         "No turn about the {domain} gives its {slot}: none has {placeholder}{elsewhere}.",
         PROVIDED,
     ),
     "gave-before-booked": Kind(
-        "the slot is given in a turn by which the annotation has not booked the domain",
         "the domain is booked by that turn",
         "Turn {turn} gives the {slot} while the {domain} is not booked"
         " (by the annotation it is at turn {booked}).",
     ),
     "never-booked": Kind(
-        "by the annotation none of the turns predicted has the domain booked",
         "the domain is booked by a turn",
         "By the annotation the {domain} is booked in none of the turns predicted,"
         " so that no {slot} counts.",

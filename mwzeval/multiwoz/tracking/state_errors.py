@@ -15,13 +15,8 @@ if TYPE_CHECKING:
     from mwzeval.multiwoz.predictions.reading import Turn
     from mwzeval.multiwoz.scoring.scorer import Scorer
 
-MEANINGS = {
-    f"{MISSING}-slot": "the annotated state has the slot, the predicted one has not",
-    f"{SPURIOUS}-slot": "the predicted state has the slot, the annotated one has not",
-    f"{WRONG}-slot": "the predicted state has another value for the slot than the annotated one",
-}
-"""Each kind of error, and what it means (see docs/reasons.md)."""
-
+ERRORS = {MISSING: "missing-slot", SPURIOUS: "spurious-slot", WRONG: "wrong-slot"}
+"""What is wrong with a slot, and the kind of reason that it is."""
 STATE, ACTIVE = "state", "active"
 """Labels of the facts behind which those of errors stand."""
 GOLD_STATE = "gold state"
@@ -79,7 +74,7 @@ class StateErrors:
             for judged in of_turn:
                 for kind, slots in _errors(judged):
                     for slot, text in slots.items():
-                        code = f"{kind}-slot:{slot}"
+                        code = f"{ERRORS[kind]}:{slot}"
                         said = f"The state {_SENTENCES[kind].format(text)}."
                         yield Reason(code, self.outcome, judged.domain, turn, said)
 

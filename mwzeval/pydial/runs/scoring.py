@@ -38,7 +38,16 @@ SUCCESS = "success"
 OUT_OF_TIME, ENDED = "out-of-time", "ended-without-success"
 NO_OFFER, UNANSWERED, WRONG_OFFER = "no-offer", "unanswered", "wrong-offer"
 FAILED = {AGENT_ERROR: "agent-error", USER_ERROR: "user-error"}
-REASON_CODES = frozenset({OUT_OF_TIME, ENDED, NO_OFFER, UNANSWERED, WRONG_OFFER, *FAILED.values()})
+MEANINGS = {
+    OUT_OF_TIME: "The exchanges ran out.",
+    NO_OFFER: "No entity was named in the end.",
+    UNANSWERED: "The slot was asked for and never told.",
+    WRONG_OFFER: "All was told, of an entity that does not fit.",
+    ENDED: "Somebody said goodbye, and the goal is not known.",
+    FAILED[AGENT_ERROR]: "The agent of a live dialogue failed.",
+    FAILED[USER_ERROR]: "The user of a live dialogue failed.",
+}
+"""Each kind of reason, and what it means (docs/pydial.md has the same)."""
 
 
 def column_of(column: str, scope: str = WHOLE) -> str:

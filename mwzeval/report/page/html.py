@@ -16,6 +16,7 @@ from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from unicodedata import category
 
@@ -32,7 +33,18 @@ __all__ = ["PageSystem", "Words", "to_html"]
 
 SCRIPTS = (
     *("document", "data", "state", "elements", "filter", "address", "list", "claims"),
-    *("calls", "lines", "goal", "unit", "navigation", "controls", "keyboard", "theme", "main"),
+    *(
+        "legend",
+        "calls",
+        "lines",
+        "goal",
+        "unit",
+        "navigation",
+        "controls",
+        "keyboard",
+        "theme",
+        "main",
+    ),
 )
 """The modules of `script/`, each after those that it imports; no two declare the same name."""
 
@@ -44,11 +56,17 @@ POLICY = (
 )
 
 
-def to_html(systems: Sequence[PageSystem], *, title: str, words: Words | None = None) -> str:
+def to_html(
+    systems: Sequence[PageSystem],
+    *,
+    title: str,
+    words: Words | None = None,
+    meanings: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return the page as HTML text, the same for the same systems; write it as UTF-8.
 
-    With more than two systems the viewer chooses which two stand side by side. Raises `ValueError`
-    without any system.
+    `meanings` say what kinds of reason mean. With more than two systems the viewer chooses which
+    two stand side by side. Raises `ValueError` without any system.
     """
     if not systems:
         raise ValueError("a page needs at least one system")
@@ -80,7 +98,7 @@ def to_html(systems: Sequence[PageSystem], *, title: str, words: Words | None = 
             policy=Markup(POLICY.format(script=_source_of(script), style=_source_of(style))),
             style=style,
             script=script,
-            data=Markup(safe_json(data_of(systems, kinds, words))),
+            data=Markup(safe_json(data_of(systems, kinds, words, meanings))),
         )
     )
 
@@ -162,7 +180,12 @@ class _Numbered(dict[Item, int], Generic[Item]):
         return self.setdefault(item, len(self))
 
 
-def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) -> dict[str, Any]:
+def data_of(
+    systems: Sequence[PageSystem],
+    kinds: Sequence[Kind],
+    words: Words,
+    meanings: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Return everything about the units, each string, fact and utterance once.
 
     Numbers stand for places in `strings`, `facts` (label, value, scope), `utterances` (speaker,
@@ -244,6 +267,7 @@ def data_of(systems: Sequence[PageSystem], kinds: Sequence[Kind], words: Words) 
         "verdicts": VERDICTS,
         "labels": list(labels_of(systems).items()),
         "systems": [[letter_of(index), s.name] for index, s in enumerate(systems)],
+        "meanings": {kind.code: meanings[kind.code] for kind in kinds if kind.code in meanings},
         "kinds": [[kind.outcome, kind.code, kind.parent] for kind in kinds],
         "units": units,
         "explanations": packed,

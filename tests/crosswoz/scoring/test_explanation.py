@@ -10,13 +10,12 @@ from mwzeval.crosswoz.benchmark import WORDS
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
-from mwzeval.crosswoz.scoring.success import REASON_CODES
+from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.errors import UsageError
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
 from mwzeval.scores.explanation import Reason
 from tests.crosswoz.small_world import small_gold
-from tests.places import ROOT
 
 GOLD = small_gold()
 FIELDS = {
@@ -95,9 +94,7 @@ def test_lines_of_users_differ_in_value_or_flag() -> None:
     assert evaluated.explain("2").outcomes["total"]["sim.joint"] is None  # one turn, the first
 
 
-def test_all_codes_are_known_and_in_the_docs() -> None:
-    text = (ROOT / "docs" / "crosswoz.md").read_text(encoding="utf-8")
-    assert all(f"`{code}`" in text for code in REASON_CODES)
+def test_all_codes_are_known() -> None:
     found: list[Reason] = []
     for track in FIELDS:
         file = gold_as(track)
@@ -106,7 +103,7 @@ def test_all_codes_are_known_and_in_the_docs() -> None:
         evaluated = evaluate(file, GOLD, Options((track,), "gold_acts"))
         found += [reason for each in evaluated.explain_all() for reason in each.reasons]
     assert found
-    assert {reason.code.partition(":")[0] for reason in found} <= REASON_CODES
+    assert {reason.code.partition(":")[0] for reason in found} <= set(MEANINGS)
 
 
 def _emptied(exchange: dict[str, Any]) -> dict[str, Any]:

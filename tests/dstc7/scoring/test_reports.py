@@ -248,7 +248,7 @@ def test_an_unknown_example_cannot_be_explained() -> None:
 
 
 def test_a_histogram_counts_what_was_lost() -> None:
-    assert "were lost" in histogram_text(list(explain_all(sample("random").loaded)))
+    assert "were lost" in histogram_text(list(explain_all(sample("random").loaded)), {})
 
 
 def test_the_page_shows_contexts_and_ranked_candidates() -> None:

@@ -14,9 +14,16 @@ from urllib.parse import quote
 
 import pytest
 
+from mwzeval.multiwoz.reasons import MEANINGS
 from mwzeval.report.page.html import to_html
 from tests.report.page.conversations import live_systems
-from tests.report.systems import HOSTILE, claiming_systems, hostile_systems, large_systems
+from tests.report.systems import (
+    HOSTILE,
+    claiming_systems,
+    hostile_systems,
+    large_systems,
+    tracked_systems,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -69,6 +76,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ),
         "one": to_html(short[:1], title="One system"),
         "claims": to_html(claiming_systems(), title="Claims"),
+        "states": to_html(tracked_systems(), title="States", meanings=MEANINGS),
         "live": to_html(live_systems(), title="Live"),
         "hostile": to_html(hostile_systems(), title=HOSTILE[0]),
     }
@@ -515,6 +523,24 @@ def test_tables_of_totals_fit_beside_the_scores(opened: Opener, size: tuple[int,
     for table in tables.all():
         assert table.evaluate("e => e.scrollWidth <= e.parentElement.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
+def test_what_is_wrong_with_states_has_signs_and_a_legend(opened: Opener) -> None:
+    page = opened("states", "#smp0021")
+    signs = page.eval_on_selector_all(
+        ".turn .wrong-sign",
+        "all => all.map((node) => [node.textContent, node.nextSibling.textContent])",
+    )
+    assert {tuple(pair) for pair in signs} == {("≠", "wrong"), ("−", "missing")}
+    told = page.inner_text("ul.claims")
+    assert "missing: annotated, and not predicted" in told
+    assert "spurious" not in told
+    # Of each system what stays wrong is one line, whose button leads to the first turn.
+    page.click("text=turn 0 and 2 more, to 2")
+    assert page.evaluate("document.activeElement.id") == "page-turn-0"
+    page.click("text=What the reasons mean")
+    assert MEANINGS["wrong-slot"] in page.inner_text("dl.meanings")
+    assert page.locator(".lost-code").first.get_attribute("title") in MEANINGS.values()
 
 
 def test_a_page_without_claims_has_no_legend(opened: Opener) -> None:

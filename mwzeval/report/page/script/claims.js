@@ -3,7 +3,7 @@
 import { element, plain, textElement } from "./elements.js";
 
 /** What becomes of a claim, the worst first, and what that means. */
-const VERDICTS = new Map([
+export const VERDICTS = new Map([
   ["unknown", "in no database"],
   ["inconsistent", "of something else, or not as tools returned"],
   ["right", "as database and tools have it"],
@@ -29,10 +29,4 @@ export function claimedText(text, claims) {
       : textElement("span", {}, words));
   });
   return node;
-}
-
-/** Return what the colours mean. */
-export function claimLegend() {
-  return element("ul", { class: "claims small", "aria-label": "Claims" }, ...[...VERDICTS].map(([verdict, meaning]) =>
-    element("li", {}, element("span", { class: `claim ${verdict}` }, verdict), `: ${meaning}`)));
 }

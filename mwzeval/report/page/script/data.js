@@ -5,6 +5,7 @@ import { byId } from "./document.js";
 const data = JSON.parse(byId("data").textContent);
 const { strings, facts, utterances, reasons } = data;
 export const { kinds, units, words, whole } = data;
+export const meanings = new Map(Object.entries(data.meanings));
 export const labels = new Map(data.labels);
 const COLOURS = 6;
 

@@ -2,6 +2,7 @@
 
 import { claimedText } from "./claims.js";
 import { badge, element, textElement } from "./elements.js";
+import { wrongSign } from "./legend.js";
 
 const SEPARATOR = ", ";
 
@@ -74,6 +75,7 @@ export function line(kind, head, cells, columns, carried) {
 export function head(scope, label) {
   return element("div", { class: "head" },
     ...(scope === null ? [] : [textElement("span", { class: "scope" }, scope), " "]),
+    wrongSign(label),
     textElement("span", { class: "label" }, label));
 }
 

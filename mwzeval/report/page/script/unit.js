@@ -1,11 +1,11 @@
 // One unit: its outcomes, what was lost and why, its goal and its turns.
 
 import { callLine } from "./calls.js";
-import { claimLegend } from "./claims.js";
-import { claimsOf, factOf, outcomes, systems, units, utteranceOf, whole, words } from "./data.js";
+import { claimsOf, factOf, meanings, outcomes, systems, units, utteranceOf, whole, words } from "./data.js";
 import { byId } from "./document.js";
 import { badge, button, element, labelOf, mark, textElement } from "./elements.js";
 import { goalNodes, metLine } from "./goal.js";
+import { kindOfCode, legend } from "./legend.js";
 import { aligned, factLines, head, keyOfFact, line } from "./lines.js";
 import { state } from "./state.js";
 
@@ -17,7 +17,7 @@ function reasonMark(reason, jump = null) {
         element("span", { class: "lost-what" }, `${labelOf(reason.outcome)} lost`,
           ...(reason.scope === whole ? [] : [" · ", textElement("span", {}, reason.scope)])),
         jump,
-        textElement("span", { class: "lost-code" }, reason.code)),
+        textElement("span", { class: "lost-code", title: meanings.get(kindOfCode(reason.code)) }, reason.code)),
       textElement("p", { class: "lost-text" }, reason.text)));
 }
 
@@ -88,15 +88,27 @@ function outcomeTable(columns) {
   return table;
 }
 
+/** Return reasons that differ in more than their turn, each with the turns that it has. */
+function lasting(reasons) {
+  const found = new Map();
+  for (const reason of reasons) {
+    const key = JSON.stringify([reason.code, reason.outcome, reason.scope, reason.text]);
+    if (!found.has(key)) found.set(key, { reason, turns: [] });
+    if (reason.turn !== null) found.get(key).turns.push(reason.turn);
+  }
+  return [...found.values()];
+}
+
 function reasonList({ system, explanation }, several) {
   const box = element("div", { class: "reasons-box" },
     several ? element("h4", {}, badge(system), " ", textElement("span", {}, system.name)) : null);
   if (!explanation) box.append(element("p", { class: "muted" }, `This ${words.unit} is missing here.`));
   else if (!explanation.reasons.length) box.append(element("p", { class: "nothing-lost" }, "✓ nothing lost"));
   else {
-    box.append(element("ul", { class: "lost-marks" }, ...explanation.reasons.map((reason) => {
-      if (reason.turn === null) return reasonMark(reason);
-      return reasonMark(reason, button(`turn ${reason.turn}`, { class: "jump" }, () => jumpTo(reason.turn)));
+    box.append(element("ul", { class: "lost-marks" }, ...lasting(explanation.reasons).map(({ reason, turns }) => {
+      if (!turns.length) return reasonMark(reason);
+      const more = turns.length > 1 ? ` and ${turns.length - 1} more, to ${turns.at(-1)}` : "";
+      return reasonMark(reason, button(`turn ${turns[0]}${more}`, { class: "jump" }, () => jumpTo(turns[0])));
     })));
   }
   return box;
@@ -149,17 +161,16 @@ export function unitNodes(unit, { leave, step }) {
         ...columns.filter(({ explanation }) => explanation).map(({ system }) =>
           element("div", { class: "cell" }, badge(system), textElement("span", {}, system.name)))));
     }
+    const labels = new Set();
     let before = null;
     for (let number = 0; number < count; number += 1) {
       const [section, now] = turnOf(number, columns, before);
       lines.append(section);
+      for (const facts of now) for (const key of facts.keys()) labels.add(JSON.parse(key)[1]);
       before = now;
     }
     talk.push(element("h3", {}, "Turns"));
-    if (columns.some(({ explanation }) => explanation?.turns.some((turn) => claimsOf(turn).length))) {
-      talk.push(claimLegend());
-    }
-    talk.push(lines);
+    talk.push(...legend(columns, labels), lines);
   }
   const isTicked = columns.some(({ explanation }) => explanation?.reached);
   if (isTicked) nodes.push(element("div", { class: "talk" }, element("div", { class: "aim" }, ...aim), element("div", {}, ...talk)));
