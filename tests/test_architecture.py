@@ -45,7 +45,7 @@ HEAVY = frozenset(
 LONGEST = 400
 """Lines of a file."""
 PAGE = (".js", ".css", ".html")
-MOST_MODULES = 610
+MOST_MODULES = 625
 MOST_IN_A_ROOM = 15
 
 

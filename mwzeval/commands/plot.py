@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """
     if arguments.scores and arguments.kind != "scores":
         arguments.parser.error("--scores chooses what --kind scores draws")
-    from mwzeval.report.plots import FORMATS, require_matplotlib
+    from mwzeval.report.figures.style import FORMATS, require_matplotlib
 
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")
     if format_name not in FORMATS:
@@ -89,8 +89,10 @@ def _draw(
     format_name: str,
 ) -> bytes:
     from mwzeval.metrics.measure import Resampling
+    from mwzeval.report.figures.heat_maps import plot_parts
+    from mwzeval.report.figures.reasons import plot_reasons
+    from mwzeval.report.figures.scores import plot_scores
     from mwzeval.report.page.model import page_system
-    from mwzeval.report.plots import plot_parts, plot_reasons, plot_scores
 
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     by_reason = arguments.kind == "reasons"

@@ -138,7 +138,7 @@ class Bleu:
 
     def measures(self, signature: Signature) -> Iterator[Measure]:
         """Yield the one score, `bleu.NAME`."""
-        yield Measure(f"bleu.{self.name}", f"BLEU ({self.name})", signature, self.of)
+        yield Measure(f"bleu.{self.name}", f"BLEU ({self.name})", signature, self.of, unit="points")
 
 
 def _of_columns(columns: Sequence[str], sums: Sums) -> NDArray[np.float64]:

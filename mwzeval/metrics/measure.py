@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
 from mwzeval.metrics.types.counts import TypeCounts, TypeFunction
-from mwzeval.scores.score import WHOLE, Interval, Score, Signature
+from mwzeval.scores.score import PERCENT, WHOLE, Interval, Score, Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     CONFIDENCE,
@@ -78,7 +78,7 @@ class Measure:
     is better unless `lower_is_better` (or it has no direction at all). `block` is how many
     neighbouring units belong together when resampling; `known` is the score of all units where `of`
     cannot tell it from small inputs. `is_mean_rate` says that it is the mean of shares, one a case,
-    from 0 to `scale`.
+    from 0 to `scale`. `unit` is that of the score, as axes of figures have it.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -101,6 +101,7 @@ class Measure:
     scale: float = 100
     lower_is_better: bool = False
     is_mean_rate: bool = False
+    unit: str = PERCENT
 
     def value(self, sums: Sums) -> float:
         """Return the score of the observed sums."""
@@ -121,6 +122,7 @@ class TypeMeasure:
     of: TypeFunction
     places: int = 2
     scope: str = WHOLE
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,6 +164,7 @@ class ScoredTable:
                 scope=measure.scope,
                 interval=resampled.interval(measure, sums) if resampled else None,
                 lower_is_better=measure.lower_is_better,
+                unit=measure.unit,
             )
             for measure in self.measures
         ]
@@ -184,6 +187,7 @@ class ScoredTable:
                 places=measure.places,
                 scope=measure.scope,
                 interval=interval,
+                unit=measure.unit,
             )
 
 

@@ -140,14 +140,14 @@ class RichnessScores(TypedDict):
     num_trigrams: int
 
 
-OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int], ...] = (
-    ("entropy", "Entropy (bits)", entropy, 2),
-    ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2),
-    ("num_unigrams", "Distinct unigrams", partial(distinct, 1), 0),
-    ("num_bigrams", "Distinct bigrams", partial(distinct, 2), 0),
-    ("num_trigrams", "Distinct trigrams", partial(distinct, 3), 0),
+OF_TYPES: tuple[tuple[TypeName, str, TypeFunction, int, str], ...] = (
+    ("entropy", "Entropy (bits)", entropy, 2, "bits"),
+    ("cond_entropy", "Conditional entropy (bits)", conditional_entropy, 2, "bits"),
+    ("num_unigrams", "Distinct unigrams", partial(distinct, 1), 0, "words"),
+    ("num_bigrams", "Distinct bigrams", partial(distinct, 2), 0, "bigrams"),
+    ("num_trigrams", "Distinct trigrams", partial(distinct, 3), 0, "trigrams"),
 )
-"""Scores of n-grams: name, label, function of their counts, decimals."""
+"""Scores of n-grams: name, label, function of their counts, decimals, unit."""
 
 
 _PUNCTUATION = str.maketrans("", "", "'.,?!)(%/-_")
@@ -261,6 +261,7 @@ class Richness:
                 signature,
                 _words_per_turn,
                 known=scores["avg_lengths"],
+                unit="words",
             ),
             Measure(
                 "richness.msttr",
@@ -270,11 +271,14 @@ class Richness:
                 places=3,
                 block=MSTTR_BLOCK,
                 known=scores["msttr"],
+                unit="",
             ),
         ]
         of_types = [
-            TypeMeasure(f"richness.{name}", label, signature, float(scores[name]), of, places)
-            for name, label, of, places in OF_TYPES
+            TypeMeasure(
+                f"richness.{name}", label, signature, float(scores[name]), of, places, unit=unit
+            )
+            for name, label, of, places, unit in OF_TYPES
         ]
         return of_rows, of_types
 

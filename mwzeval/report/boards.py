@@ -293,7 +293,7 @@ def _score(system: str, record: Mapping[str, Any]) -> Score:
     except (LookupError, ValueError):
         raise not_a_report(system, f"the signature of {name} is none") from None
     value, n = float(record["value"]), int(record["n"])
-    return Score(name, name, value, n, signature, scope=record["scope"], interval=interval)
+    return Score(name, name, value, n, signature, scope=record["scope"], interval=interval, unit="")
 
 
 def _interval(record: Mapping[str, Any], signature: Signature) -> Interval | None:

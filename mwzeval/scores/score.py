@@ -73,6 +73,7 @@ class Interval:
         return replace(self, low=factor * self.low, high=factor * self.high)
 
 
+PERCENT = "%"
 WHOLE = "total"
 """The scope of a score over everything, beside those of its parts."""
 
@@ -81,8 +82,8 @@ WHOLE = "total"
 class Score:
     """One number of a report.
 
-    `value` is unrounded, in the unit that the metric documents (percent for rates and BLEU) and
-    customarily shown with `places` decimals; `n` is the number of units (dialogues) behind it;
+    `value` is unrounded, in `unit` (percent, unless it is said otherwise; empty for what has none),
+    and customarily shown with `places` decimals; `n` is the number of units (dialogues) behind it;
     `scope` says which part of the input it is about (a domain, say); `interval` is in the unit of
     the value, None where none was asked for. Higher is better unless `lower_is_better` (or it has
     no direction at all).
@@ -102,6 +103,7 @@ class Score:
     scope: str = WHOLE
     interval: Interval | None = None
     lower_is_better: bool = False
+    unit: str = PERCENT
 
 
 UNKNOWN = "—"

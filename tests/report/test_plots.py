@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +16,11 @@ import pytest
 
 from mwzeval.cli import main
 from mwzeval.errors import UsageError
+from mwzeval.report.figures.heat_maps import plot_parts
+from mwzeval.report.figures.reasons import plot_reasons
+from mwzeval.report.figures.scores import plot_scores
+from mwzeval.report.figures.style import FORMATS, whole_range
 from mwzeval.report.page.model import PageSystem
-from mwzeval.report.plots import FORMATS, plot_parts, plot_reasons, plot_scores
 from mwzeval.scores.explanation import Words
 from mwzeval.scores.score import Interval
 from tests.places import ROOT
@@ -126,8 +131,91 @@ def test_scores_of_other_parts_have_columns_of_their_own() -> None:
     usual = texts(plot_parts(TWO, format_name="svg", words=WORDS))
     shown = texts(plot_parts(systems, format_name="svg", words=WORDS))
     assert shown.count("–") == usual.count("–")
-    assert shown[: len(usual)] == usual
-    assert {"At turn", "1 (7)", "2+ (7)"} <= set(shown[len(usual) :])
+    assert not Counter(usual) - Counter(shown)
+    assert {"At turn", "1 (7)", "2+ (7)"} <= set(shown) - set(usual)
+
+
+def placed(svg: bytes) -> list[tuple[str, float, float]]:
+    """Return texts with where they stand: to the right, and down."""
+    found = []
+    for attributes, text in re.findall(r"<text([^>]*)>([^<]*)</text>", svg.decode()):
+        moved = re.search(r"(?:translate\(| x=\"| )(-?[\d.]+)[ ,](-?[\d.]+)", attributes)
+        at = re.search(r'x="(-?[\d.]+)" y="(-?[\d.]+)"', attributes) or moved
+        assert at
+        found.append((text, float(at[1]), float(at[2])))
+    return found
+
+
+def test_systems_are_sorted_the_best_on_top_and_the_rest_below() -> None:
+    first, second = TWO
+    worse = replace(first.scores[0], value=second.scores[0].value - 10, interval=None)
+    systems = [replace(first, scores=(worse, *first.scores[1:])), second]
+    for order in (systems, systems[::-1]):
+        down = {text: y for text, _, y in placed(plot_scores(order, ["found"], format_name="svg"))}
+        assert down["second"] < down["first"]
+    without = replace(second, scores=second.scores[1:])
+    down = {
+        text: y
+        for text, _, y in placed(plot_scores([without, first], ["found"], format_name="svg"))
+    }
+    assert down["first"] < down["second"]
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_axes_have_units_begin_at_nothing_and_right_is_better(lower_is_better: bool) -> None:
+    names, systems = ("found", "words"), []
+    for system in TWO:
+        scores = [
+            replace(s, lower_is_better=lower_is_better, unit="%" if s.name == "found" else "words")
+            for s in system.scores
+        ]
+        systems.append(replace(system, scores=tuple(scores)))
+    drawn = placed(plot_scores(systems, names, format_name="svg"))
+    shown = [text for text, _, _ in drawn]
+    less = ", less is better" if lower_is_better else ""
+    assert {f"%{less}", f"words{less}"} <= set(shown)
+    zeros = [x for text, x, _ in drawn if text == "0"]
+    (hundred,) = (x for text, x, _ in drawn if text == "100")
+    assert len(zeros) == len(names), "each panel has its own axis"
+    assert (min(zeros) > hundred) is lower_is_better
+
+
+def test_legends_say_which_intervals_there_are() -> None:
+    shown = texts(FIGURES["scores"]("svg"))
+    assert "score" in shown
+    assert any(text.startswith("95 % interval (") for text in shown)
+    bare = [
+        replace(system, scores=tuple(replace(s, interval=None) for s in system.scores))
+        for system in TWO
+    ]
+    assert "score" not in texts(plot_scores(bare, ["found"], format_name="svg"))
+
+
+def test_colours_have_a_bar_from_nothing_to_all() -> None:
+    percent = placed(FIGURES["parts"]("svg"))
+    ends = {text: x for text, x, _ in percent if text in ("0", "100")}
+    assert ends["0"] < ends["100"]
+    assert "%" in [text for text, _, _ in percent]
+    lost = placed(FIGURES["counted reasons"]("svg"))
+    assert "talks, less is better" in [text for text, _, _ in lost]
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "ends"),
+    [
+        ((93.0, 95.0), "%", (0, 100)),
+        ((120.0,), "%", (0, 120)),
+        ((12.5, 30.0, math.nan), "points", (0, 30)),
+        ((-3.0, 12.0), "points", (-3, 12)),
+        ((), "points", (0, 1)),
+        ((-3.0, -1.0), "points", (-3, 1)),
+        ((math.inf,), "", (0, 1)),
+    ],
+)
+def test_ranges_are_not_cut_off(
+    values: tuple[float, ...], unit: str, ends: tuple[float, float]
+) -> None:
+    assert whole_range(values, unit) == ends
 
 
 def test_names_are_drawn_as_they_are_but_short() -> None:

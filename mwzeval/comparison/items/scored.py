@@ -193,6 +193,7 @@ def _measure(observed: Observations, score: str, is_outcome: bool, *, is_lower: 
         outcome=score if is_outcome else None,
         scale=100 if is_outcome else 1,
         lower_is_better=is_lower,
+        unit="%" if is_outcome else "",
     )
 
 

@@ -123,15 +123,19 @@ class Accounts:
     ) -> Iterator[Measure]:
         side, label = account.side, account.label
         if sums[DIALOGUES]:
-            yield _mean(f"{side}_requests", f"{label}: requests", DIALOGUES, sign)
+            yield _mean(f"{side}_requests", f"{label}: requests", DIALOGUES, sign, unit="requests")
         if sums[f"{side}_counted"]:
             for name in ("tokens_in", "tokens_out"):
                 shown = f"{label}: {LABELS[name]}"
-                yield _mean(f"{side}_{name}", shown, f"{side}_counted", sign, places=1)
+                yield _mean(
+                    f"{side}_{name}", shown, f"{side}_counted", sign, places=1, unit="tokens"
+                )
         if side == AGENT and sums[f"{side}_timed"]:
             of = partial(_ratio, f"{side}_seconds", f"{side}_timed")
             name, shown = f"{side}_seconds", f"{label}: seconds a turn"
-            yield Measure(name, shown, sign(name), of, cases=DIALOGUES, lower_is_better=True)
+            yield Measure(
+                name, shown, sign(name), of, cases=DIALOGUES, lower_is_better=True, unit="s"
+            )
         if account.price is not None:
             yield from self._of_cost(side, f"{label}: cost", sums, sign)
 
@@ -146,13 +150,14 @@ class Accounts:
         def signed(name: str) -> Signature:
             return sign(name).extended({"prices": self.prices})
 
-        yield _mean(usd, f"{label}, USD", counted, signed, places=places)
+        yield _mean(usd, f"{label}, USD", counted, signed, places=places, unit="USD")
         if sums[successes]:
             name, of = f"{usd}_per_success", partial(_ratio, usd, successes)
             yield Measure(
                 *(name, f"{label} a success, USD", signed(name), of, places),
                 cases=counted,
                 lower_is_better=True,
+                unit="USD",
             )
 
     def told(self, dialogue: str) -> Iterator[tuple[str, str]]:
@@ -202,9 +207,13 @@ def _row_of(account: Account, usage: Usage, success: float) -> dict[str, float]:
     return row
 
 
-def _mean(column: str, label: str, cases: str, sign: Sign, places: int = 2) -> Measure:
+def _mean(
+    column: str, label: str, cases: str, sign: Sign, places: int = 2, *, unit: str
+) -> Measure:
     of = partial(_ratio, column, cases)
-    return Measure(column, label, sign(column), of, places, cases=cases, lower_is_better=True)
+    return Measure(
+        column, label, sign(column), of, places, cases=cases, lower_is_better=True, unit=unit
+    )
 
 
 def _ratio(part: str, whole: str, sums: Sums) -> NDArray[np.float64]:

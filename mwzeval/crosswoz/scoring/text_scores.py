@@ -26,7 +26,7 @@ from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, Side
 from mwzeval.crosswoz.systems.templates import PLACEHOLDER, delexicalized, fill, turns_of
 from mwzeval.metrics.measure import Measure
 from mwzeval.metrics.multi_reference_bleu import MultiReferenceBleu, SegmentCounts, segment_counts
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import PERCENT, WHOLE
 from mwzeval.statistics import Sums
 from mwzeval.version import library_version
 
@@ -154,6 +154,7 @@ class TextScores:
                         self._where(scorer.side, scope),
                         cases,
                         lower_is_better=is_lower_better,
+                        unit="" if name == BLEU4 else PERCENT,
                     )
 
     def _where(self, side: Side, scope: str) -> str:

@@ -214,7 +214,9 @@ class _Make:
         cases: str = EXAMPLES,
         outcome: str | None = None,
     ) -> Measure:
-        return Measure(name, label, self._signature, of, PLACES, scope, cases, outcome, scale=1.0)
+        return Measure(
+            *(name, label, self._signature, of, PLACES, scope, cases, outcome), scale=1.0, unit=""
+        )
 
 
 def _ranking_measures(make: _Make, scope: str, prefix: str, *, several: bool) -> Iterator[Measure]:

@@ -137,7 +137,9 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
     for name, label, part, whole in MEANS:
         if sums[whole]:
             mean = partial(_ratio, part, whole)
-            yield Measure(name, label, sign(name), mean, cases=whole, lower_is_better=True)
+            yield Measure(
+                name, label, sign(name), mean, cases=whole, lower_is_better=True, unit="turns"
+            )
     for domain in ALL_DOMAINS:
         part, whole = f"success.{domain}", f"dialogues.{domain}"
         if sums[whole]:

@@ -66,7 +66,9 @@ def _bleu_and_combined(dialogues: ScoredDialogues) -> Iterator[Measure]:
     own = scorer.reference_sets.get(scorer.gold.reference_set)
     if dialogues.metrics.success and own is not None:
         signed = signature(dialogues, "combined", own)
-        yield Measure("combined", "Combined", signed, _combined(scorer.bleus[own.name].of))
+        yield Measure(
+            "combined", "Combined", signed, _combined(scorer.bleus[own.name].of), unit="points"
+        )
 
 
 def _combined(bleu: ScoreFunction) -> ScoreFunction:

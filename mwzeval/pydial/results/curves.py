@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mwzeval.errors import UsageError
 from mwzeval.pydial.policies.presets import HANDCRAFTED, PRESETS
+from mwzeval.pydial.results.figure_axes import AXIS, whole_height
 from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS, interval_over_seeds
 from mwzeval.pydial.results.run_results import (
     LIMITS,
@@ -24,7 +25,15 @@ from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.runs.job import TRAINING
 from mwzeval.pydial.runs.run_folder import RunSettings, run_settings
 from mwzeval.pydial.runs.scoring import mean_of
-from mwzeval.report.plots import COLOURS, MARKERS, check_format, new_figure
+from mwzeval.report.figures.style import (
+    COLOURS,
+    LAYER,
+    MARKERS,
+    band_key,
+    check_format,
+    key,
+    new_figure,
+)
 from mwzeval.scores.findings import Findings
 from mwzeval.statistics.aggregates import interquartile_mean
 
@@ -157,7 +166,8 @@ def plot_curves(
 ) -> bytes:
     """Return a picture: a panel a task (or mean), with a curve and band for each policy.
 
-    Points are the tests; a dashed line is the handcrafted policy (see `read_curves` for the rest).
+    Points are the tests, with the same intervals as the band; a dashed line is the handcrafted
+    policy (see `read_curves` for the rest). The legend says what each of them is.
     `figure` is what is drawn, `format_name` png, svg or pdf; a point of a curve is the mean of
     `window` training dialogues (by default as many as give ten points). Warnings go to `findings`.
     Raises `UsageError` for an unknown format, an interquartile mean of single tasks and a folder
@@ -191,13 +201,16 @@ def plot_curves(
         for axes, (panel, tasks) in zip(places, shown_panels, strict=False):
             axes.set_title(f"interquartile {panel}" if aggregate == "iqm" else panel)
             of_panel = curves.get(panel, [])
-            shown |= _draw(axes, tasks, of_panel, results, figure, aggregate)
+            shown |= _draw(axes, tasks, of_panel, results, figure, aggregate, band)
+            axes.set_xlim(left=0)
+        whole_height(places[: len(shown_panels)], figure)
         for axes in places[len(shown_panels) :]:
             axes.remove()
         picture.supxlabel("training dialogues", fontsize=7)
-        picture.supylabel("success (%)" if figure == "success" else "reward", fontsize=7)
+        picture.supylabel(AXIS[figure], fontsize=7)
+        shown |= _keys(window, _told_band(band, aggregate, len(results.seeds)))
         picture.legend(
-            shown.values(), shown, loc="outside upper center", ncols=min(4, max(1, len(shown)))
+            shown.values(), shown, loc="outside upper center", ncols=min(3, max(1, len(shown)))
         )
         return save()
 
@@ -209,32 +222,68 @@ def _draw(
     results: Results,
     figure: Figure,
     aggregate: Aggregate,
+    band: Band,
 ) -> Mapping[str, Any]:
     axes.grid(axis="y")
     shown: dict[str, Any] = {}
     learning = [name for name, preset in PRESETS.items() if preset.learns]
     places = {policy: index for index, policy in enumerate(learning)}
     for curve in curves:
-        colour = COLOURS[places[curve.policy] % len(COLOURS)]
+        place = places[curve.policy]
+        colour, mark = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
         axes.fill_between(
-            curve.dialogues, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0
+            curve.dialogues, curve.low, curve.high, color=colour, alpha=LAYER, linewidth=0
         )
-        (line,) = axes.plot(curve.dialogues, curve.mean, color=colour, linewidth=0.8)
-        shown[PRESETS[curve.policy].label] = line
+        axes.plot(curve.dialogues, curve.mean, color=colour, linewidth=0.8)
         for at in results.dialogues:
             tests = results.scores(tasks, curve.policy, at, figure)
             if tests:
-                mark = MARKERS[places[curve.policy] % len(MARKERS)]
-                axes.plot(at, _point(tests, aggregate), mark, color=colour, markersize=3.0)
+                mean, low, high = _tested(tests, band, aggregate, figure)
+                axes.errorbar(
+                    [at],
+                    [mean],
+                    yerr=[[mean - low], [high - mean]],
+                    fmt=mark,
+                    color=colour,
+                    markersize=3.0,
+                    elinewidth=0.6,
+                    capsize=1.2,
+                    clip_on=False,
+                )
+        shown[PRESETS[curve.policy].label] = key(color=colour, marker=mark, linewidth=0.8)
     handcrafted = results.scores(tasks, HANDCRAFTED, 0, figure)
     if handcrafted:
+        mean, _, _ = _tested(handcrafted, band, aggregate, figure)
         shown[PRESETS[HANDCRAFTED].label] = axes.axhline(
-            _point(handcrafted, aggregate), color="#7F7F7F", linewidth=0.8, linestyle="--"
+            mean, color=COLOURS[-1], linewidth=0.8, linestyle="--"
         )
     return shown
 
 
-def _point(scores: Mapping[int, Sequence[float]], aggregate: Aggregate) -> float:
-    """Return the aggregate of tests, seed → figure in each task."""
-    rows = np.array(list(scores.values()))
-    return interquartile_mean(rows).value if aggregate == "iqm" else float(rows.mean())
+def _tested(
+    scores: Mapping[int, Sequence[float]], band: Band, aggregate: Aggregate, figure: Figure
+) -> tuple[float, float, float]:
+    """Return aggregate, low and high of tests, seed → figure in each task."""
+    rows = np.array(list(scores.values()))[..., np.newaxis]
+    mean, low, high = (float(of[0]) for of in _banded(rows, band, aggregate, LIMITS[figure]))
+    return mean, low, high
+
+
+def _told_band(band: Band, aggregate: Aggregate, seeds: int) -> str | None:
+    """Return what bands and whiskers are, in short; None where there are none."""
+    if seeds < 2:
+        return None
+    if band == "range" or seeds < FEWEST_SEEDS:
+        return f"lowest to highest of {seeds} seeds"
+    method = "bootstrap" if aggregate == "iqm" else "t"
+    return f"95 % interval over {seeds} seeds ({method})"
+
+
+def _keys(window: int, told_band: str | None) -> dict[str, Any]:
+    """Return what stands in the legend beside the policies."""
+    plain = {"color": COLOURS[-1], "linewidth": 0.8}
+    keys = {
+        f"training, mean of {window} dialogues": key(**plain),
+        "test without exploring": key(color=COLOURS[-1], marker="o", linestyle=""),
+    }
+    return keys if told_band is None else {**keys, told_band: band_key()}

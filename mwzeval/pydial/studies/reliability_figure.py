@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mwzeval.pydial.policies.presets import PRESETS
 from mwzeval.pydial.studies.success_estimates import BASE, Judged, pooled_bins
-from mwzeval.report.plots import COLOURS, MARKERS, check_format, new_figure
+from mwzeval.report.figures.style import COLOURS, MARKERS, check_format, new_figure
 
 COLUMNS = 3
 SIZE = 2.1
@@ -32,7 +32,10 @@ def plot_reliability(judged: Sequence[Judged], *, format_name: str = "png") -> b
         shown = {}
         for axes, (task, policy) in zip(places, panels, strict=False):
             axes.set_title(f"{task}, {PRESETS[policy].label}")
-            axes.plot((0, 1), (0, 1), color="#7F7F7F", linewidth=0.6, linestyle=":")
+            (shown["calibrated"],) = axes.plot(
+                (0, 1), (0, 1), color=COLOURS[-1], linewidth=0.6, linestyle=":"
+            )
+            axes.set(xlim=(0, 1), ylim=(0, 1))
             for number, estimate in enumerate(estimates):
                 found = [
                     j for j in judged if (j.task, j.policy, j.estimate) == (task, policy, estimate)
@@ -47,6 +50,7 @@ def plot_reliability(judged: Sequence[Judged], *, format_name: str = "png") -> b
                     marker=MARKERS[number],
                     markersize=3.0,
                     linewidth=0.8,
+                    clip_on=False,
                 )
         for axes in places[len(panels) :]:
             axes.remove()

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from mwzeval.pydial.policies.presets import PRESETS
-from mwzeval.pydial.results.over_seeds import interval_over_seeds
+from mwzeval.pydial.results.figure_axes import AXIS, whole_height
+from mwzeval.pydial.results.over_seeds import FEWEST_SEEDS, interval_over_seeds
 from mwzeval.pydial.results.run_results import LIMITS, Figure
 from mwzeval.pydial.studies.sweep import Swept
 from mwzeval.pydial.tasks import in_order, task_named
-from mwzeval.report.plots import COLOURS, MARKERS, check_format, new_figure
+from mwzeval.report.figures.style import (
+    COLOURS,
+    LAYER,
+    MARKERS,
+    band_key,
+    check_format,
+    key,
+    new_figure,
+)
 
 COLUMNS = 3
 WIDTH, HEIGHT = 2.3, 1.7
 """Inches of a panel."""
+TRAINING: Mapping[str, Any] = {"color": COLOURS[-1], "linewidth": 0.6, "linestyle": ":"}
+"""The line at the errors of training."""
 
 
 def plot_sweep(
@@ -35,13 +47,12 @@ def plot_sweep(
     lines = math.ceil(len(panels) / columns)
     with new_figure(WIDTH * columns, HEIGHT * lines + 0.4, format_name) as (picture, save):
         places = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
-        shown = {}
+        shown: dict[str, Any] = {}
+        seeds = 0
         for axes, (task, user) in zip(places, panels, strict=False):
             axes.set_title(f"{task}, {user}")
             axes.grid(axis="y")
-            axes.axvline(
-                100 * task_named(task).error_rate, color="#7F7F7F", linewidth=0.6, linestyle=":"
-            )
+            axes.axvline(100 * task_named(task).error_rate, **TRAINING)
             for number, policy in enumerate(policies):
                 found = [s for s in swept if (s.trained, s.user, s.policy) == (task, user, policy)]
                 if not found:
@@ -54,15 +65,20 @@ def plot_sweep(
                 low = [m if i is None else i.low for m, i in zip(mean, intervals, strict=True)]
                 high = [m if i is None else i.high for m, i in zip(mean, intervals, strict=True)]
                 colour, mark = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-                axes.fill_between(rates, low, high, color=colour, alpha=0.2, linewidth=0)
-                (line,) = axes.plot(
-                    rates, mean, color=colour, linewidth=0.8, marker=mark, markersize=3.0
-                )
-                shown[PRESETS[policy].label] = line
+                axes.fill_between(rates, low, high, color=colour, alpha=LAYER, linewidth=0)
+                style = {"color": colour, "linewidth": 0.8, "marker": mark}
+                axes.plot(rates, mean, markersize=3.0, **style)
+                shown[PRESETS[policy].label] = key(**style)
+                seeds = max([seeds, *map(len, values)])
+            axes.set_xlim(left=0)
+        whole_height(places[: len(panels)], figure)
         for axes in places[len(panels) :]:
             axes.remove()
         picture.supxlabel("wrong first hypotheses (%)", fontsize=7)
-        picture.supylabel("success (%)" if figure == "success" else "reward", fontsize=7)
+        picture.supylabel(AXIS[figure], fontsize=7)
+        shown["errors of training"] = key(**TRAINING)
+        if seeds >= FEWEST_SEEDS:
+            shown[f"95 % interval over {seeds} seeds (t)"] = band_key()
         picture.legend(
             shown.values(), shown, loc="outside upper center", ncols=min(4, max(1, len(shown)))
         )

@@ -47,16 +47,16 @@ END_LABELS: Mapping[str, str] = {
     "user_error": "Failed by the user",
 }
 MEANS = (
-    ("user_turns", "User turns"),
-    ("tool_calls", "Tool calls"),
-    ("tool_errors", "Tool errors"),
+    ("user_turns", "User turns", "turns"),
+    ("tool_calls", "Tool calls", "calls"),
+    ("tool_errors", "Tool errors", "errors"),
 )
-"""Name and label of what is counted and told as a mean over dialogues."""
+"""Name, label and unit of what is counted and told as a mean over dialogues."""
 COLUMNS = (
     *TASK.columns,
     *grounded_columns(lexicalized=True),
     *act_scores.INFORM_COLUMNS,
-    *(name for name, _ in MEANS),
+    *(name for name, _, _ in MEANS),
     *SCORED_ENDS,
     *("complete", "telling", "faults", "watched_turns"),
 )
@@ -114,9 +114,9 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
             cases="telling",
             outcome="complete",
         )
-    for name, label in MEANS:
+    for name, label, unit in MEANS:
         score = partial(_mean, name)
-        yield Measure(name, label, sign(name), score, cases=ALL, lower_is_better=True)
+        yield Measure(name, label, sign(name), score, cases=ALL, lower_is_better=True, unit=unit)
     for end in SCORED_ENDS:
         yield Measure(
             *(f"end.{end}", END_LABELS[end], sign(f"end.{end}"), percentage(end, of=ALL)),
@@ -144,7 +144,7 @@ def plain_scores(
     """Return the parts of a report: `success`, `grounded` and `live`, of name → scope → value."""
     alone = {name: scopes[WHOLE] for name, scopes in values.items() if list(scopes) == [WHOLE]}
     told = (name for name, *_ in act_scores.INFORM_SHARES)
-    own = (*told, "complete", *(name for name, _ in MEANS), "user_faults")
+    own = (*told, "complete", *(name for name, _, _ in MEANS), "user_faults")
     return {
         "success": {name: values.get(name, {}) for name in (INFORM, SUCCESS)},
         "grounded": grounded_view(GROUNDED, sums, values),

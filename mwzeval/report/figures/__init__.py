@@ -1,0 +1,1 @@
+"""Figures for papers: scores with intervals, parts as heat maps, reasons."""
