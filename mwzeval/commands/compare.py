@@ -23,6 +23,7 @@ from mwzeval.commands.systems import (
     refuse,
     scorer_of,
     systems_of,
+    unit_of,
     workers,
 )
 from mwzeval.errors import Problem, UsageError, shorten
@@ -157,9 +158,7 @@ def _of_benchmark(
             scopes=arguments.scopes or benchmark.compared_scopes(arguments),
             intervals=_with_intervals(arguments),
             executor=executor,
-            unit=words.goal
-            if any(of.scored_table.trials for of in scored.values())
-            else words.unit,
+            unit=unit_of(words, [of.scored_table for of in scored.values()]),
         )
     return comparison, [file.warnings for file in scored.values()]
 

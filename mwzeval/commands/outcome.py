@@ -16,6 +16,7 @@ from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile
+    from mwzeval.comparison import Comparison
     from mwzeval.comparison.gates import Gate
     from mwzeval.comparison.runs import Across
     from mwzeval.report.formats import Document
@@ -181,8 +182,12 @@ def page(
     reported: Mapping[str, tuple[Report, ScoredFile]],
     benchmark: Benchmark,
     title: str | None = None,
+    compared: Comparison | str | None = None,
 ) -> str:
-    """Return the page of systems, name → its report and what was scored."""
+    """Return the page of systems, name → its report and what was scored.
+
+    `compared` is what they are found to differ in, or why nothing is known of it.
+    """
     from mwzeval.report.page.html import to_html
     from mwzeval.report.page.model import page_system, title_of
 
@@ -191,5 +196,9 @@ def page(
         for name, (report, system) in reported.items()
     ]
     return to_html(
-        shown, title=title or title_of(shown), words=benchmark.words, meanings=benchmark.reasons
+        shown,
+        title=title or title_of(shown),
+        words=benchmark.words,
+        meanings=benchmark.reasons,
+        compared=compared,
     )

@@ -6,17 +6,21 @@ The page is one file that needs no network, to open in a browser.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, add_resampling, files_of
 from mwzeval.commands.outcome import page
-from mwzeval.commands.systems import score_all, scorer_of
+from mwzeval.commands.systems import score_all, scorer_of, unit_of
+from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
+    from mwzeval.benchmark import Benchmark, ScoredFile
+    from mwzeval.comparison import Comparison
+    from mwzeval.metrics.measure import Resampling
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -43,10 +47,31 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     reported = {name: (system.report(resampling), system) for name, system in systems.items()}
     with warnings_behind(*(system.warnings for system in systems.values())):
-        text = page(reported, benchmark, arguments.title)
+        compared = _compared(systems, resampling, benchmark)
+        text = page(reported, benchmark, arguments.title, compared)
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "html")
             return 0
         size = len(text.encode(errors="backslashreplace")) / 1e6
         write_output(arguments.output, text, f" ({size:.1f} MB)")
         return 0
+
+
+def _compared(
+    systems: Mapping[str, ScoredFile], resampling: Resampling, benchmark: Benchmark
+) -> Comparison | str | None:
+    """Return what `compare` finds of the systems, or why it finds nothing; None of one system."""
+    from mwzeval.comparison import compare
+
+    if len(systems) == 1:
+        return None
+    tables = {name: system.scored_table for name, system in systems.items()}
+    try:
+        return compare(
+            tables,
+            resampling=resampling,
+            scopes=True,
+            unit=unit_of(benchmark.words, tables.values()),
+        )
+    except UsageError as error:
+        return str(error)

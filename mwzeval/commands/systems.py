@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mwzeval.cluster.shards import ShardScorer
     from mwzeval.comparison.items import Asked
     from mwzeval.metrics.measure import ScoredTable
+    from mwzeval.scores.explanation import Words
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv", ".eval")
 ITEM_ENDINGS = (".csv", ".tsv", ".eval")
@@ -105,6 +106,11 @@ def score_all(
     """
     scored = all_of(partial(scorer.score, file, progress=progress) for file in files)
     return dict(zip(names_of(files), scored, strict=True))
+
+
+def unit_of(words: Words, tables: Iterable[ScoredTable]) -> str:
+    """Return what systems are compared on: goals where these were tried several times."""
+    return words.goal if any(scored.trials for scored in tables) else words.unit
 
 
 def systems_of(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:

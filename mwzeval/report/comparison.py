@@ -25,8 +25,18 @@ ABOUT_FEW = f"fewer than {FEWEST_RUNS} runs say little about others: no interval
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
     """Return a table per score, a row per system; `places` overrides the customary decimals."""
-    heading = tuple(_heading(comparison))
-    notes = tuple(_notes(comparison))
+    heading = (
+        *about_units(comparison),
+        *apart_in(comparison, comparison.measures),
+        *_heading(comparison),
+    )
+    signatures = dict.fromkeys(str(measure.signature) for measure in comparison.measures)
+    notes = (
+        *about_tests(comparison),
+        *_about_columns(comparison),
+        *_amounts(comparison),
+        *signatures,
+    )
     records = tuple(_records(comparison))
     return Document(
         heading=heading,
@@ -55,7 +65,8 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
     )
 
 
-def _heading(comparison: Comparison) -> Iterator[str]:
+def about_units(comparison: Comparison) -> Iterator[str]:
+    """Yield which systems are compared on which units, and what is left out."""
     for group in largest_groups(comparison):
         baseline, *others = group.systems
         if len(group.systems) < len(comparison.systems):
@@ -70,7 +81,9 @@ def _heading(comparison: Comparison) -> Iterator[str]:
             yield f"left out, because not all systems have them: {', '.join(left_out)}"
         else:
             yield f"no {comparison.unit} is left out"
-    yield from apart_in(comparison, comparison.measures)
+
+
+def _heading(comparison: Comparison) -> Iterator[str]:
     if comparison.several_runs:
         counts = (f"{len(runs)} of {name}" for name, runs in comparison.runs.items())
         yield f"runs: {', '.join(counts)}"
@@ -193,7 +206,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
             entry.system,
             _score_cell(comparison, measure, entry, decimals),
             *([_spread(entry, decimals)] if spread else []),
-            *(_difference_cells(measure, entry, decimals) if is_compared else []),
+            *(difference_cells(measure, entry, decimals) if is_compared else []),
             *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
         ]
         for entry in measure.systems
@@ -215,7 +228,11 @@ def _spread(entry: ComparedSystem, decimals: int) -> str:
     return f"{entry.over.standard_deviation:.{decimals}f}" if entry.over else NOTHING
 
 
-def _difference_cells(measure: ComparedMeasure, entry: ComparedSystem, decimals: int) -> list[Cell]:
+def difference_cells(measure: ComparedMeasure, entry: ComparedSystem, decimals: int) -> list[Cell]:
+    """Return the difference to the baseline, its interval, the corrected p value, and the counts.
+
+    Of the baseline itself, `baseline` and empty cells.
+    """
     difference = entry.difference
     if difference is None:
         return [Cell("baseline"), Cell(""), Cell(""), Cell("")]
@@ -244,7 +261,8 @@ def shown_p(p_value: float) -> str:
     return f"{p_value:.3f}" if p_value >= 0.0005 else "<0.001"
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
+def about_tests(comparison: Comparison) -> Iterator[str]:
+    """Yield how p values and intervals were found."""
     unit, samples = comparison.drawn, comparison.samples
     sizes = {len(group.systems) for group in comparison.together} - {1}
     over = count(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of each table"
@@ -252,7 +270,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         f"p: two-sided, after Holm's correction over {over}; significant at most "
         f"{comparison.level:g}"
     )
-    pairs = count(comparison.pairs, "pair") if len(sizes) == 1 else "pairs of each table"
+    pairs = _all_pairs(comparison)
     if any(
         measure.is_alike(entry, comparison.level)
         for measure in comparison.measures
@@ -295,6 +313,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         )
     if left_out:
         yield f"interval, by leaving one {unit} out: {', '.join(left_out)}"
+
+
+def _about_columns(comparison: Comparison) -> Iterator[str]:
+    """Yield what the counts and ranks of a table are."""
+    unit, pairs = comparison.drawn, _all_pairs(comparison)
     alone = "mean over its runs is" if comparison.several_runs else "system alone scores"
     how = "higher, the same, or lower"
     if any(measure.lower_is_better for measure in comparison.measures):
@@ -306,8 +329,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     yield (
         f"rank: systems that do not differ significantly share one (all {pairs}, Holm's correction)"
     )
-    yield from _amounts(comparison)
-    yield from dict.fromkeys(str(measure.signature) for measure in comparison.measures)
+
+
+def _all_pairs(comparison: Comparison) -> str:
+    sizes = {len(group.systems) for group in comparison.together} - {1}
+    return count(comparison.pairs, "pair") if len(sizes) == 1 else "pairs of each table"
 
 
 def _interval_methods(measure: ComparedMeasure) -> set[str]:

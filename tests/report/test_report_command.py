@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,85 @@ def test_systems_that_cannot_be_compared_are_told_apart(
     ) in page
     assert page.count('<th scope="row">Inform <span class="careful">') == 3
     assert '<th scope="row">BLEU (sample)</th>' in page
+
+
+def texts_of(html: str, tag: str) -> list[str]:
+    """Return the text of each element with this tag, which has no other one of the kind in it."""
+    found = re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", html, re.DOTALL)
+    return [" ".join(unescape(re.sub("<[^>]*>", " ", inner)).split()) for inner in found]
+
+
+def cells_of(page: str) -> dict[tuple[str, str, str, str], str]:
+    """Return each cell of the tables of scores: score, scope, setting and letter → its text."""
+    found = {}
+    for table in re.findall('<table class="scores">.*?</table>', page, re.DOTALL):
+        panel = re.search("<figcaption>((?!<figcaption>).)*$", page[: page.index(table)], re.DOTALL)
+        caption = panel[0].replace('<span class="axis">', "|") if panel else ""
+        letters = [text[:1] for text in texts_of(table[: table.index("</thead>")], "th")]
+        for row in table.split("<tr>")[2:]:
+            heading, scope = row, "total"
+            if caption:
+                heading, [scope] = caption, texts_of(row, "th")
+            tag = "figcaption" if caption else "th"
+            [text] = texts_of(heading.replace('<span class="careful">', ";"), tag)
+            label, _, setting = text.partition("|")[0].strip().partition(" ;")
+            for letter, cell in zip(letters, texts_of(row, "td"), strict=False):
+                found[label, scope, setting.strip(), letter] = cell
+    return found
+
+
+NUMBER = r"[-+]?[\d.]+"
+SYSTEM = re.compile(
+    rf"(?P<name>\S+) +{NUMBER}(?P<mark>[*†]?) +"
+    rf"(baseline|(?P<value>{NUMBER}) +(?P<ends>\[{NUMBER}, {NUMBER}\]|—) +(?P<p><?{NUMBER}))"
+)
+MARKS = {"*": "(the best)", "†": "(not significantly different from the best)", "": ""}
+
+
+def test_the_differences_are_those_of_compare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        GOOD,
+        POLICY,
+        WEAK,
+        written(tmp_path, "other.json", sample_predictions("weak-tracker")),
+    ]
+    letters = dict(zip([Path(file).stem for file in files], "ABCD", strict=True))
+    page = reported(tmp_path, *files, "--samples", "50")
+    capsys.readouterr()
+    assert main(["compare", *files, "--samples", "50", "--scopes", "-j", "1"]) == 0
+    cells, compared, scopes = cells_of(page), 0, set()
+    for sheet in capsys.readouterr().out.split("\n\n"):
+        title, _, about = sheet.partition(" (n = ")
+        for line in about.splitlines()[2:]:
+            row = SYSTEM.match(line)
+            if row is None:  # a system that is alone
+                continue
+            label, *rest = title.split(", ")
+            scope = rest.pop(0) if rest and not rest[0].startswith("state") else "total"
+            cell = cells[label, scope, ", ".join(rest), letters[row["name"]]].replace("−", "-")
+            shown = row["value"] or "baseline"
+            end = f"{shown} {row['ends']} p {row['p']}" if row["value"] else shown
+            assert cell.endswith(end), (title, line, cell)
+            assert MARKS[row["mark"]] in cell
+            assert ("(" in cell) == bool(row["mark"])
+            compared += 1
+            scopes.add(scope)
+    assert compared > 50
+    assert {"total", "hotel", "train"} <= scopes
+
+
+def test_systems_without_a_dialogue_in_common_are_not_compared(tmp_path: Path) -> None:
+    predictions = sample_predictions("good")
+    names = list(predictions)
+    halves = [
+        written(tmp_path, f"{half}.json", {name: predictions[name] for name in names[half::2]})
+        for half in (0, 1)
+    ]
+    page = reported(tmp_path, *halves, "--samples", "20")
+    assert "No differences are shown: &#34;1&#34; has no dialogue in common" in page
+    assert "(the best)" not in page
 
 
 def test_a_page_can_be_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,9 +23,11 @@ from unicodedata import category
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from mwzeval.comparison import Comparison
 from mwzeval.report.page.model import PageSystem, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import about_intervals, panels_of, score_rows, signatures_of
+from mwzeval.report.page.standings import about_comparison, standings_of
 from mwzeval.scores.explanation import VERDICTS, Explanation, Fact, TurnView, Words
 from mwzeval.scores.score import WHOLE
 
@@ -33,18 +35,8 @@ __all__ = ["PageSystem", "Words", "to_html"]
 
 SCRIPTS = (
     *("document", "data", "state", "elements", "filter", "address", "list", "claims"),
-    *(
-        "legend",
-        "calls",
-        "lines",
-        "goal",
-        "unit",
-        "navigation",
-        "controls",
-        "keyboard",
-        "theme",
-        "main",
-    ),
+    *("legend", "calls", "lines", "goal", "unit"),
+    *("navigation", "controls", "keyboard", "theme", "main"),
 )
 """The modules of `script/`, each after those that it imports; no two declare the same name."""
 
@@ -62,11 +54,14 @@ def to_html(
     title: str,
     words: Words | None = None,
     meanings: Mapping[str, str] = MappingProxyType({}),
+    compared: Comparison | str | None = None,
 ) -> str:
     """Return the page as HTML text, the same for the same systems; write it as UTF-8.
 
-    `meanings` say what kinds of reason mean. With more than two systems the viewer chooses which
-    two stand side by side. Raises `ValueError` without any system.
+    `meanings` say what kinds of reason mean. `compared` is a comparison of the systems by their
+    names, or a sentence that says why there is none; without it no system is the best. With more
+    than two systems the viewer chooses which two stand side by side. Raises `ValueError` without
+    any system.
     """
     if not systems:
         raise ValueError("a page needs at least one system")
@@ -74,7 +69,8 @@ def to_html(
     kinds = kinds_of(systems)
     style, script = _asset("page.css"), _script()
     letters = [letter_of(index) for index in range(len(systems))]
-    rows = score_rows(systems)
+    comparison = compared if isinstance(compared, Comparison) else None
+    standings = standings_of(systems, comparison) if comparison else {}
     return (
         _template_environment()
         .get_template("page.html")
@@ -85,11 +81,13 @@ def to_html(
             letters=letters,
             systems=systems,
             notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
-            rows=rows,
-            starred=any(cell is not None and cell.best for row in rows for cell in row.cells),
+            rows=score_rows(systems, standings),
+            compared=about_comparison(comparison) if comparison else (),
+            not_compared=compared if comparison is None else None,
+            marked=any(of.is_best for by_place in standings.values() for of in by_place.values()),
             apart=not_comparable(systems, letters),
             intervals=about_intervals(systems),
-            panels=panels_of(systems),
+            panels=panels_of(systems, standings),
             histograms=histograms(systems, kinds),
             figured=[(index, system) for index, system in enumerate(systems) if system.figures],
             warned=[(index, system) for index, system in enumerate(systems) if system.warnings],

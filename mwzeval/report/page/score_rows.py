@@ -6,14 +6,17 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mwzeval.comparison.model import WITHOUT_DIRECTION
 from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, letter_of
+from mwzeval.report.page.standings import Standing, Standings
 from mwzeval.scores.score import WHOLE, Score
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A score as text, and as a bar from `start` with `width`, in thousandths of the axis."""
+    """A score as text, and as a bar from `start` with `width`, in thousandths of the axis.
+
+    `standing` is None where there is nothing to compare it with.
+    """
 
     value: str
     interval: str | None
@@ -21,22 +24,19 @@ class Cell:
     width: float
     low: float | None
     high: float | None
-    best: bool = False
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
     """A score over everything in the systems that can be compared in it; None in the others.
 
-    `setting` says in what these differ from the others. `difference` is the second of two systems
-    minus the first, None unless both can be compared. Nothing is the best, or a difference, of
-    scores on different numbers of units.
+    `setting` says in what these differ from the others.
     """
 
     label: str
     cells: tuple[Cell | None, ...]
     n: str
-    difference: str | None
     setting: str
 
 
@@ -67,50 +67,35 @@ def _scores_of(systems: Sequence[PageSystem], name: str, scope: str) -> list[Sco
     ]
 
 
-def score_rows(systems: Sequence[PageSystem]) -> list[ScoreRow]:
+def score_rows(systems: Sequence[PageSystem], standings: Standings) -> list[ScoreRow]:
     """Return a row for each score over everything and each group that can be compared in it."""
     return [
-        _row(systems, name, group)
+        _row(systems, name, group, standings)
         for name, scopes in _names_and_scopes(systems).items()
         if WHOLE in scopes
         for group in comparable_in(systems, name)
     ]
 
 
-def _row(systems: Sequence[PageSystem], name: str, group: Comparable) -> ScoreRow:
+def _row(
+    systems: Sequence[PageSystem], name: str, group: Comparable, standings: Standings
+) -> ScoreRow:
     everyone = _scores_of(systems, name, WHOLE)
     scores = [score if at in group.places else None for at, score in enumerate(everyone)]
     known = [score for score in scores if score is not None]
     axis = _axis(known)
-    difference = None
-    same_units = len({score.n for score in known}) == 1
-    if len(systems) == len(known) == 2 and same_units:
-        difference = _signed(known[1].value - known[0].value, known[0].places)
-    best = _best(known) if same_units else None
     return ScoreRow(
         label=known[0].label,
-        cells=tuple(
-            _cell(score, axis, is_best=score is not None and score.value == best)
-            for score in scores
-        ),
+        cells=tuple(_cell(score, axis, at, standings) for at, score in enumerate(scores)),
         n=_counts(known),
-        difference=difference,
         setting=group.setting,
     )
 
 
-def _best(scores: Sequence[Score]) -> float | None:
-    """Return the best value; None of one system alone, or of a score without a direction."""
-    values = [score.value for score in scores if math.isfinite(score.value)]
-    if len(values) < 2 or scores[0].name.startswith(WITHOUT_DIRECTION):
-        return None
-    return min(values) if scores[0].lower_is_better else max(values)
-
-
-def panels_of(systems: Sequence[PageSystem]) -> list[Panel]:
+def panels_of(systems: Sequence[PageSystem], standings: Standings) -> list[Panel]:
     """Return the bars of each score that there is for more than everything, of each group."""
     return [
-        _panel(systems, name, scopes, group)
+        _panel(systems, name, scopes, group, standings)
         for name, scopes in _names_and_scopes(systems).items()
         if set(scopes) - {WHOLE}
         for group in comparable_in(systems, name)
@@ -118,7 +103,11 @@ def panels_of(systems: Sequence[PageSystem]) -> list[Panel]:
 
 
 def _panel(
-    systems: Sequence[PageSystem], name: str, scopes: Iterable[str], group: Comparable
+    systems: Sequence[PageSystem],
+    name: str,
+    scopes: Iterable[str],
+    group: Comparable,
+    standings: Standings,
 ) -> Panel:
     chosen = [systems[place] for place in group.places]
     per_scope = {scope: _scores_of(chosen, name, scope) for scope in scopes}
@@ -133,7 +122,10 @@ def _panel(
             (
                 scope,
                 _counts([score for score in scores if score is not None]),
-                tuple((at, _cell(s, axis)) for at, s in zip(group.places, scores, strict=True)),
+                tuple(
+                    (at, _cell(score, axis, at, standings))
+                    for at, score in zip(group.places, scores, strict=True)
+                ),
             )
             for scope, scores in per_scope.items()
             if any(score is not None for score in scores)
@@ -143,11 +135,6 @@ def _panel(
 
 def _counts(scores: Iterable[Score]) -> str:
     return " / ".join(dict.fromkeys(f"{score.n:,}" for score in scores))
-
-
-def _signed(value: float, places: int) -> str:
-    text = f"{value:+.{places}f}"
-    return f"±{text[1:]}" if float(text) == 0 else text.replace("-", "−")
 
 
 def _ends(score: Score) -> tuple[float, float] | None:
@@ -177,7 +164,9 @@ def _round_up(value: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
 
 
-def _cell(score: Score | None, axis: tuple[float, float], *, is_best: bool = False) -> Cell | None:
+def _cell(
+    score: Score | None, axis: tuple[float, float], at: int, standings: Standings
+) -> Cell | None:
     if score is None:
         return None
 
@@ -194,7 +183,7 @@ def _cell(score: Score | None, axis: tuple[float, float], *, is_best: bool = Fal
         width=round(place(max(value, 0.0)) - place(min(value, 0.0)), 1),
         low=ends and place(ends[0]),
         high=ends and place(ends[1]),
-        best=is_best,
+        standing=standings.get((score.name, score.scope), {}).get(at),
     )
 
 
@@ -208,11 +197,8 @@ def about_intervals(systems: Sequence[PageSystem]) -> str | None:
     )
     if not kinds:
         return None
-    return f"Intervals: {', '.join(kinds)}" + (
-        "; of each system by itself, so whether a difference is real is for a paired test to say."
-        if len(systems) > 1
-        else "."
-    )
+    alone = ", of each system by itself" if len(systems) > 1 else ""
+    return f"Intervals of scores: {', '.join(kinds)}{alone}."
 
 
 def signatures_of(systems: Sequence[PageSystem]) -> list[tuple[str, str]]:

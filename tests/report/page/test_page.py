@@ -160,26 +160,7 @@ def test_reasons_are_counted_by_unit_with_details_under_their_kind() -> None:
             assert kind.code.startswith(f"{kinds[kind.parent].code}:")
 
 
-def test_a_difference_is_the_second_minus_the_first_of_those_that_can_be_compared() -> None:
-    other = Signature.of("solved", {"rules": 2})
-    rows = score_rows(
-        [with_scores(score("solved", 60.04)), with_scores(score("solved", 50, signature=other))]
-    )
-    assert [(row.difference, row.setting) for row in rows] == [
-        (None, "rules 1"),
-        (None, "rules 2"),
-    ]
-    assert [[cell and cell.value for cell in row.cells] for row in rows] == [
-        ["60.04", None],
-        [None, "50.00"],
-    ]
-    [row] = score_rows([with_scores(score("a", 1.0)), with_scores(score("a", 1.0))])
-    assert (row.difference, row.setting) == ("±0.00", "")
-    rows = score_rows([with_scores(score("a", 1.0)), with_scores(score("b", 1.0))])
-    assert [row.difference for row in rows] == [None, None]
-
-
-def test_each_group_of_systems_has_its_row_best_and_panel() -> None:
+def test_each_group_of_systems_has_its_row_and_panel() -> None:
     gold = Signature.of("solved", {"rules": 1, "state": "gold"})
     plain = Signature.of("solved", {"rules": 1})
     values = [(50.0, plain), (90.0, gold), (60.0, plain), (80.0, gold)]
@@ -190,27 +171,19 @@ def test_each_group_of_systems_has_its_row_best_and_panel() -> None:
         )
         for value, signature in values
     ]
-    rows = score_rows(systems)
-    assert [
-        (row.setting, [cell and (cell.value, cell.best) for cell in row.cells]) for row in rows
-    ] == [
-        ("no state", [("50.00", False), None, ("60.00", True), None]),
-        ("state gold", [None, ("90.00", True), None, ("80.00", False)]),
+    rows = score_rows(systems, {})
+    assert [(row.setting, [cell and cell.value for cell in row.cells]) for row in rows] == [
+        ("no state", ["50.00", None, "60.00", None]),
+        ("state gold", [None, "90.00", None, "80.00"]),
     ]
-    panels = panels_of(systems)
+    panels = panels_of(systems, {})
     assert [(panel.setting, [at for at, _ in panel.rows[0][2]]) for panel in panels] == [
         ("no state", [0, 2]),
         ("state gold", [1, 3]),
     ]
     page = to_html(systems, title="t")
     assert "Not comparable in solved: A, C (no state); B, D (state gold)." in page
-    assert page.count("(the best)") == 2
-
-
-def test_nothing_is_best_of_different_numbers_of_units() -> None:
-    [row] = score_rows([with_scores(score("a", 1.0)), with_scores(replace(score("a", 2.0), n=7))])
-    assert not any(cell and cell.best for cell in row.cells)
-    assert row.difference is None
+    assert "(the best)" not in page
 
 
 @pytest.mark.parametrize(
@@ -229,7 +202,7 @@ def test_an_axis_is_round_and_has_zero_on_it(
     values: tuple[float, ...], axis: tuple[str, str]
 ) -> None:
     system = with_scores(*(score("x", v, scope=f"part {i}") for i, v in enumerate(values)))
-    [panel] = panels_of([system])
+    [panel] = panels_of([system], {})
     assert (panel.low, panel.high) == axis
     for _, _, [(_, cell)] in panel.rows:
         assert cell is not None
