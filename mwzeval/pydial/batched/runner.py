@@ -65,12 +65,11 @@ class BatchedRunner:
             policy.end()
         return episodes
 
-    def test(self, policy: BatchPolicy, seed: int, number: int) -> list[Episode]:
-        """Play the test dialogues before `number`."""
+    def test(self, policy: BatchPolicy, seed: int, number: int, *, first: int = 0) -> list[Episode]:
+        """Play the test dialogues from `first` on and before `number`."""
         episodes: list[Episode] = []
-        while len(episodes) < number:
-            first = len(episodes)
-            indices = range(first, min(number, first + self.batch.number))
+        for start in range(first, number, self.batch.number):
+            indices = range(start, min(number, start + self.batch.number))
             episodes += self._round(policy, TEST, seed, indices, None)
         return episodes
 

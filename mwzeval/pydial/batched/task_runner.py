@@ -12,7 +12,7 @@ from mwzeval.pydial.batched.simulation import BatchedSimulation, PlaceRng
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.policies.learner import ActionPolicy, BatchPolicy, Learner
 from mwzeval.pydial.policies.neural import NeuralPolicy
-from mwzeval.pydial.runs.episodes import Episode, TaskRunner
+from mwzeval.pydial.runs.episodes import KEPT, TEST, Episode, TaskRunner
 from mwzeval.pydial.tasks import Goodbye, Task
 
 TOGETHER = 256
@@ -61,12 +61,18 @@ class CompiledTaskRunner(TaskRunner):
         exact = isinstance(policy, NeuralPolicy) and policy.in_numpy
         if exact and not self.process.legacy:
             batched = BatchedRunner.of(self._batch.sibling(TOGETHER))
-            return batched.test(cast("BatchPolicy", policy), seed, number)
+            kept = super().tests(policy, seed, min(KEPT, number))
+            return kept + batched.test(cast("BatchPolicy", policy), seed, number, first=len(kept))
         return super().tests(policy, seed, number)
 
     def _play(
         self, policy: ActionPolicy, learner: Learner | None, phase: int, seed: int, index: int
     ) -> Episode:
+        if phase == TEST and index < KEPT:  # with what is said, which is not compiled
+            super().carry_over(self.carried_over())
+            episode = super()._play(policy, learner, phase, seed, index)
+            self.carry_over(super().carried_over())
+            return episode
         batch, rng = self._batch, PlaceRng(self._batch, 0)
         batch.seed([0], [np.random.default_rng((seed, phase, index))], forget=False)
         batch.begin(np.ones(1, dtype=np.bool_))

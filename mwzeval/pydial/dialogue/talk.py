@@ -6,13 +6,13 @@ turn of the user, an `Act` one of the system.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from mwzeval.conversation.loop import Ending, Note, converse
 from mwzeval.conversation.protocols import FAILURES, LIMIT, USER_STOP
 from mwzeval.conversation.record import Record
-from mwzeval.pydial.dialogue.acts import BYE, Act
+from mwzeval.pydial.dialogue.acts import BYE, HELLO, Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.plain_goals import plain_goal
@@ -34,6 +34,24 @@ class Outcome(NamedTuple):
     exchanges: int
     reward: float
     out_of_time: bool = False
+
+
+def keep_said(record: Record, simulation: Simulation) -> None:
+    """Keep what the user has said last, and what was heard of it."""
+    heard = [[str(act), confidence] for act, confidence in simulation.heard]
+    record.said({SAID: str(simulation.said), HEARD: heard})
+
+
+def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return the exchanges of a record as lines of episode files have them: what the system said,
+    what the user answered, and what was heard of that."""
+    turns: list[dict[str, Any]] = []
+    system = str(HELLO)
+    for user, answered in exchanges:
+        if isinstance(user, Mapping):
+            turns.append({"system": system, "user": user.get(SAID), HEARD: user.get(HEARD)})
+        system = answered if isinstance(answered, str) else ""
+    return [*turns, {"system": system}] if system else turns
 
 
 class SimulatedUser:
@@ -102,8 +120,7 @@ class SimulatedUser:
         return Outcome(False, task.max_exchanges, task.max_exchanges * task.exchange_reward)
 
     def _keep(self, record: Record) -> None:
-        heard = [[str(act), confidence] for act, confidence in self.simulation.heard]
-        record.said({SAID: str(self.simulation.said), HEARD: heard})
+        keep_said(record, self.simulation)
 
 
 class System:

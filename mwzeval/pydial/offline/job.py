@@ -68,7 +68,7 @@ def _learn(job: Job, output: str | Path, report: Callable[[int], None]) -> None:
             write_checkpoint(job.model_file(output, checkpoint), model)
             testing = runner.for_tests()
             episodes = [testing.test(policy, job.seed, index) for index in range(job.tests)]
-            write_episodes(job.test_file(output, checkpoint), episodes)
+            write_episodes(job.test_file(output, checkpoint), episodes, about=job.about)
         report(checkpoint - before + job.tests)
         before = checkpoint
 

@@ -1,10 +1,10 @@
 """Episodes in files, one a line: those of a benchmark run, of a person who played, or of others.
 
 A line has `dialogue`, `success`, `exchanges` and `reward`; `task`, `seed`, `policy` and `legacy`
-may stand in each line, in a first line `{"_meta": {…}}`, or be said by the place in a run's folder
-(TASK/POLICY/seed-N/test-M.jsonl). The first line also says how many episodes there are, in files
-of this program since format 2. `goal` and `turns` let an episode be explained. Files of
-trajectories have the episodes of live dialogues.
+may stand in each line, in a first line `{"_meta": {…}}` as in files of runs, or be said by the
+place in a run's folder (TASK/POLICY/seed-N/test-M.jsonl). The first line also says how many
+episodes there are. `goal` and `turns` let an episode be explained. Files of trajectories have the
+episodes of live dialogues.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,7 @@ from mwzeval.pydial.tasks import JOINED, TASKS, Task, find_task, find_tasks, in_
 from mwzeval.scores.findings import Findings
 
 META = "_meta"
-FORMAT = 2
-"""Of files of episodes; in the first no line says how many there are."""
+FORMAT = 2  # of files of episodes; in the first no line says how many there are
 ENVIRONMENTS = {True: "legacy", False: "clean", None: "unsaid"}
 FAILED_ENDS = (AGENT_ERROR, USER_ERROR)
 LARGEST_REWARD = 1e6
@@ -111,9 +110,8 @@ def check_records(
         file = Path(name)
         place = location_of(file)
         settings = RunSettings() if place is None else run_settings(file.absolute().parents[3])
-        said: dict[str, Any] = {}
-        if place is not None:
-            said = {"task": place.task, "policy": place.policy, "seed": place.seed}
+        said: dict[str, Any] = {} if place is None else asdict(place)
+        said.pop("dialogues", None)
         reader = _Reader(name, findings, said, settings, seen, task=chosen.task)
         records += reader.read(text)
         reader.check_whole(of_run=place is not None and place.policy in PRESETS)
@@ -197,27 +195,35 @@ class _Reader:
         self._numbers: dict[str, list[int]] = {task: [] for task in joined}
         self._counted: int | None = None
         self._errors = 0
+        self._alike: dict[tuple[Any, ...], tuple[str, int]] = {}
 
     def read(self, text: str) -> list[Record]:
+        try:
+            return self._read(text)
+        finally:
+            for (kind, message, *place), (where, count) in self._alike.items():
+                more = f" (and so in {count - 1:,} more)" if count > 1 else ""
+                self._findings.error(kind, f"{where}: {message}{more}", count=count, **dict(place))
+
+    def _read(self, text: str) -> list[Record]:
         records: list[Record] = []
         for place, line in self._lines(text):
-            if isinstance(line, Mapping) and isinstance(line.get(META), Mapping):
+            if not isinstance(line, Mapping):
+                self._error(place, "expected an object, an episode")
+                continue
+            if isinstance(line.get(META), Mapping):
                 if records:
                     message = f"{META} belongs to the first line: several files in one are not read"
                     self._error(place, message, key=META)
                 else:
                     self._header(place, line[META])
                 continue
-            if not isinstance(line, Mapping):
-                self._error(place, "expected an object, an episode")
-                continue
             record = self._record(place, {**self._said, **line})
             if record is None:
                 continue
             unit = record.episode.unit
             if unit in self._seen:
-                message = "the episode was given before"
-                self._error(place, message, "repeated", dialogue=unit)
+                self._error(place, "the episode was given before", "repeated", dialogue=unit)
                 continue
             self._seen.add(unit)
             self._numbers.setdefault(record.episode.task, []).append(record.episode.index)
@@ -237,8 +243,7 @@ class _Reader:
         """Take what the first line says of all."""
         version, counted = raw.get("format", FORMAT), raw.get("episodes", 0)
         if not _is_whole(version, 1) or version > FORMAT:
-            given = shorten(repr(version))
-            message = f"format {given} of episode files is not known, those up to {FORMAT} are"
+            message = f"format {shorten(repr(version))} of episode files is not known (to {FORMAT})"
             self._error(where, message, "version", key="format")
         elif not _is_whole(counted, 0):
             message = f"expected a number from 0, got {shorten(repr(counted))}"
@@ -276,8 +281,11 @@ class _Reader:
             yield f"{total} dialogues, which are not the {self._counted} that its first line says"
 
     def _error(self, where: str, message: str, kind: str = "shape", **place: Any) -> None:
-        self._errors += 1  # of all; those that are kept are limited in number
-        self._findings.error(kind, f"{where}: {message}", **place)
+        """Note an error; of those that are alike in several lines the first stands for all."""
+        self._errors += 1
+        alike = kind, message, *place.items()
+        first, count = self._alike.get(alike, (where, 0))
+        self._alike[alike] = first, count + 1
 
     def _record(self, where: str, raw: Mapping[str, Any]) -> Record | None:
         before = self._errors
@@ -363,9 +371,8 @@ class _Reader:
     def _goal(self, where: str, raw: Any) -> tuple[Any, Any]:
         if raw is None:
             return None, None
-        constraints, requests = (
-            (raw.get("constraints"), raw.get("requests")) if isinstance(raw, Mapping) else (0, 0)
-        )
+        given = raw if isinstance(raw, Mapping) else {}
+        constraints, requests = given.get("constraints"), given.get("requests")
         if (
             not isinstance(constraints, list)
             or not all(_is_constraint(each) for each in constraints)

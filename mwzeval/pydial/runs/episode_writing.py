@@ -34,7 +34,8 @@ def write_episodes(
 ) -> None:
     """Write dialogues, one a line, which with `say_task` says its task, too, behind their number.
 
-    `about` is what they have in common, such as task and seed, and comes with their number. Raises
+    What was said in them stands in their lines where it was kept. `about` is what they have in
+    common, such as task and seed, and comes with their number. Raises
     `MwzevalError` where the file cannot be written.
     """
     lines = [
@@ -45,6 +46,7 @@ def write_episodes(
                 "success": episode.success,
                 "exchanges": episode.exchanges,
                 "reward": episode.reward,
+                **episode.talk,
             }
         )
         for episode in episodes

@@ -7,24 +7,28 @@ same for every policy and after any training.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
+from mwzeval.conversation.record import Record
 from mwzeval.conversation.trajectory import dialogue_name
 from mwzeval.errors import UsageError, shorten
 from mwzeval.pydial.dialogue.acts import Act
 from mwzeval.pydial.dialogue.belief import Belief
 from mwzeval.pydial.dialogue.domain import Domain
+from mwzeval.pydial.dialogue.plain_goals import plain_goal
 from mwzeval.pydial.dialogue.rng import Rng, rng_from
 from mwzeval.pydial.dialogue.simulation import Simulation
-from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue
+from mwzeval.pydial.dialogue.talk import SimulatedUser, hold_dialogue, keep_said, turns_of
 from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.learner import ActionPolicy, Learner, State, View
 from mwzeval.pydial.tasks import Goodbye, Task
 
+KEPT = 10
+"""Of a test so many dialogues are kept with what was said in them: the first ones."""
 LARGEST_SEED = 10**18 - 1
 """What PyTorch can be seeded with, too, and what readers of episodes take for a number."""
 
@@ -33,7 +37,8 @@ LARGEST_SEED = 10**18 - 1
 class Episode:
     """A dialogue that was played: the `index`-th of a task with a seed.
 
-    `trial` is its number where the same user was met several times, else None.
+    `trial` is its number where the same user was met several times, else None. `talk` has the
+    `goal` and the `turns` where they were kept, as lines of files have them.
     """
 
     task: str
@@ -43,6 +48,7 @@ class Episode:
     exchanges: int
     reward: float
     trial: int | None = None
+    talk: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def item(self) -> str:
@@ -90,10 +96,19 @@ def play(
 
 def _played(simulation: Simulation, policy: ActPolicy, rng: Rng, seed: int, index: int) -> Episode:
     """Return a dialogue, played to its end."""
-    user = SimulatedUser(simulation, rng)
-    hold_dialogue(user, lambda: lambda belief: policy.act(belief, rng), failures=())
+    record = Record() if index < KEPT else None
+    user = SimulatedUser(simulation, rng, record)
+    hold_dialogue(user, lambda: lambda belief: policy.act(belief, rng), record, failures=())
     success, exchanges, reward, _ = user.outcome()
-    return Episode(simulation.task.name, seed, index, success, exchanges, reward)
+    talk = _talk(simulation, record)
+    return Episode(simulation.task.name, seed, index, success, exchanges, reward, talk=talk)
+
+
+def _talk(simulation: Simulation, record: Record | None) -> dict[str, Any]:
+    """Return the goal and the turns of a dialogue that is over; nothing where none were kept."""
+    if record is None or simulation.user is None:
+        return {}
+    return {"goal": plain_goal(simulation.user.goal), "turns": turns_of(record.acts)}
 
 
 TRAINING, TEST = 0, 1
@@ -167,7 +182,10 @@ class TaskRunner:
         training = learner is not None
         rng = rng_of_phase(phase, seed, index)
         process = self.process
+        record = None if training or index >= KEPT else Record()
         vector, _ = process.begin(rng)
+        if record is not None:
+            keep_said(record, process.simulation)
         if learner is not None:
             learner.begin()
         total = 0.0
@@ -179,14 +197,18 @@ class TaskRunner:
             total += step.reward
             if learner is not None:
                 learner.record(kept, mask, action, step.reward)
+            if record is not None:
+                record.heard(str(process.simulation.system_act))
             if step.ended:
                 break
+            if record is not None:
+                keep_said(record, process.simulation)
             vector = step.observation
         if learner is not None:
             learner.end()
         exchanges = process.simulation.exchange
-        task = process.simulation.task
-        return Episode(task.name, seed, index, step.info["success"], exchanges, total)
+        task, talk = process.simulation.task, _talk(process.simulation, record)
+        return Episode(task.name, seed, index, step.info["success"], exchanges, total, talk=talk)
 
     def views(self, vector: State) -> tuple[State, State]:
         """Return the vectors to act on and to learn from, given the neural one."""

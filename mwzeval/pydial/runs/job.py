@@ -129,6 +129,12 @@ class Job:
         return self.folder(output) / f"model-{dialogues:06d}.npz"
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What its tests have in common, which they tell wherever they lie."""
+        task = {"task": self.task} if len(self.tasks) == 1 else {}
+        return {**task, "seed": self.seed, "policy": self.policy, "legacy": self.legacy}
+
+    @property
     def noted(self) -> RunSettings:
         """What the run that it is a part of says of all of its tests."""
         batch = self.batch if self.batch > 1 else None
@@ -232,7 +238,8 @@ def run_job(
                     raise InputError([_diverged(job, Path(output), error)]) from None
             else:
                 clock = JobClock(job.folder(output))
-                write_episodes(job.test_file(output, 0), tests_untrained(job, runner_of(job)))
+                tests = tests_untrained(job, runner_of(job))
+                write_episodes(job.test_file(output, 0), tests, about=job.about)
                 clock.tested(0)
                 _retell(job, Path(output), watch, None)
                 report(job.tests)
@@ -310,7 +317,7 @@ def _learn(
         else:
             episodes = side_by_side.test(policy, job.seed, job.tests)
         _write_training(job, output, history)
-        write_episodes(test, episodes, say_task=len(job.tasks) > 1)
+        write_episodes(test, episodes, say_task=len(job.tasks) > 1, about=job.about)
         clock.tested(checkpoint)
         if watch is not None:
             watch.tested([_outcome(episode) for episode in episodes])

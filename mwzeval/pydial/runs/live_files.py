@@ -11,8 +11,7 @@ from mwzeval.conversation.protocols import INFRASTRUCTURE, LIMIT
 from mwzeval.conversation.trajectory import Trajectory
 from mwzeval.errors import shorten
 from mwzeval.pydial import NAME, TITLE
-from mwzeval.pydial.dialogue.acts import HELLO
-from mwzeval.pydial.dialogue.talk import EXCHANGES, FINAL_GOAL, HEARD, REWARD, SAID, SUCCESS
+from mwzeval.pydial.dialogue.talk import EXCHANGES, FINAL_GOAL, REWARD, SUCCESS, turns_of
 from mwzeval.pydial.tasks import USERS
 from mwzeval.scores.findings import Findings
 
@@ -64,16 +63,5 @@ def _plain(trajectory: Trajectory) -> dict[str, Any]:
         "end": trajectory.end,
         "problem": trajectory.problem,
         "goal": more.get(FINAL_GOAL, trajectory.goal),
-        "turns": list(_turns(trajectory)),
+        "turns": turns_of(trajectory.acts),
     }
-
-
-def _turns(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
-    """Yield what the system said, and what the user answered."""
-    system = str(HELLO)
-    for user, answered in trajectory.acts:
-        if isinstance(user, Mapping):
-            yield {"system": system, "user": user.get(SAID), HEARD: user.get(HEARD)}
-        system = answered if isinstance(answered, str) else ""
-    if system:
-        yield {"system": system}

@@ -55,7 +55,8 @@ def played_in(
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         with single_threaded(job.preset), diverging(job.model_file(output, at), OTHERS):
-            write_episodes(place, _played(job, tested, output, tests, users or {}))
+            played = _played(job, tested, output, tests, users or {})
+            write_episodes(place, played, about={**job.about, "task": tested})
     return read_episodes(place, tested, job.seed, settings=replace(job.noted, tests=tests))
 
 

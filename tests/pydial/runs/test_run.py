@@ -423,7 +423,8 @@ def test_a_run_in_ones_own_domain_is_called_by_its_name(
     run("Demo-CR-3", ["gp-sarsa"], "demo", **settings)  # type: ignore[arg-type]
     place = "gp-sarsa/seed-0/test-000003.jsonl"
     mine = Path("own/Own-museums-3", place).read_bytes()
-    assert mine == Path("demo/Demo-CR-3", place).read_bytes()
+    theirs = Path("demo/Demo-CR-3", place).read_bytes()
+    assert mine.replace(b'"Own-museums-3"', b'"Demo-CR-3"') == theirs
     tasks = [job.task for job in planned(["all"], ["random"], seeds=1, **files)]  # type: ignore[arg-type]
     assert tasks == [f"Own-museums-{number}" for number in range(1, 7)]
     own = [f"--{name}={file}" for name, file in files.items()]
