@@ -78,7 +78,7 @@ class FileScorer(Protocol):
     def score(self, file: str, *, progress: bool = False) -> ScoredFile:
         """Return a file scored. Raises `InputError` with every problem, `DataError`, `UsageError`.
 
-        `progress` shows a bar on a terminal's standard error, where that takes long.
+        `progress` shows a line on a terminal's standard error, where that takes long.
         """
 
     def validate(self, file: str) -> list[Problem]:

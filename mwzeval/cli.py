@@ -29,6 +29,7 @@ from mwzeval.benchmark import (
 from mwzeval.errors import MwzevalError, printable
 from mwzeval.output import prepare_streams
 from mwzeval.parser import BAD_USE, Parser
+from mwzeval.progress import status
 from mwzeval.version import __version__
 
 GROUPS = {
@@ -245,7 +246,9 @@ def _run(parse: Callable[[], argparse.Namespace]) -> int:
 
         refuse_overwriting(arguments)
         check_outputs(arguments)
-        code: int = arguments.run(arguments)
+        what = None if getattr(arguments, "quiet", False) else getattr(arguments, "status", None)
+        with status(what):
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except MwzevalError as error:
         return _failed(f"error: {error}")

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
 
+from mwzeval import progress
 from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable, shorten
 
 ESCAPING = "mwzeval.escaping"
@@ -32,6 +33,7 @@ def prepare_streams() -> None:
 
 def tell(message: str) -> None:
     """Print a message of one line to standard error."""
+    progress.clear()
     print(printable(message), file=sys.stderr)
 
 
@@ -102,6 +104,7 @@ def write_result(text: str, format_name: str) -> None:
     A page says itself that it is UTF-8, so it is, whatever the encoding of the stream. LaTeX knows
     no escapes: what the encoding lacks becomes "?", as do characters that its fonts lack.
     """
+    progress.end()
     stream = sys.stdout
     if isinstance(stream, TextIOWrapper) and format_name == "html":
         stream.flush()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mwzeval import progress
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.examples import QUICK, USUAL
 
@@ -22,6 +23,9 @@ for name, number in (("quick", QUICK), ("exhaustive", USUAL)):
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
 settings.load_profile("quick")
+
+# However slow the machine is: what commands print is compared.
+progress.TOLD_AFTER = 3600.0
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells let what runs in the background ignore it, and so would the processes of the tests.

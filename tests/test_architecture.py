@@ -18,7 +18,7 @@ PACKAGE = ROOT / "mwzeval"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 BENCHMARKS = tuple(package.rpartition(".")[2] for package in REGISTRY)
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "libraries", "parser", "version"),
+    ("errors", "libraries", "parser", "progress", "version"),
     ("files", "output"),
     ("scores", "neural"),
     ("statistics",),

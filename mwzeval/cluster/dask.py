@@ -17,11 +17,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from uuid import uuid4
 
-from tqdm import tqdm
-
 from mwzeval.cluster.shards import Found, ShardScorer, found_in
 from mwzeval.errors import DependencyError, MwzevalError, UsageError, shorten
 from mwzeval.libraries import required
+from mwzeval.progress import counting
 
 LOCAL = "local"
 ADDRESS = re.compile(r"[a-z]+://.+:[0-9]+")
@@ -155,9 +154,7 @@ def on_cluster(
     waiting: dict[int, Found] = {}
     added = 0
     everything = distributed.as_completed([*of_shards, *groups], loop=client.loop)
-    with tqdm(
-        total=len(shards), unit="shard", delay=1, leave=False, disable=None if progress else True
-    ) as bar:
+    with counting(len(shards), "shards", shown=progress) as count:
         for future in everything:
             shard = of_shards.pop(future, None)
             if future.status != "finished":
@@ -165,7 +162,7 @@ def on_cluster(
                 failed = (of for other, of in of_shards.items() if other.status == "error")
                 _fail(future, shard or next(failed, None))
             if shard is not None:
-                bar.update()
+                count.done += 1
                 continue
             waiting[order[future.key]] = future.result()
             future.release()

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
-from tqdm import tqdm
-
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, Problem
 from mwzeval.files.streams import shortest_ends
+from mwzeval.progress import followed
 from mwzeval.scores.report import Report
 
 
@@ -249,9 +248,7 @@ def one_after_the_other(
 ) -> Found:
     """Return what shards have in them, found in this process. Raises as `found_in`."""
     total = Found()
-    for shard in tqdm(
-        shards, unit="shard", delay=1, leave=False, disable=None if progress else True
-    ):
+    for shard in followed(shards, "shards", shown=progress):
         total.merge(found_in(scorer, shard))
     return total
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mwzeval.commands.outcome import add_claims, write_claims
 from mwzeval.commands.systems import refuse, score_all, scorer_of
 from mwzeval.errors import UsageError, did_you_mean, shorten
-from mwzeval.output import warnings_behind
+from mwzeval.output import warnings_behind, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ SHOWN_IDS = 5
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
+    parser.set_defaults(status="scoring")
     unit, units = benchmark.words.unit, benchmark.words.units
     parser.add_argument("file", nargs="?", metavar="INPUT", help="the file of a system")
     parser.add_argument(
@@ -118,19 +119,19 @@ def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
                 f"{arguments.file} has scores alone, and no {words.units} that are won or lost: "
                 "there is nothing to explain"
             )
-        print(_listed(explanations, arguments, benchmark.reasons, words.units), end="")
+        write_result(_listed(explanations, arguments, benchmark.reasons, words.units), "text")
         return
     (explanation,) = _readable(system, [system.explain(arguments.unit)], arguments)
     if arguments.format == "json":
-        print(to_json(asdict(explanation)), end="")
+        write_result(to_json(asdict(explanation)), "json")
     else:
-        print(explanation_text(explanation, goal=words.goal.capitalize()), end="")
+        write_result(explanation_text(explanation, goal=words.goal.capitalize()), "text")
 
 
 def _print_against(arguments: argparse.Namespace, benchmark: Benchmark) -> None:
     systems = score_all(scorer_of(benchmark, arguments), [arguments.file, arguments.against])
     with warnings_behind(*(system.warnings for system in systems.values())):
-        print(_against(systems, arguments, benchmark), end="")
+        write_result(_against(systems, arguments, benchmark), "text")
 
 
 def _against(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mwzeval.arguments import files_of, named_runs
 from mwzeval.errors import SHOWN_PROBLEMS, InputError, MwzevalError, Problem, UsageError, shorten
 from mwzeval.files.reading import STANDARD_INPUT
+from mwzeval.progress import Count, counting
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
@@ -104,7 +105,11 @@ def score_all(
 
     Raises `InputError` with the problems of all files.
     """
-    scored = all_of(partial(scorer.score, file, progress=progress) for file in files)
+    with counting(len(files), "files", shown=progress and len(files) > 1) as count:
+        scored = all_of(
+            partial(counted, partial(scorer.score, file, progress=progress), count)
+            for file in files
+        )
     return dict(zip(names_of(files), scored, strict=True))
 
 
@@ -250,6 +255,13 @@ def check_without_columns(arguments: argparse.Namespace, *others: str) -> None:
 Made = TypeVar("Made")
 
 
+def counted(call: Callable[[], Made], count: Count) -> Made:
+    """Return what a call returns, and count it when it is done."""
+    made = call()
+    count.done += 1
+    return made
+
+
 def all_of(calls: Iterable[Callable[[], Made]]) -> list[Made]:
     """Return what all calls return, or raise `InputError` with the problems of all."""
     made = []
@@ -321,10 +333,11 @@ def compared_all(
         executor.submit(_compared_in_worker, file) if executor and file != STANDARD_INPUT else None
         for file in files
     ]
-    scored = all_of(
-        future.result if future else partial(compared, scorer, file)
-        for file, future in zip(files, running, strict=True)
-    )
+    with counting(len(files), "files") as count:
+        scored = all_of(
+            partial(counted, future.result if future else partial(compared, scorer, file), count)
+            for file, future in zip(files, running, strict=True)
+        )
     return dict(zip(files, scored, strict=True))
 
 

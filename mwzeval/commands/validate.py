@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_files, file_of
 from mwzeval.commands.systems import scorer_of
+from mwzeval.output import write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     """Add the arguments of this verb."""
+    parser.set_defaults(status="checking")
     add_files(parser, "what is checked", several=False)
     benchmark.add_arguments(parser, "validate")
     parser.add_argument("--strict", action="store_true", help="let warnings fail as well")
@@ -35,5 +37,5 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         problems = list(error.problems)
     failed = any(problem.severity == "error" or arguments.strict for problem in problems)
     result = {"valid": not failed, "problems": [plain_problem(problem) for problem in problems]}
-    print(to_json(result), end="")
+    write_result(to_json(result), "json")
     return 2 if failed else 0

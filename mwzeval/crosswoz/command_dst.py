@@ -19,6 +19,7 @@ from mwzeval.crosswoz.command_options import (
     write,
 )
 from mwzeval.crosswoz.trade.examples import TradeSettings
+from mwzeval.output import write_result
 
 if TYPE_CHECKING:
     from mwzeval.neural.training import Point
@@ -37,12 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read and write characters instead of words",
     )
     predict = actions.add_parser("predict", help="write the DST track of a predictions file")
+    predict.set_defaults(status="predicting")
     predict.add_argument("model", metavar="MODEL", help="file or folder of a trained tracker")
     add_fold(predict)
     predict.add_argument("-o", "--output", required=True, metavar="FILE.json")
     conventions = actions.add_parser(
         "conventions", help="joint accuracy as the public code may be read, beside ours"
     )
+    conventions.set_defaults(status="scoring")
     add_files(conventions, "predictions with the DST track", "FILE.json", several=False)
     add_fold(conventions)
 
@@ -91,4 +94,4 @@ def _conventions(arguments: argparse.Namespace) -> None:
     fold = fold_of(arguments)
     scored = evaluate(file_of(arguments), fold, Options(tracks=(DST.name,)))
     predicted = scored.checked.predictions.dialogues
-    print(accuracies_text(joint_accuracies(fold.dialogues, predicted)))
+    write_result(f"{accuracies_text(joint_accuracies(fold.dialogues, predicted))}\n", "text")

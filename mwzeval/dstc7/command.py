@@ -12,13 +12,12 @@ report.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.arguments import add_files, file_of
 from mwzeval.errors import UsageError, printable
-from mwzeval.output import tell, write_output
+from mwzeval.output import tell, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.dstc7.baselines.query import Knowledge
@@ -40,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(status="predicting")
     add_files(parser, "the dialogue file", "DIALOGUES.json", several=False)
     parser.add_argument("--baseline", choices=BASELINES, required=True)
     _add_track(parser)
@@ -77,7 +77,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _add_generate(parser: argparse.ArgumentParser) -> None:
     _add_track(parser, required=True)
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where files go")
-    parser.set_defaults(writes_folder=True)
+    parser.set_defaults(writes_folder=True, status="generating")
     for split, size in (("train", 100_000), ("dev", 5_000), ("test", 1_000)):
         parser.add_argument(
             f"--{split}", type=int, default=size, metavar="N", help="examples (%(default)s)"
@@ -86,6 +86,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(status="converting")
     add_files(parser, "the file to convert", several=False)
     parser.add_argument(
         "--to",
@@ -204,7 +205,7 @@ def _generate(arguments: argparse.Namespace) -> None:
     sizes = Sizes(arguments.train, arguments.dev, arguments.test)
     written = write_track(folder, track_of(arguments.track), sizes, Recipe(seed=arguments.seed))
     for what, path in written.items():
-        print(printable(f"{path} ({what})"))
+        write_result(printable(f"{path} ({what})\n", keep="\n"), "text")
 
 
 def _convert(arguments: argparse.Namespace) -> None:
@@ -229,7 +230,7 @@ def _convert(arguments: argparse.Namespace) -> None:
     else:
         text = write_targets(trec.read_qrels(file))
     if arguments.output == "-":
-        sys.stdout.write(text)
+        write_result(text, "text")
     else:
         write_output(arguments.output, text)
 

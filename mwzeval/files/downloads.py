@@ -18,6 +18,7 @@ from typing import Literal
 from urllib.parse import quote
 from uuid import uuid4
 
+from mwzeval import progress
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.cache import (
     Checksums,
@@ -326,7 +327,8 @@ def download(file: PublicFile, folder: Path, sample: str = "") -> Path:
         _remove_abandoned(place)
         with partial.open("xb") as stream:
             tell(f"downloading {file.local} from {file.url}")
-            transfer(file.url, stream)
+            with progress.paused():
+                transfer(file.url, stream)
             stream.flush()
             os.fsync(stream.fileno())
         found = checksums_of(partial)

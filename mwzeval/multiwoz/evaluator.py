@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, replace
@@ -62,6 +61,7 @@ from mwzeval.multiwoz.scoring.scored_predictions import (
 )
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer, Sources
 from mwzeval.multiwoz.tracking.conventions import parse_rules
+from mwzeval.progress import followed
 from mwzeval.scores.report import Report
 from mwzeval.statistics import SAMPLES, SEED
 
@@ -164,7 +164,7 @@ class Evaluator:
         for), `meta`, and `grounded` when asked for. Beside them it has the scores with their
         signatures and intervals, the rows behind them, and warnings.
 
-        `file` names the input in messages; `progress` shows a bar on a terminal's standard error.
+        `file` names the input in messages; `progress` shows a line on a terminal's standard error.
         """
         # In a call of its own, so that what was scored is gone when the collector is back.
         with no_garbage_collection():
@@ -177,11 +177,7 @@ class Evaluator:
         self.check_metrics()
         with no_garbage_collection():
             checked = self.checked(predictions, file=file)
-            names: Iterable[str] = checked.dialogues
-            if progress and sys.stderr is not None and sys.stderr.isatty():
-                from tqdm import tqdm
-
-                names = tqdm(names, unit="dialogue", delay=1, leave=False)
+            names = followed(checked.dialogues, "dialogues", shown=progress)
             return ScoredPredictions.of(
                 self,
                 checked,

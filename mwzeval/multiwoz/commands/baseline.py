@@ -7,16 +7,16 @@ looks at the user's utterances only for keywords that ask for something; see doc
 from __future__ import annotations
 
 import argparse
-import sys
 
 from mwzeval.multiwoz.benchmark import add_corpus
-from mwzeval.output import write_output
+from mwzeval.output import write_output, write_result
 
 SYSTEMS = ("template",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    parser.set_defaults(status="answering")
     parser.add_argument("system", choices=SYSTEMS, help="the system: template")
     parser.add_argument(
         "-o",
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     text = predictions_text(predictions, arguments.output)
     if arguments.output == STANDARD_INPUT:
-        sys.stdout.write(text)
+        write_result(text, "json")
         return 0
     count = f"{len(predictions)} dialogues, {sum(map(len, predictions.values()))} turns"
     write_output(arguments.output, text, f": {count} of the {chosen.fold} fold of {corpus}")

@@ -127,6 +127,7 @@ def _plain(mention: Mention) -> dict[str, Any]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    parser.set_defaults(status="delexicalizing")
     add_files(
         parser,
         "predictions: .json or .jsonl, also .gz or .zst; - reads JSON from standard input",
@@ -190,7 +191,7 @@ def run(arguments: argparse.Namespace) -> int:
     table = render(_document(delexicalized.account.plain()), arguments.format)
     with warnings_behind(checked.warnings):
         if arguments.output in STANDARD_OUTPUT:
-            sys.stdout.write(written)
+            write_result(written, "json")
             sys.stderr.write(table)
         else:
             write_output(arguments.output, written)

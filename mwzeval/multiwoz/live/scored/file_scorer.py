@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tqdm import tqdm
-
 from mwzeval.cluster.shards import Piece, PieceScorer
 from mwzeval.conversation.accounting.prices import Prices
 from mwzeval.conversation.files import live_text
@@ -19,6 +17,7 @@ from mwzeval.multiwoz.choices import CONVLAB2
 from mwzeval.multiwoz.live.scored.levels import InActs, InWords
 from mwzeval.multiwoz.live.scored.reading import LiveRun, Settings, Town, check_run
 from mwzeval.multiwoz.live.scored.runs import Level, ScoredRun
+from mwzeval.progress import followed
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 
@@ -56,9 +55,7 @@ class LiveScorer:
         town = self._town(run.corpus)
 
         def each(names: Sequence[str]) -> Iterable[str]:
-            hidden = None if progress else True
-            bar: Iterable[str] = tqdm(names, unit="dialogue", delay=1, leave=False, disable=hidden)
-            return bar
+            return followed(names, "dialogues", shown=progress)
 
         return ScoredRun.of(
             *(run, level, town.checksum, self.settings.tools.checksum),
