@@ -36,7 +36,7 @@ __all__ = ["PageSystem", "Words", "to_html"]
 SCRIPTS = (
     *("document", "data", "state", "elements", "filter", "address", "list", "claims"),
     *("legend", "calls", "lines", "goal", "unit"),
-    *("navigation", "controls", "keyboard", "theme", "main"),
+    *("navigation", "controls", "exporting", "keyboard", "theme", "main"),
 )
 """The modules of `script/`, each after those that it imports; no two declare the same name."""
 

@@ -26,7 +26,7 @@ export function unitOfHash() {
 /** Return the filter as an address, so that a filtered list can be passed on too. */
 export function filterHash() {
   const parts = new URLSearchParams();
-  for (const [key, value] of Object.entries(filter)) if (value) parts.set(key, value === true ? "1" : value);
+  for (const [key, value] of Object.entries(filter)) if (value) parts.set(key, value);
   const text = parts.toString();
   return text ? `#?${text}` : "";
 }
@@ -35,6 +35,5 @@ export function filterHash() {
 export function filterOfHash() {
   if (!location.hash.startsWith("#?")) return null;
   const parts = new URLSearchParams(location.hash.slice(2));
-  const found = Object.fromEntries(Object.keys(filter).map((key) => [key, parts.get(key) ?? ""]));
-  return { ...found, differs: Boolean(found.differs) };
+  return Object.fromEntries(Object.keys(filter).map((key) => [key, parts.get(key) ?? ""]));
 }

@@ -1,7 +1,7 @@
 // The controls: the filter, the systems side by side, and the count of what passes.
 
 import { filterHash, filterOfHash } from "./address.js";
-import { KEPT, LOST, UNASKED, kinds, outcomes, scopes, systems, units, words } from "./data.js";
+import { KEPT, LOST, UNASKED, kindNames, kinds, outcomes, scopes, systems, units, words } from "./data.js";
 import { byId, narrow } from "./document.js";
 import { element, labelOf, plain } from "./elements.js";
 import { filtered } from "./filter.js";
@@ -9,6 +9,8 @@ import { repaintRows } from "./list.js";
 import { route, showList } from "./navigation.js";
 import { filter, state } from "./state.js";
 import { paintPosition } from "./unit.js";
+
+const CHOICES = ["scope", "outcome", "reason", "which", "differs"];
 
 function options(select, entries, value) {
   select.replaceChildren(...entries.map(([key, label]) => element("option", { value: key }, plain(label))));
@@ -28,15 +30,18 @@ export function fillControls() {
   let group = null;
   kinds.forEach(([outcome, code, parent], kind) => {
     if (group?.label !== labelOf(outcome)) reason.append(group = element("optgroup", { label: labelOf(outcome) }));
-    group.append(element("option", { value: kind }, (parent === null ? "" : "\u2003") + plain(code)));
+    group.append(element("option", { value: kindNames[kind] }, (parent === null ? "" : "\u2003") + plain(code)));
   });
-  reason.value = filter.kind;
+  reason.value = filter.reason;
+  if (reason.selectedIndex < 0) reason.selectedIndex = 0;
   options(byId("which"), [["", state.pair.length > 2 ? "any" : "either"], ...state.pair.map((index) =>
     [String(index), `${systems[index].letter} ${systems[index].name}`])], filter.which);
   byId("which-label").hidden = state.pair.length < 2;
   byId("differs-label").hidden = state.pair.length < 2;
-  byId("differs-names").textContent = state.pair.map((index) => systems[index].letter).join(" and ");
-  byId("differs").checked = filter.differs;
+  const pair = state.pair.map((index) => systems[index].letter);
+  options(byId("differs"), [["", "any"], ["1", `${pair.join(" and ")} differ`],
+    ...[...outcomes].flatMap((outcome) => pair.map((letter, place) =>
+      [`${place}/${outcome}`, `${letter} wins: ${labelOf(outcome)}`]))], filter.differs);
   byId("search").value = filter.search;
   const names = systems.map((system, index) => [String(index), `${system.letter} ${system.name}`]);
   byId("pair").hidden = systems.length < 3;
@@ -56,7 +61,7 @@ export function refilter() {
     : `${state.shown.length.toLocaleString("en")} of ${total} ${words.units}`;
   byId("clear").hidden = !Object.values(filter).some(Boolean);
   for (const button of document.querySelectorAll(".reason")) {
-    button.setAttribute("aria-pressed", String(button.dataset.kind === filter.kind));
+    button.setAttribute("aria-pressed", String(kindNames[button.dataset.kind] === filter.reason));
   }
   paintPosition();
 }
@@ -67,8 +72,8 @@ export function readFilterHash() {
   if (!said) return;
   Object.assign(filter, said);
   fillControls();
-  for (const key of ["scope", "outcome", "which"]) filter[key] = byId(key).value;
-  filter.kind = byId("reason").value;
+  filter.search = filter.search.toLowerCase();
+  for (const key of CHOICES) filter[key] = byId(key).value;
 }
 
 /** Change parts of the filter, show what passes it, and put it into the address. */
@@ -81,7 +86,7 @@ export function changeFilter(change) {
 function changePair(left, right) {
   state.pair = right === "" || Number(right) === left ? [left] : [left, Number(right)];
   if (filter.which !== "" && !state.pair.includes(Number(filter.which))) filter.which = "";
-  if (state.pair.length < 2) filter.differs = false;
+  if (state.pair.length < 2) filter.differs = "";
   fillControls();
   refilter();
   if (state.opened !== null) route();
@@ -89,23 +94,23 @@ function changePair(left, right) {
 
 export function connectControls() {
   byId("search").addEventListener("input", (event) => changeFilter({ search: event.target.value.toLowerCase() }));
-  for (const [name, key] of [["scope", "scope"], ["outcome", "outcome"], ["reason", "kind"], ["which", "which"]]) {
-    byId(name).addEventListener("change", (event) => changeFilter({ [key]: event.target.value }));
+  for (const key of CHOICES) {
+    byId(key).addEventListener("change", (event) => changeFilter({ [key]: event.target.value }));
   }
-  byId("differs").addEventListener("change", (event) => changeFilter({ differs: event.target.checked }));
   for (const name of ["left", "right"]) {
     byId(name).addEventListener("change", () => changePair(Number(byId("left").value), byId("right").value));
   }
   byId("clear").addEventListener("click", () => {
-    changeFilter({ search: "", scope: "", outcome: "", kind: "", which: "", differs: false });
+    changeFilter(Object.fromEntries(Object.keys(filter).map((key) => [key, ""])));
     fillControls();
   });
   for (const button of document.querySelectorAll(".reason")) {
     button.disabled = false;
     button.addEventListener("click", () => {
-      changeFilter({ kind: filter.kind === button.dataset.kind ? "" : button.dataset.kind });
+      const name = kindNames[button.dataset.kind];
+      changeFilter({ reason: filter.reason === name ? "" : name });
       fillControls();
-      if (filter.kind !== "" && narrow.matches) showList();
+      if (filter.reason !== "" && narrow.matches) showList();
     });
   }
 }

@@ -30,6 +30,9 @@ const patterns = data.outcomes.map((flat) => {
   return pattern;
 });
 
+/** What each kind of reason is called in addresses. */
+export const kindNames = kinds.map(([outcome, code]) => `${outcome}/${code}`);
+
 /** The kind that each kind of reason is a detail of, null for none. */
 export const parents = kinds.map(([, , parent]) => parent);
 const kindOf = new Map(kinds.map(([outcome, code], kind) => [JSON.stringify([outcome, code]), kind]));
@@ -99,7 +102,7 @@ export function searchable() {
   if (haystacks) return haystacks;
   const lower = strings.map((text) => text.toLowerCase());
   haystacks = units.map((unit, number) => {
-    const used = new Set();
+    const [used, why] = [new Set(), new Set()];
     for (const system of systems) {
       const explanation = system.explanations[number];
       if (!explanation) continue;
@@ -109,8 +112,9 @@ export function searchable() {
         called.forEach((text, place) => place % 4 < 3 && used.add(text));
       }
       for (const f of explanation.goal) used.add(facts[3 * f + 1]);
+      for (const { code, text } of explanation.reasons) why.add(`${code}\n${text}`.toLowerCase());
     }
-    return [unit.toLowerCase(), ...Array.from(used, (text) => lower[text])].join("\n");
+    return [unit.toLowerCase(), ...Array.from(used, (text) => lower[text]), ...why].join("\n");
   });
   return haystacks;
 }

@@ -1,7 +1,7 @@
 // Elements of the document. Texts may come from anybody: they enter it as text nodes and nowhere else.
 
 import { KEPT, LOST, UNASKED, labels } from "./data.js";
-import { filter } from "./state.js";
+import { searched } from "./state.js";
 
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
@@ -36,16 +36,20 @@ export function plain(text) {
 export function textElement(tag, attributes, text) {
   const node = element(tag, { dir: "auto", ...attributes });
   const shown = plain(text);
-  const needle = filter.search;
-  const hay = needle ? shown.toLowerCase() : "";
-  if (!needle || hay.length !== shown.length) {
+  const words = searched();
+  const hay = words.length ? shown.toLowerCase() : "";
+  if (!words.length || hay.length !== shown.length) {
     node.append(shown);
     return node;
   }
+  // The longest first, so that no word is marked in part.
+  const literal = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const needle = new RegExp(literal.sort((a, b) => b.length - a.length).join("|"), "g");
   let from = 0;
-  for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, from)) {
-    node.append(shown.slice(from, at), element("mark", {}, shown.slice(at, at + needle.length)));
-    from = at + needle.length;
+  for (const found of hay.matchAll(needle)) {
+    const to = found.index + found[0].length;
+    node.append(shown.slice(from, found.index), element("mark", {}, shown.slice(found.index, to)));
+    from = to;
   }
   node.append(shown.slice(from));
   return node;

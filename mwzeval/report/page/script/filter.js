@@ -1,7 +1,7 @@
 // Which units pass the filter.
 
-import { outcomes, parents, searchable, systems, units, whole } from "./data.js";
-import { filter, state } from "./state.js";
+import { KEPT, LOST, kindNames, outcomes, parents, searchable, systems, units, whole } from "./data.js";
+import { filter, searched, state } from "./state.js";
 
 function differ(unit, scope) {
   const [first, second] = state.pair.map((system) => systems[system].explanations[unit]);
@@ -17,9 +17,16 @@ function differ(unit, scope) {
   return false;
 }
 
+function wins(unit, [winner, outcome]) {
+  const values = state.pair.map((system) =>
+    systems[system].explanations[unit]?.outcomes.get(filter.scope || whole)?.get(outcome));
+  return values[winner] === KEPT && values[1 - winner] === LOST;
+}
+
 function passes(unit, wanted) {
-  if (wanted.texts && !wanted.texts[unit].includes(filter.search)) return false;
-  if (filter.differs && state.pair.length > 1 && !differ(unit, filter.scope)) return false;
+  if (wanted.words.length && !wanted.words.every((word) => wanted.texts[unit].includes(word))) return false;
+  if (wanted.differs && !differ(unit, filter.scope)) return false;
+  if (wanted.wins && !wins(unit, wanted.wins)) return false;
   const looked = filter.which === "" ? state.pair : [Number(filter.which)];
   return looked.some((system) => {
     const explanation = systems[system].explanations[unit];
@@ -36,10 +43,16 @@ function passes(unit, wanted) {
 
 /** Return the units that pass the filter, in their order. */
 export function filtered() {
+  const words = searched();
+  const between = state.pair.length > 1 ? filter.differs : "";
+  const at = between.indexOf("/");
   const wanted = {
-    texts: filter.search ? searchable() : null,
+    words,
+    texts: words.length ? searchable() : null,
+    differs: between === "1",
+    wins: at < 0 ? null : [Number(between.slice(0, at)), between.slice(at + 1)],
     outcome: filter.outcome ? JSON.parse(filter.outcome) : null,
-    kind: filter.kind === "" ? null : Number(filter.kind),
+    kind: filter.reason === "" ? null : kindNames.indexOf(filter.reason),
   };
   const found = [];
   for (let unit = 0; unit < units.length; unit += 1) if (passes(unit, wanted)) found.push(unit);

@@ -23,7 +23,7 @@ function onKey(event) {
     k: () => moveCursor(-1),
     d: () => {
       if (state.pair.length < 2) return;
-      changeFilter({ differs: !filter.differs });
+      changeFilter({ differs: filter.differs ? "" : "1" });
       fillControls();
     },
     x: jumpToNextLoss,

@@ -3,6 +3,7 @@
 import { connectControls, fillControls, readFilterHash, refilter } from "./controls.js";
 import { searchable } from "./data.js";
 import { byId, root } from "./document.js";
+import { connectExport } from "./exporting.js";
 import { connectKeys } from "./keyboard.js";
 import { connectList } from "./list.js";
 import { connectNavigation, route, setView } from "./navigation.js";
@@ -27,6 +28,7 @@ fillControls();
 readFilterHash();
 connectControls();
 connectList();
+connectExport();
 connectNavigation();
 connectTheme();
 connectKeys();
