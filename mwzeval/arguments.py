@@ -163,6 +163,15 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = ()) -> 
     )
 
 
+def add_signatures(parser: argparse.ArgumentParser) -> None:
+    """Add what shows signatures on a terminal, too."""
+    parser.add_argument(
+        "--signatures",
+        action="store_true",
+        help="print the signature of each score on a terminal, too (files, pipes and JSON have it)",
+    )
+
+
 def _places(text: str) -> int:
     places = int(text)
     if not 0 <= places <= 12:

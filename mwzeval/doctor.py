@@ -19,7 +19,8 @@ from mwzeval.benchmark import benchmark_named, known_benchmarks
 from mwzeval.commands.data import status
 from mwzeval.libraries import installing
 from mwzeval.output import write_result
-from mwzeval.report.formats import Document, render, sheet
+from mwzeval.report.formats import Document, sheet
+from mwzeval.report.terminal import printed
 from mwzeval.version import __version__
 
 PURPOSES = {
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; return 0."""
     document = diagnosis(arguments.data, offline=arguments.offline)
-    write_result(render(document, arguments.format), arguments.format)
+    write_result(printed(document, arguments.format), arguments.format)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mwzeval.arguments import add_format, add_intervals
+from mwzeval.arguments import add_format, add_intervals, add_signatures
 from mwzeval.commands.systems import refuse
 from mwzeval.output import write_output, write_result
 
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     benchmark.add_arguments(parser, "ceiling")
     add_intervals(parser)
     add_format(parser)
+    add_signatures(parser)
     parser.add_argument(
         "-o", "--output", metavar="OUTPUT.json", help="also write a JSON report, as of a system"
     )
@@ -27,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score and print; write a report if asked to."""
     from mwzeval.metrics.measure import Resampling
-    from mwzeval.report.formats import render
     from mwzeval.report.json import to_json
     from mwzeval.report.summary import ceiling_report, ceiling_summary
+    from mwzeval.report.terminal import printed
 
     refuse(benchmark, "ceiling")
     resampling = (
@@ -39,6 +40,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     if arguments.output:
         write_output(arguments.output, to_json(report))
     write_result(
-        render(ceiling_summary(report, places=arguments.places), arguments.format), arguments.format
+        printed(
+            ceiling_summary(report, places=arguments.places),
+            arguments.format,
+            signatures=arguments.signatures,
+        ),
+        arguments.format,
     )
     return 0

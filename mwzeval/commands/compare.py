@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from mwzeval.arguments import add_files, add_format, add_items, add_resampling
+from mwzeval.arguments import add_files, add_format, add_items, add_resampling, add_signatures
 from mwzeval.commands.systems import (
     advising_benchmark,
     advising_items,
@@ -86,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
     benchmark.add_arguments(parser, "compare")
     add_format(parser)
+    add_signatures(parser)
 
 
 def _level(text: str) -> float:
@@ -110,6 +111,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.report.comparison import comparison_document
     from mwzeval.report.formats import render
     from mwzeval.report.paper import paper_document
+    from mwzeval.report.terminal import printed
 
     if arguments.table and arguments.scopes:
         arguments.parser.error("--table is of scores of the whole: leave --scopes out")
@@ -123,11 +125,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             document = paper_document(comparison, arguments.table, places=arguments.places)
         else:
             document = comparison_document(comparison, places=arguments.places)
-        text = render(document, arguments.format)
         if arguments.output in (None, "-"):
+            text = printed(document, arguments.format, signatures=arguments.signatures)
             write_result(text, arguments.format)
         else:
-            write_output(arguments.output, text)
+            write_output(arguments.output, render(document, arguments.format))
     return 0
 
 

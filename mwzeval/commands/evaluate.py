@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS as TABLE_FORMATS
-from mwzeval.arguments import add_files, add_format, add_intervals, files_of
+from mwzeval.arguments import add_files, add_format, add_intervals, add_signatures, files_of
 from mwzeval.commands.outcome import (
     add_claims,
     add_gates,
@@ -144,6 +144,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     benchmark.add_arguments(parser, "evaluate")
     add_intervals(parser)
     add_format(parser, (*TABLE_FORMATS, PAGE))
+    add_signatures(parser)
     parser.add_argument(
         f"--per-{unit}",
         dest="per_unit",
@@ -217,8 +218,8 @@ def _score_one(
     resampling: Resampling,
 ) -> int:
     from mwzeval.comparison.gates import worse_than
-    from mwzeval.report.formats import render
     from mwzeval.report.summary import beside_ceiling, per_dialogue, summary, with_ceiling
+    from mwzeval.report.terminal import printed
 
     for option in ("ceiling", "claims"):
         if getattr(arguments, option):
@@ -247,15 +248,15 @@ def _score_one(
         else:
             own = benchmark.document(report, arguments)
             shown = per_dialogue(report) if arguments.per_unit else own or document
-            show = partial(render, shown, arguments.format)
+            show = partial(printed, shown, arguments.format, signatures=arguments.signatures)
         return finish(arguments, report, document, show, failed)
 
 
 def _score_shards(
     arguments: argparse.Namespace, benchmark: Benchmark, files: Sequence[str], gates: Sequence[Gate]
 ) -> int:
-    from mwzeval.report.formats import render
     from mwzeval.report.summary import summary
+    from mwzeval.report.terminal import printed
 
     if arguments.format == PAGE:
         arguments.parser.error(
@@ -267,7 +268,7 @@ def _score_shards(
     with warned(arguments, report.warnings):
         document = summary(report, places=arguments.places)
         shown = benchmark.document(report, arguments) or document
-        show = partial(render, shown, arguments.format)
+        show = partial(printed, shown, arguments.format, signatures=arguments.signatures)
         return finish(arguments, report, document, show, failed)
 
 
@@ -276,8 +277,8 @@ def _score_runs(
 ) -> int:
     from mwzeval.comparison.runs import across
     from mwzeval.files.streams import shortest_ends
-    from mwzeval.report.formats import render
     from mwzeval.report.runs import runs_document
+    from mwzeval.report.terminal import printed
     from mwzeval.scores.report import plain_problem
 
     scorer = scorer_of(benchmark, arguments)
@@ -300,5 +301,5 @@ def _score_runs(
             },
             places=arguments.places,
         )
-        show = partial(render, document, arguments.format)
+        show = partial(printed, document, arguments.format, signatures=arguments.signatures)
         return finish(arguments, document.plain, document, show, failed)

@@ -42,13 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Print the tables."""
-    from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
 
     refuse(benchmark, "leaderboard")
     entry, warnings = _entry(arguments, benchmark)
     with warnings_behind(warnings):
         document = benchmark.published(entry, arguments)
-        write_result(render(document, arguments.format), arguments.format)
+        write_result(printed(document, arguments.format), arguments.format)
     return 0
 
 

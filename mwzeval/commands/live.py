@@ -86,10 +86,10 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 def _print_scores(arguments: argparse.Namespace, scorer: FileScorer, file: str) -> None:
     """Print the scores of a file as `mwzeval evaluate` does."""
-    from mwzeval.report.formats import render
     from mwzeval.report.summary import summary
+    from mwzeval.report.terminal import printed
 
     report = scorer.score(file).report()
     with warnings_behind(report.warnings):
         document = summary(report, places=arguments.places)
-        write_result(render(document, arguments.format), arguments.format)
+        write_result(printed(document, arguments.format), arguments.format)

@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     Raises `UsageError` for more trials than the pilot can tell of, a pilot whose items are all the
     same, and impossible levels.
     """
-    from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
     from mwzeval.statistics.power import TwoSided
 
     try:
@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.score = arguments.score.lower()  # as columns are called
     with warnings_behind(*warnings, can_be_validated=not are_items):
         document = _document(scored, clusters, arguments, benchmark, test)
-        write_result(render(document, arguments.format), arguments.format)
+        write_result(printed(document, arguments.format), arguments.format)
     return 0
 
 

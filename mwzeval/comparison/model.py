@@ -148,6 +148,15 @@ class ComparedMeasure:
         names = [(entry.system, other.system) for other in best]
         return max(self.pairs[pair if pair in self.pairs else pair[::-1]] for pair in names)
 
+    def direction(self, difference: Difference, level: float | None) -> int:
+        """Return 1 for a system that is significantly better than the baseline, -1 for a worse one.
+
+        0 stands for neither, for scores without a good direction and for no `level`.
+        """
+        if level is None or difference.adjusted > level or not (difference.value and self.best):
+            return 0
+        return 1 if (difference.value < 0) == self.lower_is_better else -1
+
     def is_alike(self, entry: ComparedSystem, level: float) -> bool:
         """Tell whether a system is not the best but does not differ from it significantly."""
         p_value = self.against_best(entry)

@@ -211,7 +211,7 @@ def _table(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.results.run_results import read_results
     from mwzeval.pydial.results.side_by_side import side_by_side
     from mwzeval.pydial.results.tables import table_document
-    from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
     from mwzeval.scores.findings import Findings
 
     findings = Findings()
@@ -226,7 +226,7 @@ def _table(arguments: argparse.Namespace) -> int:
         else side_by_side(runs, arguments.dialogues)
     )
     with warnings_behind(findings.warnings, can_be_validated=False):
-        write_result(render(document, arguments.format), arguments.format)
+        write_result(printed(document, arguments.format), arguments.format)
     return 0
 
 
@@ -314,7 +314,7 @@ def _add_cross(parser: argparse.ArgumentParser) -> None:
 def _cross(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.run import TESTS, planned
     from mwzeval.pydial.studies.cross_environment import cross, cross_document
-    from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
 
     plan = _learned(arguments)
     crossed = cross(
@@ -323,7 +323,7 @@ def _cross(arguments: argparse.Namespace) -> int:
         tested_in=arguments.tested_in and arguments.tested_in.split(","),
         tests=plan.get("tests", TESTS),
     )
-    write_result(render(cross_document(crossed), arguments.format), arguments.format)
+    write_result(printed(cross_document(crossed), arguments.format), arguments.format)
     return 0
 
 

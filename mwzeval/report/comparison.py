@@ -7,13 +7,14 @@ from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, Together
-from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet, sheet
+from mwzeval.report.formats import ALIKE, BETTER, FEW, WORSE, Cell, Document, Sheet, sheet
 from mwzeval.scores.comparable import apart
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import FEWEST_RUNS, HIERARCHICAL
 
 SCHEMA = 2
 NOTHING = "—"
+TONES = {1: BETTER, 0: "", -1: WORSE}
 TESTS = {
     MCNEMAR: "McNemar's exact test",
     RANDOMIZATION: "approximate randomisation",
@@ -62,6 +63,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
             "comparisons": tuple(_records(comparison, of_runs=True)),
             "notes": notes,
         },
+        signatures=tuple(signatures),
     )
 
 
@@ -206,7 +208,7 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
             entry.system,
             _score_cell(comparison, measure, entry, decimals),
             *([_spread(entry, decimals)] if spread else []),
-            *(difference_cells(measure, entry, decimals) if is_compared else []),
+            *(difference_cells(measure, entry, decimals, comparison.level) if is_compared else []),
             *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
         ]
         for entry in measure.systems
@@ -228,7 +230,9 @@ def _spread(entry: ComparedSystem, decimals: int) -> str:
     return f"{entry.over.standard_deviation:.{decimals}f}" if entry.over else NOTHING
 
 
-def difference_cells(measure: ComparedMeasure, entry: ComparedSystem, decimals: int) -> list[Cell]:
+def difference_cells(
+    measure: ComparedMeasure, entry: ComparedSystem, decimals: int, level: float | None = None
+) -> list[Cell]:
     """Return the difference to the baseline, its interval, the corrected p value, and the counts.
 
     Of the baseline itself, `baseline` and empty cells.
@@ -243,7 +247,7 @@ def difference_cells(measure: ComparedMeasure, entry: ComparedSystem, decimals: 
     elif interval is not None:
         shown = f"[{_signed(interval.low, decimals)}, {_signed(interval.high, decimals)}]"
     return [
-        Cell(_signed(difference.value, decimals)),
+        Cell(_signed(difference.value, decimals), tone=TONES[measure.direction(difference, level)]),
         Cell(shown),
         Cell(shown_p(difference.adjusted)),
         Cell(f"{counts.wins}/{counts.ties}/{counts.losses}" if counts else NOTHING),

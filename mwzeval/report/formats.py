@@ -23,15 +23,20 @@ from mwzeval.report.json import json_line, to_json
 BEST, ALIKE, FEW = "*", "†", "‡"
 """Marks of scores, the same wherever there are some: the best (bold where a format has bold type);
 does not differ significantly from the best; of so few runs or seeds that there is no interval."""
+BETTER, WORSE = "better", "worse"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as it is shown; `best` ones stand out, `mark` follows the text (`ALIKE`, say)."""
+    """A cell as it is shown; `best` ones stand out, `mark` follows the text (`ALIKE`, say).
+
+    `tone` is `BETTER` or `WORSE` where it is significantly so.
+    """
 
     text: str
     best: bool = False
     mark: str = ""
+    tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,8 @@ class Document:
     """A report for any format.
 
     `heading` and `notes` are lines above and below the tables; `records` the same numbers in long
-    form, one a row, unrounded, for CSV and JSON Lines; `plain` the value for JSON.
+    form, one a row, unrounded, for CSV and JSON Lines; `plain` the value for JSON. `signatures` are
+    those of the notes that are signatures.
     """
 
     heading: tuple[str, ...]
@@ -61,6 +67,7 @@ class Document:
     notes: tuple[str, ...]
     records: tuple[Mapping[str, Any], ...]
     plain: Mapping[str, Any]
+    signatures: tuple[str, ...] = ()
 
 
 def sheet(title: str, header: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> Sheet:
@@ -78,21 +85,33 @@ def to_text(document: Document) -> str:
     """
     parts = ["\n".join(map(printable, document.heading))]
     parts += [_sheet_text(sheet) for sheet in document.sheets]
-    has_best = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
-    starred = (f"{BEST}: the best",) if has_best else ()
-    parts.append("\n".join(map(printable, (*starred, *document.notes))))
+    parts.append("\n".join(map(printable, (*about_best(document), *document.notes))))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def about_best(document: Document) -> tuple[str, ...]:
+    """Return what the star means, where there is one."""
+    has_best = any(cell.best for sheet in document.sheets for row in sheet.rows for cell in row)
+    return (f"{BEST}: the best",) if has_best else ()
+
+
 def _sheet_text(sheet: Sheet) -> str:
-    rows = [
-        [cell.text + (BEST if cell.best and cell.text else "") + cell.mark for cell in row]
-        for row in sheet.rows
-    ]
+    rows = [list(map(cell_text, row)) for row in sheet.rows]
     header = [sheet.header] if any(sheet.header) else []
     table = aligned([*header, *rows])
     lines = [printable(sheet.title), table, *map(printable, sheet.caption)]
     return "\n".join(line for line in lines if line)
+
+
+def cell_text(cell: Cell) -> str:
+    """Return the text of a cell with its marks."""
+    return cell.text + (BEST if cell.best and cell.text else "") + cell.mark
+
+
+def columns_of(rows: Sequence[Sequence[Cell]]) -> list[list[tuple[str, int]]]:
+    """Return the texts of each column of a table, and how many columns of a terminal each takes."""
+    texts = [[printable(cell_text(cell)) for cell in row] for row in rows]
+    return [[(text, _width(text)) for text in column] for column in zip(*texts, strict=True)]
 
 
 def aligned(cells: Sequence[Sequence[str]]) -> str:

@@ -64,7 +64,8 @@ def paper_document(
     return Document(
         heading=document.heading,
         sheets=(Sheet("", header, rows, tuple(_caption(comparison, measures, intervals))),),
-        notes=tuple(dict.fromkeys(str(measure.signature) for measure in measures)),
+        notes=(signatures := tuple(dict.fromkeys(str(m.signature) for m in measures))),
+        signatures=signatures,
         records=records,
         plain={**document.plain, "table": records},
     )

@@ -33,6 +33,7 @@ def summary(report: Report, *, places: int | None = None) -> Document:
         heading=tuple(_heading(report)),
         sheets=(*_sheets(of_systems, places, beside), *map(_figures_sheet, report.figures)),
         notes=tuple(signatures),
+        signatures=tuple(signatures),
         records=tuple(score_record(score) for score in report.scores),
         plain=report,
     )

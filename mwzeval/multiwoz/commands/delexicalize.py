@@ -164,6 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.multiwoz.formats.adaptation import adapt
     from mwzeval.multiwoz.predictions.reading import Findings, read_predictions
     from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
 
     evaluator = Evaluator(
         corpus=arguments.corpus,
@@ -188,14 +189,14 @@ def run(arguments: argparse.Namespace) -> int:
     # The same once more, because what is written keeps keys that nobody scores.
     adapted = adapt(raw, arguments.input_format, Findings(), evaluator.tools)
     written = json.dumps(delexicalized.written_into(adapted), indent=1, ensure_ascii=False) + "\n"
-    table = render(_document(delexicalized.account.plain()), arguments.format)
+    table = _document(delexicalized.account.plain())
     with warnings_behind(checked.warnings):
         if arguments.output in STANDARD_OUTPUT:
             write_result(written, "json")
-            sys.stderr.write(table)
+            sys.stderr.write(render(table, arguments.format))
         else:
             write_output(arguments.output, written)
-            write_result(table, arguments.format)
+            write_result(printed(table, arguments.format), arguments.format)
     return 0
 
 

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from mwzeval.pydial.runs.run import TESTS, planned
     from mwzeval.pydial.studies.cross_users import cross_users, users_document
     from mwzeval.pydial.studies.transfer import learned_in
-    from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
 
     plan = learned_in(file_of(arguments))
     for name in ("tasks", "policies"):
@@ -66,5 +66,5 @@ def run(arguments: argparse.Namespace) -> int:
         lambda setting, file, seed: hold(setting, file, seed=seed),
         model_options(arguments, "user"),
     )
-    write_result(render(users_document(results), arguments.format), arguments.format)
+    write_result(printed(users_document(results), arguments.format), arguments.format)
     return 0

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
     from mwzeval.pydial.runs.run import TESTS, planned
     from mwzeval.pydial.studies.reliability_figure import plot_reliability
     from mwzeval.pydial.studies.success_estimates import estimated, estimates_document
-    from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
 
     picture = arguments.output
     kind = format_of(picture)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
         learned_from=arguments.learn_from,
         tests=plan.get("tests", TESTS),
     )
-    write_result(render(estimates_document(judged), arguments.format), arguments.format)
+    write_result(printed(estimates_document(judged), arguments.format), arguments.format)
     if picture is not None:
         write_atomically(picture, plot_reliability(judged, format_name=kind))
         tell(f"wrote {picture}")

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
     from mwzeval.pydial.studies.sweep import ERRORS, sweep, sweep_document
     from mwzeval.pydial.studies.sweep_figure import plot_sweep
     from mwzeval.pydial.studies.user_files import read_user
-    from mwzeval.report.formats import render
+    from mwzeval.report.terminal import printed
 
     picture = arguments.output
     kind = format_of(picture)
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace, plan: Mapping[str, Any]) -> int:
         own=own,
         tests=plan.get("tests", TESTS),
     )
-    write_result(render(sweep_document(swept), arguments.format), arguments.format)
+    write_result(printed(sweep_document(swept), arguments.format), arguments.format)
     if picture is not None:
         write_atomically(picture, plot_sweep(swept, figure=arguments.figure, format_name=kind))
         tell(f"wrote {picture}")
