@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -300,7 +300,10 @@ class Compared(NamedTuple):
 
 def compared(scorer: FileScorer, file: str) -> Compared:
     """Return what a comparison needs of a file, all of it counted. Raises `InputError`."""
-    system = scorer.score(file)
+    from mwzeval.metrics.measure import no_garbage_collection
+
+    with no_garbage_collection():
+        system = scorer.score(file)
     scored = system.scored_table
     if scored.type_measures:
         scored = replace(scored, count_types=partial(_same, scored.count_types()))
@@ -329,21 +332,35 @@ def compared_all(
 ) -> dict[str, Compared]:
     """Return what a comparison needs of each file. Raises `InputError` with the problems of all."""
     # Another process has another standard input.
-    running = [
-        executor.submit(_compared_in_worker, file) if executor and file != STANDARD_INPUT else None
+    running = {
+        file: executor.submit(_compared_in_worker, file)
         for file in files
-    ]
+        if executor and file != STANDARD_INPUT
+    }
     with counting(len(files), "files") as count:
-        scored = all_of(
-            partial(counted, future.result if future else partial(compared, scorer, file), count)
-            for file, future in zip(files, running, strict=True)
-        )
+        calls = {file: partial(counted, future.result, count) for file, future in running.items()}
+        # This process scores as well: from the end of the list, whatever no other has begun.
+        for file in reversed(files) if executor else files:
+            if file not in running or running[file].cancel():
+                call = partial(compared, scorer, file)
+                calls[file] = _done(partial(counted, call, count)).result
+        scored = all_of(calls[file] for file in files)
     return dict(zip(files, scored, strict=True))
+
+
+def _done(call: Callable[[], Made]) -> Future[Made]:
+    """Return what a call returns, or the `InputError` that it raises, for later."""
+    future: Future[Made] = Future()
+    try:
+        future.set_result(call())
+    except InputError as error:
+        future.set_exception(error)
+    return future
 
 
 @contextmanager
 def workers(scorer: FileScorer, jobs: int | None) -> Iterator[Executor | None]:
-    """Yield processes to share the work; None when one is enough.
+    """Yield processes to share the work with this one; None when it is enough alone.
 
     Raises `MwzevalError` when one is killed.
     """
@@ -356,7 +373,7 @@ def workers(scorer: FileScorer, jobs: int | None) -> Iterator[Executor | None]:
         yield None
         return
     try:
-        with pool(count, initializer=_start_worker, initargs=(scorer,)) as executor:
+        with pool(count - 1, initializer=_start_worker, initargs=(scorer,)) as executor:
             yield executor
     except BrokenProcessPool:
         raise MwzevalError("a process was killed, maybe for lack of memory: try --jobs 1") from None

@@ -222,10 +222,11 @@ def _possible(predictions: Any) -> tuple[str, ...]:
     Those of responses when there is neither, whose absence is an error then.
     """
     keys: set[str] = set()
-    wording = Wording()
+    said: list[str] = []
     for turn in _turns(predictions):
         keys.update(turn)
-        wording.add(str(turn.get("response", "")))
+        said.append(str(turn.get("response", "")))
+    wording = Wording.of(said)
     responses = ("bleu", "success", "richness")
     states = ("dst",) if "state" in keys else ()
     words = ("grounded",) if "response" in keys and wording.lexicalized else ()
