@@ -10,10 +10,11 @@ No verb writes over what it reads: outputs are held against inputs before anythi
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from typing import NamedTuple
@@ -236,12 +237,25 @@ def _words(given: Iterable[str]) -> Iterator[str]:
             yield from runs[1]
 
 
+@contextmanager
+def _imports() -> Iterator[None]:
+    """Let the collector of garbage rest while modules are imported, which stay."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
 def _run(parse: Callable[[], argparse.Namespace]) -> int:
     """Parse, run the verb, and return the exit code; Ctrl-C is heeded from the first import on."""
     arguments = None
     try:
         prepare_streams()
-        arguments = parse()
+        with _imports():
+            arguments = parse()
         from mwzeval.output_checks import check_outputs, refuse_overwriting  # `--help` ends above
 
         refuse_overwriting(arguments)

@@ -300,10 +300,7 @@ class Compared(NamedTuple):
 
 def compared(scorer: FileScorer, file: str) -> Compared:
     """Return what a comparison needs of a file, all of it counted. Raises `InputError`."""
-    from mwzeval.metrics.measure import no_garbage_collection
-
-    with no_garbage_collection():
-        system = scorer.score(file)
+    system = scorer.score(file)
     scored = system.scored_table
     if scored.type_measures:
         scored = replace(scored, count_types=partial(_same, scored.count_types()))

@@ -172,9 +172,10 @@ class PredictionsScorer:
 
     def score(self, text: str, file: str, *, progress: bool = False) -> ScoredPredictions:
         """Return the text of a file scored. Raises `InputError`, `DataError`, `UsageError`."""
-        predictions = predictions_of_text(text, file)
-        evaluator = self._evaluator_for(predictions)
-        scored = evaluator.score(predictions, file=file, progress=progress)
+        with no_garbage_collection():
+            predictions = predictions_of_text(text, file)
+            evaluator = self._evaluator_for(predictions)
+            scored = evaluator.score(predictions, file=file, progress=progress)
         if self.need_states and not scored.dialogues.sources.predicted_states:
             raise UsageError(
                 f"state tracking needs a state in every turn; not so in {file}: leave it out, or "

@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -242,8 +242,19 @@ class Database:
 
     def __init__(self, tables: Mapping[str, Sequence[Row]], rules: Rules) -> None:
         self.rules = rules
+        self._tables = tables
         self._venues = {domain: Venues(domain, tables[domain]) for domain in DOMAINS}
         self._answers: dict[tuple[object, ...], tuple[str, ...]] = {}
+
+    @cached_property
+    def names(self) -> Mapping[tuple[str, str], str]:
+        """What venues are called, by domain and id; a train is called by its id alone."""
+        return {
+            (domain, str(row[id_column(domain)])): str(row["name"])
+            for domain, rows in self._tables.items()
+            for row in rows
+            if domain != "train"
+        }
 
     def query(self, domain: str, constraints: Mapping[str, str]) -> list[str]:
         """Return the ids of the venues that satisfy all constraints, in table order.

@@ -7,7 +7,7 @@ what the scorer made of each turn of a dialogue, and what was lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from mwzeval.metrics.measure import Resampling, ScoredTable, no_garbage_collecti
 from mwzeval.multiwoz import NAME, SCORING_REVISION
 from mwzeval.multiwoz.choices import AUTO, SAMPLE
 from mwzeval.multiwoz.corpus.gold import GoldDialogue
-from mwzeval.multiwoz.database.venues import Row, id_column
+from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.claims import claims_of
 from mwzeval.multiwoz.grounding.reasons import Words
 from mwzeval.multiwoz.normalization.spacing import natural_spacing
@@ -59,7 +59,7 @@ SHOWN_VENUES = 3
 def explain(scorer: Scorer, dialogue: NormalizedDialogue) -> Explanation:
     """Return what became of a dialogue, turn by turn, and why what was lost was lost."""
     case = Case.of(scorer, dialogue)
-    names = _Names(scorer.gold.tables)
+    names = _Names(scorer.database)
     explanation = Explanation(
         unit=dialogue.name,
         outcomes=_outcomes(case.outcome()),
@@ -230,15 +230,10 @@ def _offer(domain: str, offered: tuple[str, ...], wanted: DomainGoal, names: _Na
 
 
 class _Names:
-    """What the venues of a database are called; a train is called by its id."""
+    """Venues by what they are called."""
 
-    def __init__(self, tables: Mapping[str, Sequence[Row]]) -> None:
-        self._of = {
-            (domain, str(row[id_column(domain)])): str(row["name"])
-            for domain, rows in tables.items()
-            for row in rows
-            if domain != "train"
-        }
+    def __init__(self, database: Database) -> None:
+        self._of = database.names
 
     def counted(self, domain: str, ids: Sequence[str], remark: str = "") -> str:
         """Return how many venues there are, a remark, and the first of their names."""
