@@ -334,11 +334,13 @@ def compared_all(
         for file in files
         if executor and file != STANDARD_INPUT
     }
+    calls: dict[str, Callable[[], Compared]] = {}
     with counting(len(files), "files") as count:
-        calls = {file: partial(counted, future.result, count) for file, future in running.items()}
         # This process scores as well: from the end of the list, whatever no other has begun.
         for file in reversed(files) if executor else files:
-            if file not in running or running[file].cancel():
+            if (future := running.get(file)) and not future.cancel():
+                calls[file] = partial(counted, future.result, count)
+            else:
                 call = partial(compared, scorer, file)
                 calls[file] = _done(partial(counted, call, count)).result
         scored = all_of(calls[file] for file in files)
