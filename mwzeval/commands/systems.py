@@ -328,11 +328,10 @@ def compared_all(
     scorer: FileScorer, files: Sequence[str], executor: Executor | None
 ) -> dict[str, Compared]:
     """Return what a comparison needs of each file. Raises `InputError` with the problems of all."""
-    # Another process has another standard input.
     running = {
         file: executor.submit(_compared_in_worker, file)
         for file in files
-        if executor and file != STANDARD_INPUT
+        if executor and file != STANDARD_INPUT  # of which another process has another
     }
     calls: dict[str, Callable[[], Compared]] = {}
     with counting(len(files), "files") as count:
@@ -341,20 +340,19 @@ def compared_all(
             if (future := running.get(file)) and not future.cancel():
                 calls[file] = partial(counted, future.result, count)
             else:
-                call = partial(compared, scorer, file)
-                calls[file] = _done(partial(counted, call, count)).result
+                calls[file] = _done(partial(counted, partial(compared, scorer, file), count)).result
         scored = all_of(calls[file] for file in files)
     return dict(zip(files, scored, strict=True))
 
 
 def _done(call: Callable[[], Made]) -> Future[Made]:
     """Return what a call returns, or the `InputError` that it raises, for later."""
-    future: Future[Made] = Future()
+    done: Future[Made] = Future()
     try:
-        future.set_result(call())
+        done.set_result(call())
     except InputError as error:
-        future.set_exception(error)
-    return future
+        done.set_exception(error)
+    return done
 
 
 @contextmanager
