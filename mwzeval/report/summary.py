@@ -32,7 +32,7 @@ def summary(report: Report, *, places: int | None = None) -> Document:
     return Document(
         heading=tuple(_heading(report)),
         sheets=(*_sheets(of_systems, places, beside), *map(_figures_sheet, report.figures)),
-        notes=tuple(signatures),
+        notes=(*_about(report.references, beside), *signatures),
         signatures=tuple(signatures),
         records=tuple(score_record(score) for score in report.scores),
         plain=report,
@@ -48,11 +48,19 @@ def _told_apart(
     for score in scores:
         reference, _, name = score.name.partition(".")
         if reference in references:
-            of = beside.setdefault(references[reference], {})
+            of = beside.setdefault(reference.replace("_", " "), {})
             of[name, score.scope] = shown(score, places)
         else:
             own.append(score)
     return own, beside
+
+
+def _about(references: Mapping[str, str], beside: Beside) -> Iterator[str]:
+    """Yield what the titles of references stand for."""
+    for key, text in references.items():
+        title = key.replace("_", " ")
+        if title in beside:
+            yield f"{title}: {text}"
 
 
 def _figures_sheet(figures: Figures) -> Sheet:
@@ -124,8 +132,8 @@ def _sheets(
 ) -> Iterator[Sheet]:
     """Yield the scores that have parts (domains) side by side, then the others.
 
-    Only scores of the same parts of the same size share a sheet. What stands `beside` is a row
-    below scores side by side, and a column beside others.
+    Only scores of the same parts of the same size share a sheet. What stands `beside` is a column;
+    where it has figures of parts, too, a row below scores side by side.
     """
     by_name: dict[str, list[Score]] = {}
     for score in scores:
@@ -149,19 +157,30 @@ def _sheets(
 def _parts_sheet(rows: Sequence[Sequence[Score]], places: int | None, beside: Beside) -> Sheet:
     """Return a row per name and a column per scope, with the number of units below."""
     scopes = dict.fromkeys(score.scope for parts in rows for score in parts)
+    names = {parts[0].name for parts in rows}
+    told = {
+        title: {scope for name, scope in figures if name in names and scope in scopes}
+        for title, figures in beside.items()
+    }
+    columns = [title for title, of in told.items() if of == {WHOLE}]
     lines: list[list[Cell | str]] = []
     for parts in rows:
-        by_scope = {score.scope: score for score in parts}
-        lines.append([parts[0].label, *(shown(by_scope[scope], places) for scope in scopes)])
+        name, by_scope = parts[0].name, {score.scope: score for score in parts}
+        of_whole = [beside[title].get((name, WHOLE), "") for title in columns]
+        lines.append(
+            [parts[0].label, *(shown(by_scope[scope], places) for scope in scopes), *of_whole]
+        )
+        blank = [""] * len(columns)
         if any(score.interval for score in parts):
-            lines.append(["", *(shown_interval(by_scope[scope], places) for scope in scopes)])
+            ends = (shown_interval(by_scope[scope], places) for scope in scopes)
+            lines.append(["", *ends, *blank])
         for title, figures in beside.items():
-            found = [figures.get((parts[0].name, scope), "") for scope in scopes]
-            if any(found):
-                lines.append([f"  {title}", *found])
+            found = [figures.get((name, scope), "") for scope in scopes]
+            if title not in columns and any(found):
+                lines.append([f"  {title}", *found, *blank])
     counts = {score.scope: str(score.n) for parts in rows for score in parts}
-    lines.append([COUNTS, *(counts[scope] for scope in scopes)])
-    return sheet("", ["", *scopes], lines)
+    lines.append([COUNTS, *(counts[scope] for scope in scopes), *([""] * len(columns))])
+    return sheet("", ["", *scopes, *columns], lines)
 
 
 def _standing_sheet(scores: Sequence[Sequence[Score]], places: int | None, beside: Beside) -> Sheet:

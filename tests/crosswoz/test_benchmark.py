@@ -179,12 +179,15 @@ def test_baselines_are_columns_and_goal_types_have_their_own_numbers(
     assert run("evaluate", "--benchmark", "crosswoz", file, "-o", output) == 0
     shown = capsys.readouterr().out
     assert re.search(
-        r"\n +Slot F1 +gold as prediction +copy of the turn before +n\n"
+        r"\n +Slot F1 +gold +copy previous +n\n"
         r"total +94\.53 +100\.00 +82\.06 +40\n"
         r"S +100\.00 +8\n",
         shown,
     )
     assert "Slot F1, gold as prediction" not in shown
+    (joint,) = re.findall(r"^Single-turn joint {2,}70\.79 .*", shown, re.MULTILINE)
+    assert joint.split()[-2:] == ["100.00", "35.58"]
+    assert "\ngold: gold as prediction\ncopy previous: copy of the turn before\n" in shown
     gold = json.loads((ROOT / "data" / "crosswoz" / "sample" / "test.json").read_text("utf-8"))
     domains = {"景点": 0, "餐馆": 0, "酒店": 0, "地铁": 0, "出租": 0}
     for each in gold.values():

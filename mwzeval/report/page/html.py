@@ -26,7 +26,13 @@ from markupsafe import Markup
 from mwzeval.comparison import Comparison
 from mwzeval.report.page.model import PageSystem, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
-from mwzeval.report.page.score_rows import about_intervals, panels_of, score_rows, signatures_of
+from mwzeval.report.page.score_rows import (
+    about_intervals,
+    panels_of,
+    references_of,
+    score_rows,
+    signatures_of,
+)
 from mwzeval.report.page.standings import about_comparison, standings_of
 from mwzeval.scores.explanation import VERDICTS, Explanation, Fact, TurnView, Words
 from mwzeval.scores.score import WHOLE
@@ -82,6 +88,7 @@ def to_html(
             systems=systems,
             notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
             rows=score_rows(systems, standings),
+            references=references_of(systems).values(),
             compared=about_comparison(comparison) if comparison else (),
             not_compared=compared if comparison is None else None,
             marked=any(of.is_best for by_place in standings.values() for of in by_place.values()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mwzeval.errors import Problem
@@ -22,7 +22,8 @@ class PageSystem:
 
     `meta` says what was scored and how (corpus, rules, coverage, versions), in any nesting of
     mappings; None values are left out. A key `note` is a sentence for the top of the page.
-    `figures` are tables of totals beside the scores.
+    `figures` are tables of totals beside the scores, and `references` names what is scored beside
+    the system, as in a `Report`.
     """
 
     name: str
@@ -31,6 +32,7 @@ class PageSystem:
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
     figures: tuple[Figures, ...] = ()
+    references: Mapping[str, str] = field(default_factory=dict)
 
 
 def page_system(name: str, report: Report, explanations: Iterable[Explanation]) -> PageSystem:
@@ -38,7 +40,7 @@ def page_system(name: str, report: Report, explanations: Iterable[Explanation]) 
     meta = {**report.meta, "coverage": _in_short(report.meta["coverage"])}
     told = tuple(explanations)
     warnings = tuple(warning.shared() for warning in report.warnings)
-    return PageSystem(name, report.scores, told, warnings, meta, report.figures)
+    return PageSystem(name, report.scores, told, warnings, meta, report.figures, report.references)
 
 
 def _in_short(coverage: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,13 +31,15 @@ class Cell:
 class ScoreRow:
     """A score over everything in the systems that can be compared in it; None in the others.
 
-    `setting` says in what these differ from the others.
+    `setting` says in what these differ from the others; `beside` is what each of the references
+    has, as text.
     """
 
     label: str
     cells: tuple[Cell | None, ...]
     n: str
     setting: str
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +71,31 @@ def _scores_of(systems: Sequence[PageSystem], name: str, scope: str) -> list[Sco
 
 def score_rows(systems: Sequence[PageSystem], standings: Standings) -> list[ScoreRow]:
     """Return a row for each score over everything and each group that can be compared in it."""
+    references = references_of(systems)
     return [
-        _row(systems, name, group, standings)
+        _row(systems, name, group, standings, references)
         for name, scopes in _names_and_scopes(systems).items()
-        if WHOLE in scopes
+        if WHOLE in scopes and name.partition(".")[0] not in references
         for group in comparable_in(systems, name)
     ]
 
 
+def references_of(systems: Sequence[PageSystem]) -> dict[str, str]:
+    """Return what is scored beside the systems, by what its scores begin with."""
+    return {
+        key: label
+        for system in systems
+        for key, label in system.references.items()
+        if any(score.name.startswith(f"{key}.") for score in system.scores)
+    }
+
+
 def _row(
-    systems: Sequence[PageSystem], name: str, group: Comparable, standings: Standings
+    systems: Sequence[PageSystem],
+    name: str,
+    group: Comparable,
+    standings: Standings,
+    references: Iterable[str],
 ) -> ScoreRow:
     everyone = _scores_of(systems, name, WHOLE)
     scores = [score if at in group.places else None for at, score in enumerate(everyone)]
@@ -89,6 +106,16 @@ def _row(
         cells=tuple(_cell(score, axis, at, standings) for at, score in enumerate(scores)),
         n=_counts(known),
         setting=group.setting,
+        beside=tuple(
+            " / ".join(
+                dict.fromkeys(
+                    f"{score.value:.{score.places}f}"
+                    for at, score in enumerate(_scores_of(systems, f"{key}.{name}", WHOLE))
+                    if score is not None and at in group.places
+                )
+            )
+            for key in references
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from mwzeval.errors import UsageError
 from mwzeval.report.page.html import to_html
 from mwzeval.report.page.model import page_system, title_of
 from mwzeval.scores.explanation import Reason
+from mwzeval.scores.score import WHOLE
 from tests.crosswoz.small_world import small_gold
 
 GOLD = small_gold()
@@ -123,3 +125,23 @@ def test_the_page_shows_scores_dialogues_and_chinese_text() -> None:
     html = to_html([system], title=title_of([system]), words=WORDS)
     for text in ("dst.joint_single_turn", "推荐您去小园。", "copy of the turn before"):
         assert text in html
+
+
+def test_what_stands_beside_systems_is_a_column_of_the_page() -> None:
+    evaluated = evaluate(rule_tracker_file(GOLD.fold), GOLD)
+    report = evaluated.report()
+    system = page_system("RuleDST", report, evaluated.explain_all())
+    html = to_html([system, system], title="t", words=WORDS)
+    table = html.partition('<table class="scores">')[2].partition("</table>")[0]
+    assert re.findall(r'class="reference">(\w[^<]*)</th>', table) == [
+        "gold as prediction",
+        "copy of the turn before",
+    ]
+    first = table.partition("<tbody>")[2].partition("</tr>")[0]
+    values = {score.name: score.value for score in report.scores if score.scope == WHOLE}
+    assert re.findall(r'class="reference">([^<]*)</td>', first) == [
+        f"{values[f'{beside}.dst.joint_single_turn']:.2f}" for beside in ("gold", "copy_previous")
+    ]
+    seen = re.sub(r"<(script|style).*?</\1>|<[^>]+>", "", html, flags=re.DOTALL)
+    assert "Single-turn joint, gold" not in seen
+    assert "joint_single_turn" not in seen
