@@ -17,6 +17,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -166,23 +167,31 @@ class KeepBestResponses(TrainerCallback):
 def main() -> int:
     """Train, and print the scores of each epoch as JSON Lines."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("tiny-model"), help="where it goes")
+    parser.add_argument("--output", type=Path, help="keep the best model in this folder")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--dialogues", type=int, help="train and evaluate on so few dialogues")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    if arguments.output is not None:
+        return train(arguments, arguments.output)
+    with TemporaryDirectory() as folder:  # nothing is left behind
+        return train(arguments, Path(folder))
+
+
+def train(arguments: argparse.Namespace, output: Path) -> int:
+    """Train, with the best model in a folder; return the exit code."""
     torch.manual_seed(arguments.seed)
 
     evaluator = Evaluator(bleu=True, success=True, corpus="sample", fold="dev")
-    train = examples_of("sample", "train", arguments.dialogues)
+    of_train = examples_of("sample", "train", arguments.dialogues)
     dev = examples_of("sample", "dev", arguments.dialogues)
-    tokenizer = word_tokenizer(train)
+    tokenizer = word_tokenizer(of_train)
     model = tiny_model(tokenizer)
-    keep_best = KeepBestResponses(evaluator, tokenizer, dev, arguments.output / "best")
+    keep_best = KeepBestResponses(evaluator, tokenizer, dev, output / "best")
     trainer = Seq2SeqTrainer(
         model=model,
         args=Seq2SeqTrainingArguments(
-            output_dir=str(arguments.output),
+            output_dir=str(output),
             num_train_epochs=arguments.epochs,
             per_device_train_batch_size=16,
             per_device_eval_batch_size=32,
@@ -196,7 +205,7 @@ def main() -> int:
             seed=arguments.seed,
             use_cpu=True,
         ),
-        train_dataset=encoded(train, tokenizer),
+        train_dataset=encoded(of_train, tokenizer),
         eval_dataset=encoded(dev, tokenizer),
         data_collator=DataCollatorForSeq2Seq(tokenizer, model=model),
         processing_class=tokenizer,
@@ -217,7 +226,8 @@ def main() -> int:
                 }
             )
         )
-    print(json.dumps({"best": keep_best.best, "saved": str(keep_best.folder)}))
+    saved = None if arguments.output is None else str(keep_best.folder)
+    print(json.dumps({"best": keep_best.best, "saved": saved}))
     return 0
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.measure import Measure
-from mwzeval.scores.score import Signature
+from mwzeval.scores.score import PERCENT, Signature
 from mwzeval.statistics import Sums
 
 Slot = TypeVar("Slot", bound=Hashable)
@@ -48,13 +48,13 @@ class StateTracking:
 
     def measures(self, signature: Signature) -> Iterator[Measure]:
         """Yield joint accuracy and slot F1 in percent, precision and recall between 0 and 1."""
-        for name, label, of, places in (
-            ("joint_accuracy", "Joint accuracy", joint_accuracy, 1),
-            ("slot_f1", "Slot F1", slot_f1, 1),
-            ("slot_precision", "Slot precision", slot_precision, 3),
-            ("slot_recall", "Slot recall", slot_recall, 3),
+        for name, label, of, places, unit in (
+            ("joint_accuracy", "Joint accuracy", joint_accuracy, 1, PERCENT),
+            ("slot_f1", "Slot F1", slot_f1, 1, PERCENT),
+            ("slot_precision", "Slot precision", slot_precision, 3, ""),
+            ("slot_recall", "Slot recall", slot_recall, 3, ""),
         ):
-            yield Measure(f"dst.{name}", label, signature, of, places)
+            yield Measure(f"dst.{name}", label, signature, of, places, unit=unit)
 
 
 def joint_accuracy(sums: Sums) -> NDArray[np.float64]:

@@ -285,6 +285,28 @@ def test_the_example_keeps_the_best_epoch_and_both_ways_agree(tmp_path: Path) ->
     assert (tmp_path / "best" / "model.safetensors").exists()
 
 
+@pytest.mark.exhaustive
+def test_the_example_leaves_nothing_behind(tmp_path: Path) -> None:
+    program = ROOT / "examples" / "train_with_transformers.py"
+    working, temporary = tmp_path / "working", tmp_path / "temporary"
+    working.mkdir()
+    temporary.mkdir()
+    subprocess.run(
+        [sys.executable, str(program), "--epochs", "1", "--dialogues", "2"],
+        cwd=working,
+        check=True,
+        capture_output=True,
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT),
+            "TMPDIR": str(temporary),
+            "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "of-torch"),
+        },
+    )
+    assert not [*working.iterdir(), *temporary.iterdir()]
+
+
 def test_nulls_of_previous_turns_are_what_is_not_there(evaluator: Evaluator) -> None:
     name, turns = next(iter(sample_predictions("good").items()))
     domains = {domain for turn in turns for domain in turn["state"]}

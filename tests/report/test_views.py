@@ -87,6 +87,8 @@ def test_every_benchmark_has_frames_tables_and_a_name(name: str, tmp_path: Path)
     assert report.benchmark == name
     assert plain(report.to_frame()) == json.loads(json.dumps(report))["meta"]["scores"]
     assert len(report.table.to_frame()) == len(report.table.units)
+    # A share from 0 to 1 is not in percent.
+    assert not [s.name for s in report.scores if s.unit == "%" and 0 < s.value <= 1]
     assert Read(report._repr_html_()).rows == cells(summary(report))
 
 
