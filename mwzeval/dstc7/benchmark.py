@@ -37,7 +37,7 @@ from mwzeval.dstc7.scoring.evaluation import (
 )
 from mwzeval.dstc7.scoring.explanation import MEANINGS
 from mwzeval.errors import Problem, UsageError
-from mwzeval.files.downloads import DATA_VARIABLE
+from mwzeval.files.missing import DATA_VARIABLE
 from mwzeval.report.boards import Entry
 from mwzeval.report.formats import Document
 from mwzeval.scores.explanation import Words

@@ -26,11 +26,16 @@ from mwzeval.files.cache import (
     checksums_of,
     remembered_checksums,
 )
+from mwzeval.files.missing import (
+    DATA_VARIABLE,
+    OFFLINE_VARIABLE,
+    Absent,
+    MissingError,
+    not_fetched,
+)
 from mwzeval.files.transfer_limits import TIMEOUT_SECONDS, transfer
 from mwzeval.output import tell
 
-DATA_VARIABLE = "MWZEVAL_DATA"
-OFFLINE_VARIABLE = "MWZEVAL_OFFLINE"
 MIRROR_VARIABLE = "MWZEVAL_MIRROR"
 GITHUB = "https://raw.githubusercontent.com"
 ABANDONED_SECONDS = 600.0
@@ -213,8 +218,7 @@ class DataRoot:
         wanted = list(files)
         missing = [file for file in wanted if self.find(file.local) is None]
         if missing and self.offline:
-            forbidden = f"the network is forbidden (--offline or {OFFLINE_VARIABLE})"
-            raise _cannot_fetch(self.path, missing, forbidden, self.sample)
+            raise MissingError(Absent(self, tuple(f.local for f in missing), tuple(missing)))
         for file in missing:
             download(file, self.path, self.sample)
         return [self.path / file.local for file in wanted]
@@ -224,23 +228,11 @@ class DataRoot:
 
     def _not_there(self, alternatives: Iterable[str]) -> DataError:
         wanted = list(alternatives)
-        lines = [f"not found in {self.path} ({self.origin}): {' or '.join(wanted)}"]
-        addresses = [
-            f"  {file.local} is published at {file.url}" for file in self.published_matching(wanted)
-        ]
+        named = " or ".join(wanted)
         if self.origin == "embedded":
-            return DataError(lines[0], "This installation is incomplete; install mwzeval again.")
-        advice = f"Put the file into {self.path}, at the place named above"
-        if self.origin != "cache":
-            advice += (
-                f", or leave out --data and unset {DATA_VARIABLE} to have public files downloaded"
-            )
-        return DataError(*lines, *addresses, f"{advice}.", *_advice(self.sample))
-
-
-def _advice(sample: str) -> list[str]:
-    """Return what to do without the files; nothing where there is no sample."""
-    return [f"To just try the tool, use what is embedded: {sample}"] if sample else []
+            where = f"not found in {self.path} ({self.origin}): {named}"
+            return DataError(where, "This installation is incomplete; install mwzeval again.")
+        return MissingError(Absent(self, (named,), tuple(self.published_matching(wanted))))
 
 
 def locate(
@@ -383,12 +375,4 @@ def _reason(error: Exception) -> str:
 
 
 def _cannot_fetch(folder: Path, files: list[PublicFile], reason: str, sample: str) -> DataError:
-    lines = [f"cannot download {', '.join(file.local for file in files)}: {reason}"]
-    for file in files:
-        lines += [f"  address: {file.url}", f"  put it at: {folder / file.local}"]
-    lines += [
-        "Download by other means and put it there, or name a folder that has the data: "
-        f"--data or {DATA_VARIABLE}.",
-        *_advice(sample),
-    ]
-    return DataError(*lines)
+    return DataError(*not_fetched(folder, files, reason, sample))

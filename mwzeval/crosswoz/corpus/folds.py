@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint, remembered_checksums
 from mwzeval.files.downloads import DataRoot, embedded, locate
 from mwzeval.files.json_files import data_bytes
+from mwzeval.files.missing import MissingError, all_there
 
 FOLDS = ("test", "val", "train")
 TABLES = {
@@ -87,8 +88,9 @@ def load_fold(root: DataRoot, fold: str = "test", revision: str = RELEASE) -> Fo
     """
     _check("revision", revision, tuple(REVISIONS))
     _check("fold", fold, FOLDS)
-    dialogues = _require_fold(root, revision, fold)
-    tables = _table_files(root, revision)
+    dialogues, tables = all_there(
+        partial(_require_fold, root, revision, fold), partial(_table_files, root, revision)
+    )
     files = [dialogues, *tables.values()]
     return Fold(
         revision=revision,
@@ -112,6 +114,8 @@ def _require_fold(root: DataRoot, revision: str, fold: str) -> Path:
         )
         if there and root.origin == "embedded":
             raise DataError(message) from None
+        if isinstance(error, MissingError):
+            raise error.about(message) from None
         first, *more = error.args
         raise DataError(f"{message}: {first}", *more) from None
 
@@ -134,10 +138,13 @@ def load_database(root: DataRoot, revision: str = RELEASE) -> tuple[Database, st
 
 def _table_files(root: DataRoot, revision: str) -> dict[str, Path]:
     places = REVISIONS[revision].tables
-    return {
-        domain: root.require(*(place.format(table=table) for place in places))
-        for domain, table in TABLES.items()
-    }
+    files = all_there(
+        *(
+            partial(root.require, *(place.format(table=table) for place in places))
+            for table in TABLES.values()
+        )
+    )
+    return dict(zip(TABLES, files, strict=True))
 
 
 def _checksum(root: DataRoot, paths: Iterable[Path]) -> str:

@@ -242,11 +242,17 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
     answers = f"{dataset}_responses_subtask_{subtask}{case}.tsv"
     dialogues = _first(base, spoken)
     targets = _first(base, answers) if is_test else None
+    candidates = f"{dataset}_subtask_2_candidates.tsv"
+    pools = {candidates: _first(base, candidates)} if track.has_pool else {}
     if targets is None and (is_test or dialogues is None):
-        wanted = answers if is_test else spoken
-        raise DataError(f"{folder}: no {wanted} is there; --targets can name the right answers")
-    pool = _first(base, f"{dataset}_subtask_2_candidates.tsv") if track.has_pool else None
-    return Gold(targets, dialogues, pool)
+        wanted = {answers: targets, spoken: dialogues} if is_test else {spoken: dialogues}
+        missing = [name for name, found in (wanted | pools).items() if found is None]
+        raise DataError(
+            f"not found in {folder}: {', '.join(missing)}; these are not public files: put them "
+            "there under these names (.gz or .zst may follow), as docs/dstc7.md says, or name the "
+            "right answers with --targets"
+        )
+    return Gold(targets, dialogues, pools.get(candidates))
 
 
 def sample_gold(track: Track) -> Gold:

@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from mwzeval.errors import DataError, UsageError, did_you_mean
 from mwzeval.files.cache import combined_fingerprint, derive
 from mwzeval.files.downloads import DataRoot, embedded, locate
 from mwzeval.files.json_files import read_data
+from mwzeval.files.missing import all_there
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus.annotations import (
@@ -197,8 +199,9 @@ def places(layout: CorpusFormat) -> tuple[str, ...]:
 def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
     """Return a fold's gold data and database. Raises `DataError` when files are missing or bad."""
     layout = CORPORA[corpus]
-    databases = {domain: root.require(f"db/{domain}_db.json") for domain in DOMAINS}
-    sources = _Sources.of(layout, fold, root)
+    databases, sources = all_there(
+        partial(database_files, root), partial(_Sources.of, layout, fold, root)
+    )
     plain = derive(
         f"{corpus}-{fold}", sources.paths, derived_revision(), lambda: _gold(sources, corpus, fold)
     )
@@ -214,12 +217,18 @@ def load_fold(corpus: str, fold: Fold, root: DataRoot) -> GoldFold:
     )
 
 
+def database_files(root: DataRoot) -> dict[str, Path]:
+    """Return the file of each domain's database. Raises `DataError` that names all missing."""
+    files = all_there(*(partial(root.require, f"db/{domain}_db.json") for domain in DOMAINS))
+    return dict(zip(DOMAINS, files, strict=True))
+
+
 def read_tables(root: DataRoot) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of all databases by domain, those of police and hospital where they are.
 
     Raises `DataError` when a file is missing or damaged.
     """
-    tables = {domain: _table(domain, root.require(f"db/{domain}_db.json")) for domain in DOMAINS}
+    tables = {domain: _table(domain, path) for domain, path in database_files(root).items()}
     for domain in SERVICES:
         path = root.find(f"db/{domain}_db.json")
         if path:
@@ -241,17 +250,20 @@ class _Sources:
     def of(cls, layout: CorpusFormat, fold: Fold, root: DataRoot) -> _Sources:
         goals, booked = root.find("goals.json"), root.find("booked_domains.json")
         folder = layout.annotations_22
-        dialogues_22 = root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else ()
-        acts_22 = (root.require(f"{folder}/dialog_acts.json"),) if folder else ()
         ready_made = folder is not None and goals is not None and booked is not None
+        dialogues_22, acts_22, data_json = all_there(
+            lambda: root.matching(f"{folder}/{fold}/dialogues_*.json") if folder else (),
+            lambda: (root.require(f"{folder}/dialog_acts.json"),) if folder else (),
+            lambda: (
+                () if ready_made else fold_sources(root, layout.data_json, fold, layout.fold_lists)
+            ),
+        )
         return cls(
             tuple(dialogues_22),
-            acts_22,
+            tuple(acts_22),
             (goals,) if goals else (),
             (booked,) if booked else (),
-            ()
-            if ready_made
-            else tuple(fold_sources(root, layout.data_json, fold, layout.fold_lists)),
+            tuple(data_json),
         )
 
     @property

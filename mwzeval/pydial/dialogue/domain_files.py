@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from urllib.parse import quote
 from mwzeval.errors import InputError, Problem, UsageError, did_you_mean, shorten
 from mwzeval.files.downloads import DataRoot, embedded, locate
 from mwzeval.files.json_files import RepeatedKeys, read_json
+from mwzeval.files.missing import all_there
 from mwzeval.files.reading import check_size
 from mwzeval.pydial.dialogue.domain import (
     LONGEST_TEXT,
@@ -226,8 +228,10 @@ def load_domain(
         root = DataRoot(embedded(FOLDER, "demo"), "embedded")
     else:
         root = data_root(data, offline=offline)
-    ontology = root.require(f"ontology/{name}-rules.json")
-    entities = root.require(f"db/{name}-dbase.db", f"db/{name}-entities.json")
+    ontology, entities = all_there(
+        partial(root.require, f"ontology/{name}-rules.json"),
+        partial(root.require, f"db/{name}-dbase.db", f"db/{name}-entities.json"),
+    )
     return read_domain(ontology, entities, name)[0]
 
 

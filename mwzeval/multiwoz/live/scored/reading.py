@@ -26,9 +26,9 @@ from mwzeval.multiwoz.choices import (
     Rules,
     known_name,
 )
-from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, corpus_root, read_tables
+from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, corpus_root, database_files, read_tables
 from mwzeval.multiwoz.corpus.gold import dialogue_id
-from mwzeval.multiwoz.database.venues import DOMAINS, Row
+from mwzeval.multiwoz.database.venues import Row
 from mwzeval.multiwoz.formats.functions import OUR_TOOLS, Tools
 from mwzeval.multiwoz.goals.given_goals import given_goal
 from mwzeval.multiwoz.goals.goals import Goal, annotated_goals
@@ -83,7 +83,7 @@ class Town:
     def of(cls, corpus: str, settings: Settings) -> Town:
         """Return the town of a corpus. Raises `DataError` when its database is missing."""
         root = corpus_root(corpus, settings.data, offline=settings.offline)
-        paths = {domain: root.require(f"db/{domain}_db.json") for domain in DOMAINS}
+        paths = database_files(root)
         return cls(corpus, root, read_tables(root), combined_fingerprint(paths)[:8])
 
 

@@ -17,8 +17,7 @@ from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint
 from mwzeval.files.downloads import DataRoot, embedded
 from mwzeval.multiwoz.choices import AUTO, CORPUS_NAMES, DEFAULT_CORPUS, RULES, Rules, known_name
-from mwzeval.multiwoz.corpus.corpora import corpus_root
-from mwzeval.multiwoz.database.venues import DOMAINS
+from mwzeval.multiwoz.corpus.corpora import corpus_root, database_files
 from mwzeval.multiwoz.goals.goals import Records
 from mwzeval.multiwoz.goals.selection import RunGoals, select_goals
 
@@ -126,7 +125,7 @@ class LiveOptions:
     @property
     def database_checksum(self) -> str:
         """8 hexadecimal digits over the database. Raises `DataError` when it is missing."""
-        paths = {domain: self.root.require(f"db/{domain}_db.json") for domain in DOMAINS}
+        paths = database_files(self.root)
         return combined_fingerprint(paths)[:8]
 
     def about_agent(self) -> dict[str, Any]:
