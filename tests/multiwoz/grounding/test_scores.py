@@ -20,6 +20,7 @@ from mwzeval.multiwoz.corpus.gold import Goal
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
 from mwzeval.multiwoz.live.losses import SENTENCES
+from mwzeval.multiwoz.live.scored.levels import ACT_SENTENCES
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring.scored_predictions import explain_all
 from mwzeval.multiwoz.scoring.scorer import Scorer, Sources
@@ -320,7 +321,8 @@ def test_predictions_with_placeholders_are_explained_as_before() -> None:
 
 def test_the_documentation_has_every_reason_and_score() -> None:
     reasons = (ROOT / "docs" / "reasons.md").read_text(encoding="utf-8")
-    for section, kinds in (("In words", GROUNDED_KINDS), ("In live dialogues", SENTENCES)):
+    of_live = {*SENTENCES, *ACT_SENTENCES}
+    for section, kinds in (("In words", {*GROUNDED_KINDS}), ("In live dialogues", of_live)):
         told = reasons.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
         table = re.findall(r"^\| `([a-z-]+)(?::SLOT)?` \|", told, re.MULTILINE)
         assert sorted(table) == sorted(kinds)
