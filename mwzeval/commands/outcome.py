@@ -201,4 +201,5 @@ def page(
         words=benchmark.words,
         meanings=benchmark.reasons,
         compared=compared,
+        headline=benchmark.headline,
     )

@@ -7,7 +7,7 @@ domain), reasons (how many units each lost). Needs the extra `plot`, matplotlib.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from mwzeval.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, ScoredFile
-    from mwzeval.report.page.model import PageSystem
 
 KINDS = ("scores", "scopes", "reasons")
 
@@ -93,7 +92,7 @@ def _draw(
     from mwzeval.report.figures.heat_maps import plot_parts
     from mwzeval.report.figures.reasons import plot_reasons
     from mwzeval.report.figures.scores import plot_scores
-    from mwzeval.report.page.model import page_system
+    from mwzeval.report.page.model import headline_of, page_system
 
     resampling = Resampling(CONFIDENCE, arguments.samples, arguments.seed)
     by_reason = arguments.kind == "reasons"
@@ -107,19 +106,7 @@ def _draw(
         return plot_reasons(shown, format_name=format_name, words=words, width=width)
     if arguments.kind != "scores":
         return plot_parts(shown, format_name=format_name, words=words, width=width)
-    names = arguments.scores.split(",") if arguments.scores else _main_scores(shown, benchmark)
+    known = list(dict.fromkeys(score.name for system in shown for score in system.scores))
+    main = headline_of(shown, benchmark.headline) or known
+    names = arguments.scores.split(",") if arguments.scores else main
     return plot_scores(shown, names, format_name=format_name, width=width)
-
-
-def _main_scores(systems: Sequence[PageSystem], benchmark: Benchmark) -> Sequence[str]:
-    """Return the scores of the benchmark's headline that any system has, in its order.
-
-    Of a group with a dot in its names, such as `bleu.`, it is the first; all scores where there is
-    none of the headline.
-    """
-    names = list(dict.fromkeys(score.name for system in systems for score in system.scores))
-    found = (
-        next((name for name in names if name == asked or name.startswith(f"{asked}.")), None)
-        for asked in benchmark.headline
-    )
-    return [name for name in found if name is not None] or names

@@ -141,11 +141,13 @@ def texts_of(html: str, tag: str) -> list[str]:
 def cells_of(page: str) -> dict[tuple[str, str, str, str], str]:
     """Return each cell of the tables of scores: score, scope, setting and letter → its text."""
     found = {}
-    for table in re.findall('<table class="scores">.*?</table>', page, re.DOTALL):
-        panel = re.search("<figcaption>((?!<figcaption>).)*$", page[: page.index(table)], re.DOTALL)
+    for table in re.findall('<table class="scores".*?</table>', page, re.DOTALL):
+        panel = re.search(
+            "<figcaption>((?!<figcaption>|</figure>).)*$", page[: page.index(table)], re.DOTALL
+        )
         caption = panel[0].replace('<span class="axis">', "|") if panel else ""
         letters = [text[:1] for text in texts_of(table[: table.index("</thead>")], "th")]
-        for row in table.split("<tr>")[2:]:
+        for row in re.split("<tr[^>]*>", table)[2:]:
             heading, scope = row, "total"
             if caption:
                 heading, [scope] = caption, texts_of(row, "th")

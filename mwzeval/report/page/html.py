@@ -24,10 +24,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from mwzeval.comparison import Comparison
-from mwzeval.report.page.model import PageSystem, labels_of, letter_of, not_comparable
+from mwzeval.report.page.model import PageSystem, headline_of, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import (
     about_intervals,
+    chart_of,
     panels_of,
     references_of,
     score_rows,
@@ -42,7 +43,7 @@ __all__ = ["PageSystem", "Words", "to_html"]
 SCRIPTS = (
     *("document", "data", "state", "elements", "filter", "address", "list", "claims"),
     *("legend", "calls", "lines", "goal", "unit"),
-    *("navigation", "controls", "exporting", "keyboard", "theme", "main"),
+    *("navigation", "controls", "sorting", "exporting", "keyboard", "theme", "main"),
 )
 """The modules of `script/`, each after those that it imports; no two declare the same name."""
 
@@ -61,13 +62,14 @@ def to_html(
     words: Words | None = None,
     meanings: Mapping[str, str] = MappingProxyType({}),
     compared: Comparison | str | None = None,
+    headline: Sequence[str] = (),
 ) -> str:
     """Return the page as HTML text, the same for the same systems; write it as UTF-8.
 
     `meanings` say what kinds of reason mean. `compared` is a comparison of the systems by their
-    names, or a sentence that says why there is none; without it no system is the best. With more
-    than two systems the viewer chooses which two stand side by side. Raises `ValueError` without
-    any system.
+    names, or a sentence that says why there is none; without it no system is the best. `headline`
+    names the scores of the chart. With more than two systems the viewer chooses which two stand
+    side by side. Raises `ValueError` without any system.
     """
     if not systems:
         raise ValueError("a page needs at least one system")
@@ -77,6 +79,7 @@ def to_html(
     letters = [letter_of(index) for index in range(len(systems))]
     comparison = compared if isinstance(compared, Comparison) else None
     standings = standings_of(systems, comparison) if comparison else {}
+    main = headline_of(systems, headline)
     return (
         _template_environment()
         .get_template("page.html")
@@ -87,8 +90,9 @@ def to_html(
             letters=letters,
             systems=systems,
             notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
-            rows=score_rows(systems, standings),
+            rows=score_rows(systems, standings, main),
             references=references_of(systems).values(),
+            chart=chart_of(systems, standings, main),
             compared=about_comparison(comparison) if comparison else (),
             not_compared=compared if comparison is None else None,
             marked=any(of.is_best for by_place in standings.values() for of in by_place.values()),

@@ -102,6 +102,19 @@ def title_of(systems: Sequence[PageSystem]) -> str:
     return f"{shown} · {', '.join(corpora)}"
 
 
+def headline_of(systems: Sequence[PageSystem], headline: Iterable[str]) -> list[str]:
+    """Return the scores of a benchmark's headline that any system has, in its order.
+
+    Of a group with a dot in its names, such as `bleu.`, it is the first.
+    """
+    names = list(dict.fromkeys(score.name for system in systems for score in system.scores))
+    found = (
+        next((name for name in names if name == asked or name.startswith(f"{asked}.")), None)
+        for asked in headline
+    )
+    return [name for name in found if name is not None]
+
+
 def letter_of(index: int) -> str:
     """Return how the page calls a system for short: A, B, … Z, S27, …"""
     return chr(ord("A") + index) if index < 26 else f"S{index + 1}"

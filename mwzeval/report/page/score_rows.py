@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, letter_of
@@ -31,14 +31,16 @@ class Cell:
 class ScoreRow:
     """A score over everything in the systems that can be compared in it; None in the others.
 
-    `setting` says in what these differ from the others; `beside` is what each of the references
-    has, as text.
+    `setting` says in what these differ from the others; `is_main`, that it is of the headline;
+    `beside` is what each of the references has, as text.
     """
 
     label: str
     cells: tuple[Cell | None, ...]
     n: str
     setting: str
+    is_main: bool
+    lower_is_better: bool
     beside: tuple[str, ...] = ()
 
 
@@ -69,11 +71,13 @@ def _scores_of(systems: Sequence[PageSystem], name: str, scope: str) -> list[Sco
     ]
 
 
-def score_rows(systems: Sequence[PageSystem], standings: Standings) -> list[ScoreRow]:
+def score_rows(
+    systems: Sequence[PageSystem], standings: Standings, headline: Collection[str]
+) -> list[ScoreRow]:
     """Return a row for each score over everything and each group that can be compared in it."""
     references = references_of(systems)
     return [
-        _row(systems, name, group, standings, references)
+        _row(systems, name, group, standings, references, is_main=name in headline)
         for name, scopes in _names_and_scopes(systems).items()
         if WHOLE in scopes and name.partition(".")[0] not in references
         for group in comparable_in(systems, name)
@@ -96,6 +100,8 @@ def _row(
     group: Comparable,
     standings: Standings,
     references: Iterable[str],
+    *,
+    is_main: bool,
 ) -> ScoreRow:
     everyone = _scores_of(systems, name, WHOLE)
     scores = [score if at in group.places else None for at, score in enumerate(everyone)]
@@ -116,7 +122,22 @@ def _row(
             )
             for key in references
         ),
+        is_main=is_main,
+        lower_is_better=known[0].lower_is_better,
     )
+
+
+def chart_of(
+    systems: Sequence[PageSystem], standings: Standings, headline: Iterable[str]
+) -> list[Panel]:
+    """Return the bars of the scores of the headline over everything, of each group."""
+    scopes = _names_and_scopes(systems)
+    return [
+        _panel(systems, name, (WHOLE,), group, standings)
+        for name in headline
+        if WHOLE in scopes[name]
+        for group in comparable_in(systems, name)
+    ]
 
 
 def panels_of(systems: Sequence[PageSystem], standings: Standings) -> list[Panel]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +174,7 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
         )
         for value, signature in values
     ]
-    rows = score_rows(systems, {})
+    rows = score_rows(systems, {}, ())
     assert [(row.setting, [cell and cell.value for cell in row.cells]) for row in rows] == [
         ("no state", ["50.00", None, "60.00", None]),
         ("state gold", [None, "90.00", None, "80.00"]),
@@ -234,6 +237,39 @@ def luminance(colour: str) -> float:
     parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+DEUTERANOPIA = (
+    (0.367322, 0.860646, -0.227968),
+    (0.280085, 0.672501, 0.047413),
+    (-0.011820, 0.042940, 0.968881),
+)
+"""Of linear RGB, as Machado, Oliveira and Fernandes (2009) simulate it at full severity."""
+TO_XYZ = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+
+
+def dot(row: Sequence[float], column: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(row, column, strict=True))
+
+
+def as_seen(colour: str) -> tuple[float, float, float]:
+    """Return a colour in CIELAB (D65) as people with deuteranopia see it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    seen = [min(1.0, max(0.0, dot(row, linear))) for row in DEUTERANOPIA]
+    xyz = [dot(row, seen) for row in TO_XYZ]
+    x, y, z = (
+        t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116
+        for t in (value / white for value, white in zip(xyz, (0.9505, 1, 1.089), strict=True))
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_colours_of_systems_differ_for_people_with_deuteranopia() -> None:
+    for theme, colours in palettes():
+        seen = [as_seen(colours[f"s{number}"]) for number in range(6)]
+        for one, other in combinations(seen, 2):
+            assert math.dist(one, other) > 15, theme
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,22 @@ def test_two_systems_stand_side_by_side(opened: Opener) -> None:
     assert head.inner_text() == " ".join(parts), "the line may break between them, not in a word"
 
 
+def test_a_score_orders_the_systems_and_their_cells_follow(opened: Opener) -> None:
+    page = opened("three")
+    table = page.locator("#page-scores-table")
+    values = [
+        next(s.value for s in system.scores if (s.name, s.scope) == ("solved", "total"))
+        for system in large_systems(30, ("a", "b", "c"))
+    ]
+    for times in range(2):
+        table.get_by_role("button", name="Solved").click()
+        shown = table.locator("tr", has_text="Solved").locator(".figure").all_inner_texts()
+        assert shown == [f"{value:.1f}" for value in sorted(values, reverse=True)], times
+    assert table.locator("th[aria-sort=descending]").all_inner_texts() == ["Solved"]
+    best = "ABC"[values.index(max(values))]
+    assert table.locator("thead th").first.inner_text().startswith(best)
+
+
 def test_what_is_listed_can_be_saved(opened: Opener) -> None:
     page = opened("large", f"#?reason={quote('found/wrong:stars')}")
     assert page.input_value("#page-reason") == "found/wrong:stars"
@@ -397,9 +413,9 @@ def test_a_link_skips_to_the_content_and_keeps_the_address(
 @pytest.mark.exhaustive
 def test_of_three_systems_any_two_are_compared(opened: Opener) -> None:
     page = opened("three", "#talk0003")
-    assert page.locator(".reasons-box h4").all_inner_texts() == ["A\na", "B\nb"]
+    assert page.locator(".reasons-box h3").all_inner_texts() == ["A\na", "B\nb"]
     page.select_option("#page-left", "2")
-    assert page.locator(".reasons-box h4").all_inner_texts() == ["C\nc", "B\nb"]
+    assert page.locator(".reasons-box h3").all_inner_texts() == ["C\nc", "B\nb"]
     page.select_option("#page-right", "")
     assert page.locator(".verdict-reasons > *").count() == 1
     assert page.is_hidden("#page-differs")

@@ -7,6 +7,7 @@ import { connectExport } from "./exporting.js";
 import { connectKeys } from "./keyboard.js";
 import { connectList } from "./list.js";
 import { connectNavigation, route, setView } from "./navigation.js";
+import { connectSorting } from "./sorting.js";
 import { connectTheme, restoreTheme } from "./theme.js";
 
 /** On paper nothing is folded. */
@@ -29,6 +30,7 @@ readFilterHash();
 connectControls();
 connectList();
 connectExport();
+connectSorting();
 connectNavigation();
 connectTheme();
 connectKeys();

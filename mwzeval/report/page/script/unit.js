@@ -101,7 +101,7 @@ function lasting(reasons) {
 
 function reasonList({ system, explanation }, several) {
   const box = element("div", { class: "reasons-box" },
-    several ? element("h4", {}, badge(system), " ", textElement("span", {}, system.name)) : null);
+    several ? element("h3", {}, badge(system), " ", textElement("span", {}, system.name)) : null);
   if (!explanation) box.append(element("p", { class: "muted" }, `This ${words.unit} is missing here.`));
   else if (!explanation.reasons.length) box.append(element("p", { class: "nothing-lost" }, "✓ nothing lost"));
   else {
