@@ -23,6 +23,7 @@ SHOWN_AFTER = 1.0
 TOLD_AFTER = 2.0
 """Seconds until other streams have one."""
 EVERY = 0.25
+VARIABLE = "MWZEVAL_PROGRESS"
 CLEARED = "\r\x1b[2K"
 Item = TypeVar("Item")
 
@@ -99,8 +100,11 @@ def is_terminal() -> bool:
 
 @contextmanager
 def status(what: str | None) -> Iterator[None]:
-    """Tell what is done in this block, until something is written; nothing for None."""
-    if what is None:
+    """Tell what is done in this block, until something is written.
+
+    Nothing is told for None, nor where the variable `MWZEVAL_PROGRESS` is 0.
+    """
+    if what is None or os.environ.get(VARIABLE) == "0":
         yield
         return
     _current.append(Status(what))
@@ -140,7 +144,7 @@ def counting(total: int, units: str, *, shown: bool = True) -> Iterator[Count]:
     Without one, as in a program of one's own, there is a line for this block on a terminal.
     """
     count = Count(total, units)
-    if not shown or not (_current or is_terminal()):
+    if not shown or not (_current or is_terminal()) or os.environ.get(VARIABLE) == "0":
         yield count
         return
     with status(None if _current else ""):

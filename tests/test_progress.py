@@ -24,6 +24,7 @@ class Terminal(io.StringIO):
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for pause in ("SHOWN_AFTER", "TOLD_AFTER", "EVERY"):
         monkeypatch.setattr(progress, pause, 0.001)
+    monkeypatch.delenv(progress.VARIABLE)
 
 
 @pytest.fixture
@@ -91,6 +92,17 @@ def test_what_is_done_at_once_is_not_told(
     with status(what):
         assert list(followed("abc", "letters")) == ["a", "b", "c"]
     assert capsys.readouterr().err == ""
+
+
+def test_a_variable_forbids_it(
+    in_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = in_terminal()
+    monkeypatch.setenv(progress.VARIABLE, "0")
+    with status("scoring"):
+        for _ in followed("ab", "letters"):
+            assert threading.active_count() >= 1
+    assert terminal.getvalue() == ""
 
 
 def test_a_library_call_has_a_line_of_its_own_on_a_terminal_alone(
