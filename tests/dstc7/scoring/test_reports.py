@@ -283,9 +283,9 @@ def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
     dev = gold_in(tmp_path, Track("ubuntu", 2), "dev")
     assert dev.targets is None
     assert str(dev.pool).endswith("candidates.tsv")
-    with pytest.raises(DataError, match=r"no ubuntu_responses_subtask_1\.tsv"):
+    with pytest.raises(DataError, match=r"not found in .*: ubuntu_responses_subtask_1\.tsv"):
         gold_in(tmp_path, UBUNTU)
-    with pytest.raises(DataError, match=r"no ubuntu_train_subtask_1\.json"):
+    with pytest.raises(DataError, match=r"not found in .*: ubuntu_train_subtask_1\.json"):
         gold_in(tmp_path, UBUNTU, "train")
     with pytest.raises(UsageError, match="a split is one of"):
         gold_in(tmp_path, UBUNTU, "tests")
