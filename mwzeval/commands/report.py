@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
 
 def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """Score, explain and write the page."""
-    from mwzeval.metrics.measure import Resampling
+    from mwzeval.metrics.measure import Resampling, no_garbage_collection
 
     files = files_of(arguments)
     systems = score_all(scorer_of(benchmark, arguments), files, progress=True)
@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     reported = {name: (system.report(resampling), system) for name, system in systems.items()}
     with warnings_behind(*(system.warnings for system in systems.values())):
         compared = _compared(systems, resampling, benchmark)
-        text = page(reported, benchmark, arguments.title, compared)
+        with no_garbage_collection():  # explanations are millions of objects, without a cycle
+            text = page(reported, benchmark, arguments.title, compared)
         if arguments.output in STANDARD_OUTPUT:
             write_result(text, "html")
             return 0
