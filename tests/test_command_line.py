@@ -108,7 +108,7 @@ def test_every_example_scores_and_its_warnings_go_to_standard_error(
     assert done.returncode == 0
     report = read_json(elsewhere / "report.json")
     warnings = report["meta"]["warnings"]
-    *warned, wrote = done.stderr.decode().splitlines()
+    wrote, *warned = done.stderr.decode().splitlines()
     assert len(warned) == len(warnings) == (system in ("lexicalized", "policy-only"))
     assert wrote == "wrote report.json"
     assert b"warning" not in done.stdout

@@ -207,8 +207,8 @@ class DataRoot:
     def fetch(self, files: Iterable[PublicFile]) -> list[Path]:
         """Return the places of published files in the cache, downloading those that are missing.
 
-        Raises `UsageError` when the folder is not the cache, `DataError` when a file is missing and
-        cannot be downloaded.
+        Raises `UsageError` when the folder is not the cache, `MissingError` with all missing files
+        where the network is forbidden, `DataError` when one cannot be downloaded.
         """
         if self.origin != "cache":
             raise UsageError(

@@ -104,7 +104,10 @@ class Evaluator:
     >>> evaluator = Evaluator(success=True, corpus="sample")
     >>> state = {"hotel": {"area": "south", "type": "hotel", "pricerange": "expensive"}}
     >>> turn = {"response": "how about [hotel_name]?", "state": state, "active_domains": ["hotel"]}
-    >>> evaluator.evaluate({"smp0021": [turn]})["success"]["inform"]
+    >>> report = evaluator.evaluate({"smp0021": [turn]})
+    >>> report
+    <Report of multiwoz: inform 100.0, success 0.0>
+    >>> report["success"]["inform"]
     {'total': 100.0, 'hotel': 100.0}
     """
 

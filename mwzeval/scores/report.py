@@ -36,8 +36,6 @@ class Report(dict[str, Any], Viewed, Logged):
     >>> from mwzeval import Evaluator
     >>> turn = {"response": "how about [hotel_name]?", "active_domains": ["hotel"]}
     >>> report = Evaluator(success=True, corpus="sample").evaluate({"smp0021": [turn]})
-    >>> report
-    <Report of multiwoz: inform 100.0, success 0.0>
     >>> report["success"]["inform"]
     {'total': 100.0, 'hotel': 100.0}
     >>> report.score("inform", "hotel").n

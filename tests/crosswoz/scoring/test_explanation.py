@@ -132,7 +132,7 @@ def test_what_stands_beside_systems_is_a_column_of_the_page() -> None:
     report = evaluated.report()
     system = page_system("RuleDST", report, evaluated.explain_all())
     html = to_html([system, system], title="t", words=WORDS)
-    table = html.partition('<table class="scores">')[2].partition("</table>")[0]
+    table = html.partition('<table class="scores')[2].partition("</table>")[0]
     assert re.findall(r'class="reference">(\w[^<]*)</th>', table) == [
         "gold as prediction",
         "copy of the turn before",
