@@ -82,9 +82,11 @@ class Progress:
 
     def advance(self, turn: Mapping[str, DomainTurn]) -> None:
         """Take in what the next turn does in the goal's domains."""
-        for domain, act in turn.items():
-            self.offered[domain] = offer_after(self.offered[domain], act.found)
-            self.provided[domain] |= act.provided
+        for domain, (found, provided) in turn.items():
+            if found is not None:
+                self.offered[domain] = offer_after(self.offered[domain], found)
+            if provided:
+                self.provided[domain] |= provided
 
     def outcome(self) -> DialogueOutcome:
         """Return the outcome of a dialogue that ends here."""
@@ -113,7 +115,8 @@ def judge(
     """Return the outcome of a dialogue, from what each of its turns does in the goal's domains."""
     progress = Progress(goal)
     for turn in turns:
-        progress.advance(turn)
+        if turn:
+            progress.advance(turn)
     return progress.outcome()
 
 

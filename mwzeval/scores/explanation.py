@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mwzeval.scores.score import WHOLE
 
@@ -49,8 +50,7 @@ MISSING, SPURIOUS, WRONG = "missing", "spurious", "wrong"
 acts, missing`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A line of detail: what it is, about which part of the unit (or None), and its value."""
 
     label: str
@@ -58,8 +58,7 @@ class Fact:
     scope: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
+class Utterance(NamedTuple):
     """What somebody said; `speaker` is `user`, `system` or `reference`."""
 
     speaker: str
@@ -148,8 +147,7 @@ class ToolUse:
     has_failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TurnView:
+class TurnView(NamedTuple):
     """One turn: what was said, what the scorer made of it, and the claims in the system's words.
 
     `calls` are those of functions before the system's last words.

@@ -92,10 +92,13 @@ def normalize_name(name: str, rules: Rules) -> str:
 
 def normalize_slots(slots: Mapping[str, str], rules: Rules) -> dict[str, str]:
     """Return a domain's slots and values normalised."""
-    return {
-        (name := normalize_slot(slot)): normalize_value(name, value, rules)
-        for slot, value in slots.items()
-    }
+    return dict([_normal_pair(slot, value, rules) for slot, value in slots.items()])
+
+
+@lru_cache(maxsize=2**15)
+def _normal_pair(slot: str, value: str, rules: Rules) -> tuple[str, str]:
+    name = normalize_slot(slot)
+    return name, normalize_value(name, value, rules)
 
 
 def normalize_states(states: Iterable[State], rules: Rules) -> list[State]:

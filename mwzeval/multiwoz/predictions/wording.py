@@ -59,19 +59,15 @@ class Answers:
 
     def add(self, responses: Sequence[str], gold: GoldDialogue | None) -> None:
         """Count the responses of a dialogue; without gold data no requests are known."""
-        first: dict[str, int] = {}
-        for turn, response in enumerate(responses):
-            there = _counted(placeholders_of(response).names) if "[" in response else ()
-            self.placeholders[there] += 1
-            for name in there:
-                first.setdefault(name, turn)
+        answered = [_counted_in(response) if "[" in response else () for response in responses]
+        self.placeholders.update(answered)
         self.turns += len(responses)
         goals = () if gold is None else gold.goal.values()
         for slot in {slot for goal in goals for slot in goal.requestable if slot in _ASKED}:
             asked = None if gold is None else _first_asked(slot, gold.user_utterances)
             if asked is not None:
                 self.requests += 1
-                self.early += slot in first and first[slot] < asked
+                self.early += any(slot in names for names in answered[:asked])
 
     def merge(self, later: Answers) -> None:
         """Add the counts of another part."""
@@ -81,9 +77,10 @@ class Answers:
         self.early += later.early
 
 
-@lru_cache(maxsize=2**12)
-def _counted(names: frozenset[str]) -> tuple[str, ...]:
-    return tuple(name for name in COUNTED if name in names)
+@lru_cache(maxsize=2**14)
+def _counted_in(response: str) -> tuple[str, ...]:
+    names = placeholders_of(response).names
+    return tuple([name for name in COUNTED if name in names])
 
 
 @lru_cache(maxsize=2**12)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial, reduce
 
 from mwzeval.metrics.goal_success import Progress, replaces
-from mwzeval.multiwoz.scoring.offers import OFFERED_BY, NormalizedTurn, provided_slots
+from mwzeval.multiwoz.scoring.offers import OFFERED_BY, NormalizedTurn, said_in
 from mwzeval.multiwoz.scoring.reasons import IN_WORDS, SLOT_NAMES, Loss
 from mwzeval.multiwoz.scoring.repairs import (
     Case,
@@ -196,7 +196,7 @@ def _state_losses(case: Case, domain: str, index: int) -> list[Loss]:
         then = "" if annotated else f"had not asked for a {domain}"
         return [Loss("no-state", "inform", domain, index, repair, {}, then=then)]
     changes = _needed_changes(case, domain, index)
-    if not case.outcome_of(domain).offered:
+    if not case.offered(domain):
         words = {
             "state": spelled(state),
             "changes": ", ".join(
@@ -310,7 +310,7 @@ def _slot_losses(case: Case, domain: str, slot: str) -> list[Loss]:
     others = {other for other, goal in case.goal.items() if slot in goal.requested} - {domain}
     ways: list[tuple[Rank, list[Loss]]] = []
     for index, turn in enumerate(case.turns):
-        said = slot in provided_slots(turn.response)
+        said = slot in said_in(turn.response).provided
         too_early = slot == BOOKED_FOR and index not in booked
         if booked and too_early and not said:
             continue  # What must yet be said can as well be said when it is booked.

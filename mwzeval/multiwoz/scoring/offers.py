@@ -17,6 +17,7 @@ from mwzeval.multiwoz.normalization.normalize import State
 OFFERED_BY = {"restaurant": "NAME", "hotel": "NAME", "attraction": "NAME", "train": "TRAINID"}
 """The placeholder with which a turn offers a venue of the domain."""
 PROVIDABLE = ("PHONE", "ADDRESS", "POST", "REFERENCE", "TRAINID")
+_MARKERS = frozenset(OFFERED_BY.values())
 WITHOUT_OFFER = frozenset({"taxi", "police", "hospital"})
 """Domains without a choice of venues."""
 
@@ -62,23 +63,36 @@ def dialogue_acts(
     before cannot be the right one.
     """
     for turn, booked_domains in zip(turns, booked, strict=False):
-        provided = provided_slots(turn.response)
-        early = provided - {"REFERENCE"} if "REFERENCE" in provided else provided
+        said = said_in(turn.response)
         acts = {}
-        for domain in turn.active_domains:
-            if domain in goal:
-                given = provided if domain in booked_domains else early
-                acts[domain] = DomainTurn(_found(domain, turn, database), given)
+        if said.anything:
+            for domain in turn.active_domains:
+                if domain in goal:
+                    given = said.provided if domain in booked_domains else said.before_booking
+                    acts[domain] = DomainTurn(found_by(domain, turn, database), given)
         yield acts
 
 
+class Said(NamedTuple):
+    """What a (canonical) response has placeholders for, anywhere in the text.
+
+    `provided` are slots, `before_booking` those of them that count where nothing is booked.
+    """
+
+    anything: bool
+    provided: frozenset[str]
+    before_booking: frozenset[str]
+
+
 @lru_cache(maxsize=2**14)
-def provided_slots(response: str) -> frozenset[str]:
-    """Return the slots whose placeholder a (canonical) response contains, anywhere in the text."""
-    return frozenset(slot for slot in PROVIDABLE if slot in response)
+def said_in(response: str) -> Said:
+    """Return what a response says that Inform and Success look for."""
+    provided = frozenset([slot for slot in PROVIDABLE if slot in response])
+    offers = any(marker in response for marker in _MARKERS)
+    return Said(offers or bool(provided), provided, provided - {"REFERENCE"})
 
 
-def _found(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, ...] | None:
+def found_by(domain: str, turn: NormalizedTurn, database: Database) -> tuple[str, ...] | None:
     """Return the venues that a turn may be offering, None when it offers nothing."""
     marker = OFFERED_BY.get(domain)
     if marker is None or marker not in turn.response:

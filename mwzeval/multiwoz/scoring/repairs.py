@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from mwzeval.metrics.goal_success import (
     DialogueOutcome,
     DomainGoal,
-    DomainOutcome,
     DomainTurn,
     NeedsOffer,
+    is_matched,
     judge,
+    offer_after,
 )
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.normalization.normalize import State
-from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts
+from mwzeval.multiwoz.scoring.offers import NormalizedTurn, dialogue_acts, found_by
 from mwzeval.multiwoz.scoring.scorer import NormalizedDialogue, Scorer
 
 Changes = Mapping[str, str | None]
@@ -65,17 +66,21 @@ class Case:
         """Return the case of a user who wants nothing but this domain's part."""
         return replace(self, goal={domain: self.goal[domain]})
 
-    def outcome_of(self, domain: str) -> DomainOutcome:
-        """Return how a domain ends when it is judged alone."""
-        return self.alone(domain).outcome().domains[domain]
+    def offered(self, domain: str) -> tuple[str, ...]:
+        """Return the venues that are on offer in the end."""
+        venues: tuple[str, ...] = ()
+        for turn in self.turns:
+            if domain in turn.active_domains:
+                venues = offer_after(venues, found_by(domain, turn, self.database))
+        return venues
 
     def offers_right(self, domain: str) -> bool:
         """Tell whether venues are on offer in the end, and all of them satisfy the goal.
 
         Inform of a train can be won as well by offering none, which puts nothing right.
         """
-        ended = self.outcome_of(domain)
-        return ended.inform and bool(ended.offered)
+        offered = self.offered(domain)
+        return bool(offered) and is_matched(self.goal[domain], offered)
 
     def edited(
         self, turns: Iterable[int], edit: Callable[[NormalizedTurn], NormalizedTurn]

@@ -83,8 +83,7 @@ def _with_words(
             for scope, kept in explanation.outcomes.items()
         },
         turns=tuple(
-            replace(
-                view,
+            view._replace(
                 facts=(*view.facts, *words.turn_facts(turn)),
                 claims=tuple(claim for claim in words.claims if claim.turn == turn),
             )
@@ -140,12 +139,11 @@ def _turn_as_written(view: TurnView, turn: Turn, *, in_words: bool) -> TurnView:
     facts = (*_done(turn), *view.facts)
     if turn.response is None:
         said = tuple(spoken for spoken in view.utterances if spoken.speaker != SYSTEM)
-        return replace(view, utterances=said, facts=facts)
+        return view._replace(utterances=said, facts=facts)
     scored = next(spoken.text for spoken in view.utterances if spoken.speaker == SYSTEM)
-    return replace(
-        view,
+    return view._replace(
         utterances=tuple(
-            replace(spoken, text=turn.response) if spoken.speaker == SYSTEM else spoken
+            spoken._replace(text=turn.response) if spoken.speaker == SYSTEM else spoken
             for spoken in view.utterances
         ),
         facts=facts if in_words or scored == turn.response else (Fact("scored as", scored), *facts),

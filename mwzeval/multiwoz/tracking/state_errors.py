@@ -109,7 +109,7 @@ def _with_errors(view: TurnView, judged: Sequence[JudgedDomain]) -> TurnView:
     places = [at for at, fact in enumerate(view.facts) if fact.label in (ACTIVE, STATE)]
     behind = places[-1] + 1 if places else 0
     facts = [fact for of in judged for fact in _facts(of)]
-    return replace(view, facts=(*view.facts[:behind], *facts, *view.facts[behind:]))
+    return view._replace(facts=(*view.facts[:behind], *facts, *view.facts[behind:]))
 
 
 def _facts(judged: JudgedDomain) -> Iterator[Fact]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
@@ -35,7 +35,7 @@ from mwzeval.report.page.score_rows import (
     signatures_of,
 )
 from mwzeval.report.page.standings import about_comparison, standings_of
-from mwzeval.scores.explanation import VERDICTS, Explanation, Fact, TurnView, Words
+from mwzeval.scores.explanation import VERDICTS, Explanation, Fact, TurnView, Utterance, Words
 from mwzeval.scores.score import WHOLE
 
 __all__ = ["PageSystem", "Words", "to_html"]
@@ -207,23 +207,11 @@ def data_of(
     could not be met.
     """
     strings = _Numbered[str]()
-    facts = _Numbered[tuple[int, int, int]]()
-    utterances = _Numbered[tuple[int, int]]()
+    facts = _Numbered[Fact]()
+    utterances = _Numbered[Utterance]()
     reasons = _Numbered[tuple[int, int, int, int]]()
     outcomes = _Numbered[tuple[int, ...]]()
     units = list(dict.fromkeys(e.unit for system in systems for e in system.explanations))
-
-    def number_facts(stated: Iterable[Fact]) -> list[int]:
-        return [
-            facts(
-                (
-                    strings(fact.label),
-                    strings(fact.value),
-                    -1 if fact.scope is None else strings(fact.scope),
-                )
-            )
-            for fact in stated
-        ]
 
     def number_outcomes(explanation: Explanation) -> int:
         flat: list[int] = []
@@ -240,7 +228,6 @@ def data_of(
         return flat
 
     def number_turn(turn: TurnView) -> list[list[int]]:
-        said = [utterances((strings(u.speaker), strings(u.text))) for u in turn.utterances]
         flat: list[int] = []
         for claim in turn.claims:
             told = strings(f"{claim.slot}{claim.remarks()}")
@@ -250,7 +237,7 @@ def data_of(
             called += map(strings, (use.name, use.arguments, use.result))
             called.append(int(use.has_failed))
         more = [flat, called] if called else [flat] if flat else []
-        return [said, number_facts(turn.facts), *more]
+        return [[*map(utterances, turn.utterances)], [*map(facts, turn.facts)], *more]
 
     def number_reached(explanation: Explanation) -> list[list[int]]:
         if explanation.reached is None:
@@ -262,7 +249,7 @@ def data_of(
             return 0
         return [
             number_outcomes(explanation),
-            number_facts(explanation.goal),
+            [*map(facts, explanation.goal)],
             [number_turn(turn) for turn in explanation.turns],
             number_reasons(explanation),
             *number_reached(explanation),
@@ -270,6 +257,12 @@ def data_of(
 
     by_unit = [{e.unit: e for e in system.explanations} for system in systems]
     packed = [[pack(known.get(unit)) for unit in units] for known in by_unit]
+    # Each fact and utterance is looked at once, however often it is shown.
+    of_facts = [
+        (strings(f.label), strings(f.value), -1 if f.scope is None else strings(f.scope))
+        for f in facts
+    ]
+    of_utterances = [(strings(spoken.speaker), strings(spoken.text)) for spoken in utterances]
     return {
         "whole": WHOLE,
         "words": asdict(words),
@@ -282,8 +275,8 @@ def data_of(
         "explanations": packed,
         "outcomes": list(outcomes),
         "reasons": [number for reason in reasons for number in reason],
-        "utterances": [number for utterance in utterances for number in utterance],
-        "facts": [number for fact in facts for number in fact],
+        "utterances": [number for utterance in of_utterances for number in utterance],
+        "facts": [number for fact in of_facts for number in fact],
         "strings": list(strings),
     }
 

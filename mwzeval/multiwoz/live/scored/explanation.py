@@ -172,7 +172,7 @@ def with_facts(explained: Explanation, *facts: Fact) -> Explanation:
 
 
 def _with(view: TurnView, *facts: Fact) -> TurnView:
-    return replace(view, facts=(*view.facts, *facts))
+    return view._replace(facts=(*view.facts, *facts))
 
 
 def _turn_views(exchanges: Sequence[Exchange], claims: Sequence[Claim]) -> Iterator[TurnView]:
@@ -180,7 +180,7 @@ def _turn_views(exchanges: Sequence[Exchange], claims: Sequence[Claim]) -> Itera
         said = tuple(claim for claim in claims if claim.turn == turn)
         flagged = (Fact(each.verdict, each.told(), each.domain) for each in said if each.is_flagged)
         view = _turn_view(exchange)
-        yield replace(view, facts=(*view.facts, *flagged), claims=said)
+        yield view._replace(facts=(*view.facts, *flagged), claims=said)
 
 
 def _turn_view(exchange: Exchange) -> TurnView:
