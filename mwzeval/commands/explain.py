@@ -104,6 +104,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> None:
     from mwzeval.report.explanation_text import explanation_text
     from mwzeval.report.json import to_json
+    from mwzeval.report.terminal import Look
 
     words = benchmark.words
     if arguments.unit is not None:
@@ -125,7 +126,8 @@ def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
     if arguments.format == "json":
         write_result(to_json(asdict(explanation)), "json")
     else:
-        write_result(explanation_text(explanation, goal=words.goal.capitalize()), "text")
+        goal = words.goal.capitalize()
+        write_result(explanation_text(explanation, goal=goal, look=Look.of_output()), "text")
 
 
 def _print_against(arguments: argparse.Namespace, benchmark: Benchmark) -> None:
@@ -144,6 +146,7 @@ def _against(
     from mwzeval.comparison.alignment import check_comparable, common_units
     from mwzeval.report.explanation_text import against_text
     from mwzeval.report.json import to_json
+    from mwzeval.report.terminal import Look
     from mwzeval.scores.explanation import count_outcomes, lost_to_other
 
     words = benchmark.words
@@ -180,7 +183,7 @@ def _against(
         found = [each for unit in worst for each in found if each.unit == unit]
     if arguments.format == "text":
         common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
-        return against_text((first, second), common, counts, found)
+        return against_text((first, second), common, counts, found, Look.of_output())
     return to_json(
         {
             "systems": [first, second],
@@ -225,19 +228,20 @@ def _listed(
     """
     from mwzeval.report.explanation_text import histogram_text, listing_text
     from mwzeval.report.json import to_json
+    from mwzeval.report.terminal import Look
 
-    as_json = arguments.format == "json"
+    as_json, look = arguments.format == "json", Look.of_output()
     if not (arguments.worst or arguments.reason):
         histogram = _histogram(explanations, units)
-        return to_json(histogram) if as_json else histogram_text(explanations, meanings)
+        return to_json(histogram) if as_json else histogram_text(explanations, meanings, look)
     chosen = [explanation for explanation in explanations if explanation.reasons]
     if arguments.reason:
         chosen = _having(arguments.reason, chosen, meanings)
     elif not chosen and not as_json:
-        return histogram_text(explanations, meanings)
+        return histogram_text(explanations, meanings, look)
     if arguments.worst:
         chosen = sorted(chosen, key=_badness, reverse=True)[: arguments.worst]
-    return to_json([_plain(each) for each in chosen]) if as_json else listing_text(chosen)
+    return to_json([_plain(each) for each in chosen]) if as_json else listing_text(chosen, look)
 
 
 def _having(

@@ -70,6 +70,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     from mwzeval.conversation.record import Planned, Record
     from mwzeval.conversation.runs import run_header
     from mwzeval.report.explanation_text import explanation_text
+    from mwzeval.report.terminal import Look
 
     if arguments.name is not None and benchmark_named(arguments.name) is not benchmark:
         raise UsageError(f"name the benchmark before the options: mwzeval play {arguments.name} …")
@@ -99,7 +100,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
             log.add(trajectory)
             log.put_in_order()
         explanation = scorer_of(benchmark, arguments).score(output).explain(item)
-    print(f"\n{explanation_text(explanation, goal=benchmark.words.goal.capitalize())}", end="")
+    goal = benchmark.words.goal.capitalize()
+    print(f"\n{explanation_text(explanation, goal=goal, look=Look.of_output())}", end="")
     if arguments.output:
         tell(f"wrote {arguments.output}")
     return 0

@@ -117,15 +117,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _statistics(arguments: argparse.Namespace) -> int:
-    from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_text
+    from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
+    from mwzeval.report.terminal import printed
 
-    counted = fold_statistics(fold_of(arguments))
-    if arguments.json:
-        from mwzeval.report.json import to_json
-
-        write_result(to_json(counted), "json")
-    else:
-        write_result(f"{statistics_text(counted)}\n", "text")
+    format_name = "json" if arguments.json else "text"
+    counted = statistics_document(fold_statistics(fold_of(arguments)))
+    write_result(printed(counted, format_name), format_name)
     return 0
 
 

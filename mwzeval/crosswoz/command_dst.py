@@ -89,9 +89,11 @@ def _conventions(arguments: argparse.Namespace) -> None:
     from mwzeval.crosswoz.predictions.checking import Options
     from mwzeval.crosswoz.predictions.tracks import DST
     from mwzeval.crosswoz.scoring.evaluation import evaluate
-    from mwzeval.crosswoz.trade.conventions import accuracies_text, joint_accuracies
+    from mwzeval.crosswoz.trade.conventions import accuracies_document, joint_accuracies
+    from mwzeval.report.terminal import printed
 
     fold = fold_of(arguments)
     scored = evaluate(file_of(arguments), fold, Options(tracks=(DST.name,)))
     predicted = scored.checked.predictions.dialogues
-    write_result(f"{accuracies_text(joint_accuracies(fold.dialogues, predicted))}\n", "text")
+    accuracies = accuracies_document(joint_accuracies(fold.dialogues, predicted))
+    write_result(printed(accuracies, "text"), "text")

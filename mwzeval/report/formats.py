@@ -30,7 +30,7 @@ BETTER, WORSE = "better", "worse"
 class Cell:
     """A cell as it is shown; `best` ones stand out, `mark` follows the text (`ALIKE`, say).
 
-    `tone` is `BETTER` or `WORSE` where it is significantly so.
+    `tone` is `BETTER` or `WORSE` where it is significantly so, and where a unit was won or lost.
     """
 
     text: str

@@ -77,7 +77,7 @@ def terminal_text(document: Document, look: Look, *, signatures: bool = True) ->
             [(line, YELLOW if line.startswith(CAUTION) else "") for line in document.heading], look
         )
     ]
-    parts += [_sheet(sheet, look) for sheet in document.sheets]
+    parts += [sheet_text(sheet, look) for sheet in document.sheets]
     signed = set(document.signatures)
     notes = [note for note in (*about_best(document), *document.notes) if note not in signed]
     parts.append(_lines([(note, DIM) for note in notes], look))
@@ -90,11 +90,11 @@ def terminal_text(document: Document, look: Look, *, signatures: bool = True) ->
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _lines(styled: Sequence[tuple[str, str]], look: Look) -> str:
+def _lines(texts: Sequence[tuple[str, str]], look: Look) -> str:
     """Return lines, broken between words where they are too long."""
     return "\n".join(
-        _styled(line, style, look)
-        for text, style in styled
+        styled(line, style, look)
+        for text, style in texts
         for line in (_broken(printable(text), look.width) or [""])
     )
 
@@ -105,11 +105,13 @@ def _broken(text: str, width: int | None) -> list[str]:
     return wrap(text, width, subsequent_indent=GAP, break_long_words=False, break_on_hyphens=False)
 
 
-def _styled(text: str, style: str, look: Look) -> str:
+def styled(text: str, style: str, look: Look) -> str:
+    """Return a text in a style, as it is without one and where there are no colours."""
     return f"\x1b[{style}m{text}\x1b[0m" if style and text and look.colours else text
 
 
-def _sheet(sheet: Sheet, look: Look) -> str:
+def sheet_text(sheet: Sheet, look: Look) -> str:
+    """Return a table with its title and its caption, in blocks of columns that fit."""
     head = [Cell(name) for name in sheet.header]
     rows = [head, *sheet.rows] if any(sheet.header) else [*sheet.rows]
     columns = columns_of(rows)
@@ -153,11 +155,11 @@ def _block(
         for index in (0, *shown):
             text, width = columns[index][number]
             blank = " " * (max(of for _, of in columns[index]) - width)
-            styled = _styled(text, BOLD if row is head else style_of(row[index]), look)
-            line += styled + blank if index == 0 else GAP + blank + styled
+            shown_text = styled(text, BOLD if row is head else style_of(row[index]), look)
+            line += shown_text + blank if index == 0 else GAP + blank + shown_text
         yield line.rstrip()
 
 
 def style_of(cell: Cell) -> str:
-    """Return how a cell stands out: the best bold, what is significantly better or worse."""
+    """Return how a cell stands out: bold or not, and its colour."""
     return ";".join(filter(None, (BOLD if cell.best else "", TONES.get(cell.tone, ""))))

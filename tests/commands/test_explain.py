@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +280,19 @@ def test_what_cannot_be_compared_is_not_held_against_each_other(
     shown = capsys.readouterr()
     assert "cannot be compared: they differ in domains (estimated and predicted)" in shown.err
     assert shown.out == ""
+
+
+@pytest.mark.parametrize("arguments", [(), ("--worst", "2"), ("smp0080",)])
+def test_colours_are_there_for_those_who_want_them(
+    arguments: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = explained(capsys, WEAK, *arguments)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = explained(capsys, WEAK, *arguments)
+    assert "\x1b" not in plain
+    assert "\x1b[1m" in coloured
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == plain
+    assert "\x1b" not in explained(capsys, WEAK, *arguments, "-f", "json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from mwzeval.crosswoz.corpus.acts import parse_acts
 from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.errors import InputError, UsageError
+from mwzeval.report.terminal import Look
 from tests.crosswoz.logs import read_log
 from tests.places import ROOT
 
@@ -124,6 +126,29 @@ def test_it_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     plain = json.loads(capsys.readouterr().out)
     assert plain["macro_finish_rate"] == 1
     assert plain["outcomes"]["finished"] == 15
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("statistics",),
+        ("dst", "conventions", str(ROOT / "predictions" / "crosswoz-sample-dst.json")),
+    ],
+)
+def test_tables_fit_a_terminal(
+    arguments: Sequence[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed = ("crosswoz", *arguments, "--revision", "sample")
+    assert main(fixed) == 0
+    plain = capsys.readouterr().out
+    look = Look(colours=True, width=57)
+    monkeypatch.setattr(Look, "of_output", classmethod(lambda _: look))
+    assert main(fixed) == 0
+    shown = capsys.readouterr().out
+    lines = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()
+    assert "\x1b[1m" in shown
+    assert max(map(len, plain.splitlines())) > 57 >= max(map(len, lines))
+    assert set(plain.split()) == {word for line in lines for word in line.split()}
 
 
 def test_templates_that_cannot_be_understood_are_refused(tmp_path: Path) -> None:

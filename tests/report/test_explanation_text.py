@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from mwzeval.report.explanation_text import explanation_text
+import re
+from collections.abc import Callable
+
+import pytest
+
+from mwzeval.report.explanation_text import (
+    against_text,
+    explanation_text,
+    histogram_text,
+    listing_text,
+)
+from mwzeval.report.terminal import BOLD, GREEN, PLAIN, RED, Look
+from mwzeval.scores.explanation import count_outcomes, lost_to_other
 from tests.report.page.conversations import conversation
 
 
@@ -17,3 +29,48 @@ def test_calls_stand_before_the_answer_and_the_goal_is_ticked_off() -> None:
     assert 'failed {"error": "there is no hotel \\"the loge\\""}' in lines
     assert "✓ hotel, asks: phone" in lines
     assert lines.index("✓ hotel, asks: phone") < lines.index("✗ Turn 1")
+
+
+LOST, WON = conversation(is_won=False), conversation(is_won=True)
+STYLE = re.compile("\x1b\\[[0-9;]*m")
+
+
+def against(look: Look) -> str:
+    pairs = [(LOST, WON)]
+    return against_text(
+        ("ours", "theirs"), "1 dialogue", count_outcomes(pairs), lost_to_other(pairs), look
+    )
+
+
+TEXTS: dict[str, Callable[[Look], str]] = {
+    "full": lambda look: explanation_text(LOST, look=look),
+    "listing": lambda look: listing_text([LOST], look),
+    "histogram": lambda look: histogram_text([LOST], {"never-gave": "It is not given."}, look),
+    "against": against,
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_colours_change_no_character(name: str) -> None:
+    coloured = TEXTS[name](Look(colours=True))
+    assert f"\x1b[{BOLD}m" in coloured
+    assert STYLE.sub("", coloured) == TEXTS[name](PLAIN)
+    assert "\x1b" not in TEXTS[name](PLAIN)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_lines_fit_a_terminal_and_say_the_same(name: str, width: int) -> None:
+    narrow = TEXTS[name](Look(width=width))
+    assert max(map(len, narrow.splitlines())) <= width
+    if name != "listing":  # which shortens sentences to the line
+        missing = set(TEXTS[name](PLAIN).split()) - set(narrow.split())
+        assert not missing
+
+
+def test_what_was_won_and_lost_has_its_colour() -> None:
+    text = TEXTS["full"](Look(colours=True))
+    assert f"\x1b[{RED}m✗\x1b[0m" in text
+    assert f"\x1b[{BOLD};{RED}m✗ Turn 1\x1b[0m" in text
+    assert f"\x1b[{GREEN}m  ✓ hotel, asks: phone\x1b[0m" in text
+    assert f"\x1b[{GREEN}m✓\x1b[0m" in explanation_text(WON, look=Look(colours=True))

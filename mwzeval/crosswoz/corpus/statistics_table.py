@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from mwzeval.crosswoz.corpus.folds import SAMPLE, TABLES, Fold
 from mwzeval.crosswoz.corpus.paper_figures import OF_CORPUS, OF_DATABASE
 from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_statistics
+from mwzeval.report.formats import Document, Sheet, sheet
 
 TRAIN = "train"
 Columns = Mapping[str, Mapping[str, Any]]
@@ -34,8 +35,8 @@ def fold_statistics(fold: Fold) -> dict[str, Any]:
     return plain
 
 
-def statistics_text(statistics: Mapping[str, Any]) -> str:
-    """Return what `fold_statistics` found as two tables for reading: a line a number.
+def statistics_document(statistics: Mapping[str, Any]) -> Document:
+    """Return what `fold_statistics` found as two tables: a line a number.
 
     Beneath a number stands the paper's: of the same fold, else, said so, of the training fold.
     """
@@ -46,7 +47,7 @@ def statistics_text(statistics: Mapping[str, Any]) -> str:
     beneath = {"paper": paper.get("corpus", {}), "paper, train": paper.get(TRAIN, {})}
     corpus = _table(statistics["fold"], scopes, beneath)
     database = _table("database", statistics["database"], {"paper": paper.get("database", {})})
-    return f"{corpus}\n\n{database}"
+    return Document((), (corpus, database), (), (), statistics)
 
 
 def _plain(of: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -58,8 +59,8 @@ def _in_english(of: Columns) -> dict[str, Any]:
     return {TABLES[domain]: each for domain, each in of.items()}
 
 
-def _table(title: str, columns: Columns, beneath: Mapping[str, Columns]) -> str:
-    lines = [[title, *columns]]
+def _table(title: str, columns: Columns, beneath: Mapping[str, Columns]) -> Sheet:
+    lines = []
     for name in next(iter(columns.values())):
         lines.append([name, *(_shown(column[name]) for column in columns.values())])
         for label, paper in beneath.items():
@@ -68,14 +69,7 @@ def _table(title: str, columns: Columns, beneath: Mapping[str, Columns]) -> str:
                 # As the paper prints them, with its digits.
                 lines.append([f"  {label}", *("" if f is None else str(f) for f in figures)])
                 break
-    return "\n".join(_aligned(lines))
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> Iterable[str]:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = [line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]
-        yield "  ".join(cells).rstrip()
+    return sheet("", [title, *columns], lines)
 
 
 def _shown(number: float) -> str:

@@ -18,7 +18,7 @@ from mwzeval.crosswoz.corpus.normalization import pieces_of
 from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.scoring.baselines import sparse
 from mwzeval.crosswoz.scoring.scopes import SELECT_TURNS, TYPE_SCOPES, turn_scopes
-from mwzeval.report.formats import aligned
+from mwzeval.report.formats import Document, sheet
 from mwzeval.scores.score import WHOLE
 
 SCOPES = (WHOLE, *TYPE_SCOPES, SELECT_TURNS)
@@ -130,8 +130,8 @@ def joint_accuracies(
     }
 
 
-def accuracies_text(accuracies: Accuracies) -> str:
-    """Return joint accuracies as a table for reading: a line a convention, a column a scope.
+def accuracies_document(accuracies: Accuracies) -> Document:
+    """Return joint accuracies as a table: a line a convention, a column a scope.
 
     Where a convention has no turn of a scope, "–" stands.
     """
@@ -140,4 +140,4 @@ def accuracies_text(accuracies: Accuracies) -> str:
         [label, *(f"{of[scope]:.2f}" if scope in of else "–" for scope in scopes)]
         for label, of in accuracies.items()
     ]
-    return aligned([["", *scopes], *lines])
+    return Document((), (sheet("", ["", *scopes], lines),), (), (), accuracies)

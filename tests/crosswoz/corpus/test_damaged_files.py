@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold, read_dialogues, read_vocabulary
 from mwzeval.crosswoz.corpus.names import HOTEL
-from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_text
+from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.predictions.tracks import GOLD_PREVIOUS_STATE, TRACKS
 from mwzeval.crosswoz.scoring.baselines import gold_file, simulator_file
@@ -27,6 +27,7 @@ from mwzeval.crosswoz.systems.template_reader import spellings
 from mwzeval.crosswoz.systems.templates import KINDS, SIDES, load_templates
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import embedded
+from mwzeval.report.formats import to_text
 from mwzeval.report.json import to_json
 from tests.crosswoz.logs import dialogue
 from tests.crosswoz.mutations import GONE, ODD, Steps, paths_in, with_odd
@@ -98,7 +99,7 @@ def used_as_gold(gold: Gold) -> None:
             with suppress(InputError):
                 use(gold, predictions)
     dialogues = gold.fold.dialogues.values()
-    statistics_text(fold_statistics(gold.fold))
+    to_text(statistics_document(fold_statistics(gold.fold)))
     simulator_file(gold.fold, 1)
     all_turns(dialogues, gold.database, Vocabulary.mined(dialogues))
     spellings(gold.database)

@@ -13,7 +13,8 @@ from mwzeval.crosswoz.corpus.names import GOAL_TYPES, TRAFFIC_DOMAINS
 from mwzeval.crosswoz.corpus.ontology import ACT_SLOTS
 from mwzeval.crosswoz.corpus.paper_figures import OF_CORPUS, OF_DATABASE
 from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_statistics
-from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_text
+from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
+from mwzeval.report.formats import to_text
 from tests.crosswoz.real_data import figures, fold, paper, plain_dialogues
 from tests.crosswoz.small_world import TABLES as TOWN
 from tests.crosswoz.small_world import small_gold
@@ -120,7 +121,7 @@ def first_table(tables: Any, name: str) -> int:
 
 def test_a_table_names_whose_figures_stand_beneath() -> None:
     counted = fold_statistics(small_gold().fold)
-    head, *lines = statistics_text(counted).splitlines()
+    head, *lines = to_text(statistics_document(counted)).splitlines()
     assert head.split() == ["test", "all", "S", "CM"]
     paper_of = {
         line.split()[0]: below.rsplit("  ", 1)[0].strip()
@@ -137,7 +138,7 @@ def test_a_table_names_whose_figures_stand_beneath() -> None:
 def test_an_invented_town_stands_beside_no_paper() -> None:
     counted = fold_statistics(replace(small_gold().fold, revision=SAMPLE))
     assert "paper" not in counted
-    assert "paper" not in statistics_text(counted)
+    assert "paper" not in to_text(statistics_document(counted))
 
 
 def test_a_venue_with_a_blank_service_does_not_have_it() -> None:

@@ -14,7 +14,8 @@ from mwzeval.crosswoz.predictions.reading import Predicted
 from mwzeval.crosswoz.scoring.baselines import gold_exchanges
 from mwzeval.crosswoz.scoring.scopes import TYPE_SCOPES, turn_scopes
 from mwzeval.crosswoz.scoring.state_scores import StateScores
-from mwzeval.crosswoz.trade.conventions import CONVENTIONS, accuracies_text, joint_accuracies
+from mwzeval.crosswoz.trade.conventions import CONVENTIONS, accuracies_document, joint_accuracies
+from mwzeval.report.formats import to_text
 from tests.crosswoz.real_data import fold
 from tests.crosswoz.small_world import DEPENDENT, small_gold
 
@@ -100,7 +101,7 @@ def test_dialogues_that_are_not_predicted_do_not_count() -> None:
 
 
 def test_a_table_has_a_line_a_convention() -> None:
-    lines = accuracies_text(joint_accuracies(DIALOGUES, gold())).splitlines()
+    lines = to_text(accuracies_document(joint_accuracies(DIALOGUES, gold()))).splitlines()
     assert lines[0].split() == ["total", "S", "CM", "Select", "turns"]
     assert lines[1].startswith(FIRST)
     assert lines[5].split()[-4:] == ["80.00", "0.00", "100.00", "100.00"]
