@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.outcome import add_claims, write_claims
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 
 def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchmark) -> None:
     from mwzeval.report.explanation_text import explanation_text
-    from mwzeval.report.json import to_json
+    from mwzeval.report.json import plain, to_json
     from mwzeval.report.terminal import Look
 
     words = benchmark.words
@@ -124,7 +124,7 @@ def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
         return
     (explanation,) = _readable(system, [system.explain(arguments.unit)], arguments)
     if arguments.format == "json":
-        write_result(to_json(asdict(explanation)), "json")
+        write_result(to_json(plain(explanation)), "json")
     else:
         goal = words.goal.capitalize()
         write_result(explanation_text(explanation, goal=goal, look=Look.of_output()), "text")
@@ -145,7 +145,7 @@ def _against(
     """
     from mwzeval.comparison.alignment import check_comparable, common_units
     from mwzeval.report.explanation_text import against_text
-    from mwzeval.report.json import to_json
+    from mwzeval.report.json import plain, to_json
     from mwzeval.report.terminal import Look
     from mwzeval.scores.explanation import count_outcomes, lost_to_other
 
@@ -188,8 +188,8 @@ def _against(
         {
             "systems": [first, second],
             words.units: len(units),
-            "outcomes": [asdict(of) for of in counts],
-            "lost": [asdict(each) for each in found],
+            "outcomes": plain(counts),
+            "lost": plain(found),
         }
     )
 
@@ -267,8 +267,9 @@ def _badness(explanation: Explanation) -> tuple[int, int]:
 
 
 def _plain(explanation: Explanation) -> dict[str, Any]:
-    plain = asdict(explanation)
-    return {key: plain[key] for key in ("unit", "outcomes", "reasons")}
+    from mwzeval.report.json import plain
+
+    return {key: plain(getattr(explanation, key)) for key in ("unit", "outcomes", "reasons")}
 
 
 def _histogram(explanations: Sequence[Explanation], units: str) -> dict[str, Any]:

@@ -15,7 +15,9 @@ import pytest
 
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.report.formats import FORMATS, Cell, Document, render, sheet
+from mwzeval.report.json import plain
 from mwzeval.report.summary import per_dialogue, summary
+from mwzeval.scores.explanation import Fact, TurnView, Utterance
 from mwzeval.scores.report import Report
 from tests.places import ROOT, SAMPLE_SYSTEMS, sample_predictions
 
@@ -128,3 +130,18 @@ def test_latex_compiles(report: Report, document: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-1500:]
     assert (tmp_path / "table.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_what_is_explained_has_the_names_of_its_fields() -> None:
+    turn = TurnView((Utterance("user", "Hi"),), (Fact("active", "hotel"),))
+    assert plain({"turns": (turn,), "n": 1}) == {
+        "turns": [
+            {
+                "utterances": [{"speaker": "user", "text": "Hi"}],
+                "facts": [{"label": "active", "value": "hotel", "scope": None}],
+                "claims": [],
+                "calls": [],
+            }
+        ],
+        "n": 1,
+    }
