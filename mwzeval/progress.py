@@ -30,14 +30,16 @@ Item = TypeVar("Item")
 
 @dataclass(slots=True)
 class Count:
-    """How many of what are done."""
+    """How many of what are done, and what is done `now`."""
 
     total: int
     units: str
     done: int = 0
+    now: str = ""
 
     def __str__(self) -> str:
-        return f"{self.done:,}/{self.total:,} {self.units}"
+        now = f" ({self.now})" if self.now else ""
+        return f"{self.done:,}/{self.total:,} {self.units}{now}"
 
 
 class Status:
@@ -112,6 +114,11 @@ def status(what: str | None) -> Iterator[None]:
         yield
     finally:
         _current.pop().end()
+
+
+def is_told() -> bool:
+    """Tell whether there is a command that tells what it does."""
+    return bool(_current)
 
 
 def clear() -> None:

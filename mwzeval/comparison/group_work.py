@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -39,6 +39,7 @@ from mwzeval.comparison.pairs import (
 )
 from mwzeval.comparison.runs import Resampled, Runs, compare_runs, own_intervals, resample
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
+from mwzeval.progress import counting, followed, is_told
 from mwzeval.scores.score import WHOLE, Interval, Signature
 from mwzeval.statistics import Jackknife, holm, rank_clusters, significant_pairs
 from mwzeval.statistics.resampling import evaluate
@@ -114,7 +115,7 @@ class GroupWork:
             }
         work = [Runs(name, of, measures, type_measures, how) for name, of in rows.items()]
         several = any(len(of) > 1 for of in rows.values()) and (len(rows) > 1 or self.intervals)
-        resampled = dict(zip(rows, _run(executor, resample, work), strict=True)) if several else {}
+        resampled = dict(zip(rows, _run(executor, resample, work), strict=True) if several else ())
         if several:
             tested = _test_runs(resampled, how.confidence)
         else:
@@ -209,8 +210,14 @@ def _test(
         work.append(Pairs(needed, chosen, baseline, measures, type_measures, how))
     of_types: dict[str, tuple[Jackknife, ...]] = {}
     tested: dict[tuple[str, str], dict[Key, Tested]] = {}
-    for results in _run(executor, compare_pairs, work):
-        tested |= results
+    with counting(sum(of.tests for of in work), "tests", shown=is_told()) as count:
+        if executor is None or len(work) < 2:
+            for piece in work:
+                tested |= compare_pairs(piece, count)
+        else:
+            for piece, results in zip(work, executor.map(compare_pairs, work), strict=True):
+                tested |= results
+                count.done += piece.tests
     if pairs and type_measures and len(rows[baseline].table.units) > 1:
         of_types = {name: jackknives(of, type_measures) for name, of in rows.items()}
     for (system, other), tests in tested.items():
@@ -228,12 +235,13 @@ def _test_runs(
     resampled: Mapping[str, Mapping[Key, Resampled]], confidence: float
 ) -> dict[tuple[str, str], dict[Key, Tested]]:
     """Return the tests of each pair (one system, an earlier one) of systems with several runs."""
+    pairs = [(system, other) for other, system in combinations(resampled, 2)]
     return {
         (system, other): {
             key: compare_runs(score, resampled[other][key], confidence)
             for key, score in resampled[system].items()
         }
-        for other, system in combinations(resampled, 2)
+        for system, other in followed(pairs, "pairs", shown=is_told())
     }
 
 
@@ -259,11 +267,13 @@ def _intervals(
 
 def _run(
     executor: Executor | None, function: Callable[[Work], Result], work: Sequence[Work]
-) -> Iterable[Result]:
-    """Return the results of pieces of work; a single one is done here, where it already is."""
-    if executor is None or len(work) < 2:
-        return map(function, work)
-    return executor.map(function, work)
+) -> Iterator[Result]:
+    """Yield the results of the work of each system; that of a single one is done here."""
+    with counting(len(work), "systems resampled", shown=is_told()) as count:
+        mapped = map if executor is None or len(work) < 2 else executor.map
+        for result in mapped(function, work):
+            yield result
+            count.done += 1
 
 
 def _compared(

@@ -18,6 +18,7 @@ from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION
 from mwzeval.metrics.measure import Measure, Resampling, TypeMeasure
 from mwzeval.metrics.types.counts import TypeCounts
 from mwzeval.metrics.types.swaps import swap_tests
+from mwzeval.progress import Count
 from mwzeval.scores.score import WHOLE, Interval
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
@@ -69,6 +70,16 @@ class Pairs:
     type_measures: tuple[TypeMeasure, ...]
     resampling: Resampling
 
+    @property
+    def tests(self) -> int:
+        """How many tests there are: those of all scores of all pairs."""
+        of_pairs = sum(len(self.asked(measure)) for measure in self.measures)
+        return of_pairs + len(self.type_measures) * len(self.pairs)
+
+    def asked(self, measure: Measure) -> list[tuple[str, str]]:
+        """Return the pairs of which a score is tested."""
+        return [pair for pair in self.pairs if measure.scope == WHOLE or pair[1] == self.baseline]
+
 
 @dataclass(frozen=True, slots=True)
 class Tested:
@@ -86,16 +97,22 @@ def key_of(measure: AnyMeasure) -> Key:
     return measure.name, measure.scope
 
 
-def compare_pairs(work: Pairs) -> dict[tuple[str, str], dict[Key, Tested]]:
-    """Return the tests of all scores of each pair."""
+def compare_pairs(
+    work: Pairs, count: Count | None = None
+) -> dict[tuple[str, str], dict[Key, Tested]]:
+    """Return the tests of all scores of each pair; `count` is told of each of them."""
+    count = count or Count(work.tests, "tests")
     tested: dict[tuple[str, str], dict[Key, Tested]] = {pair: {} for pair in work.pairs}
     by_block = {measure.block: _Drawn(work, measure.block) for measure in work.measures}
     for measure in work.measures:
         key, drawn = key_of(measure), by_block[measure.block]
-        asked = [pair for pair in work.pairs if measure.scope == WHOLE or pair[1] == work.baseline]
-        for pair, test in _tested(measure, asked, work, drawn):
+        count.now = measure.label if measure.scope == WHOLE else f"{measure.label}, {measure.scope}"
+        for pair, test in _tested(measure, work.asked(measure), work, drawn):
             tested[pair][key] = test
+            count.done += 1
     if work.type_measures and work.pairs:
+        first, more = work.type_measures[0].label, len(work.type_measures) - 1
+        count.now = first + (f" and {more} more" if more else "")
         results = swap_tests(
             {name: rows.types for name, rows in work.systems.items()},
             work.pairs,
@@ -107,6 +124,7 @@ def compare_pairs(work: Pairs) -> dict[tuple[str, str], dict[Key, Tested]]:
             for of_types, result in zip(work.type_measures, of_pair, strict=True):
                 test = Tested(RANDOMIZATION, result.difference, result.p_value)
                 tested[pair][key_of(of_types)] = test
+                count.done += 1
     return tested
 
 

@@ -31,6 +31,7 @@ from mwzeval.metrics.types.counts import (
     log_table,
     sums_of,
 )
+from mwzeval.progress import counting, is_told
 from mwzeval.statistics import SAMPLES, SEED, Differences, PairedRandomization, coin_flips
 
 Name = TypeVar("Name", bound=Hashable)
@@ -65,12 +66,14 @@ def swap_tests(
     drawn: dict[tuple[Name, Name], list[tuple[TypeSums, TypeSums]]] = {pair: [] for pair in pairs}
     widest = sum(len(ngrams.words) for of in known.values() for ngrams in of.counts.ngrams[:2])
     most = max(1, DENSE_CELLS // max(1, widest, len(first.units)))
-    for flips in coin_flips(len(first.units), samples, seed, most):
-        moved = {name: of.moved(flips, logs) for name, of in known.items()}
-        for (a, b), both in shared.items():
-            mine = both.together(moved[a].kept, moved[b].given, logs)
-            theirs = both.reversed.together(moved[b].kept, moved[a].given, logs)
-            drawn[a, b].append((mine, theirs))
+    with counting(samples, "samples", shown=is_told()) as told:
+        for flips in coin_flips(len(first.units), samples, seed, most):
+            moved = {name: of.moved(flips, logs) for name, of in known.items()}
+            for (a, b), both in shared.items():
+                mine = both.together(moved[a].kept, moved[b].given, logs)
+                theirs = both.reversed.together(moved[b].kept, moved[a].given, logs)
+                drawn[a, b].append((mine, theirs))
+            told.done += len(flips)
     results = {}
     for pair, both in shared.items():
         swapped, other_swapped = zip(*drawn[pair], strict=True)
