@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from typing import Any
+from functools import cache, cached_property, lru_cache, partial
+from itertools import accumulate, chain, count
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,23 +36,15 @@ SIGNATURE = {"nrefs": "1", "case": "mixed", "eff": "no", "tok": "13a", "smooth":
 
 
 REMEMBERED = 2**14
-"""Segments whose n-grams are kept: a test fold's references, and some 100 MB at most."""
+"""Texts whose tokens are kept: some 10 MB at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedText:
-    """A segment's n-gram counts, all orders together, and its length in tokens.
-
-    An n-gram is its tokens with blanks between: no token has a blank, so its order is plain, and
-    the garbage collector passes over a mapping of texts (it would not over one of tuples).
-    """
-
-    ngrams: Mapping[str, int]
-    length: int
-
-
+@lru_cache(maxsize=REMEMBERED)
 def tokenize(text: str) -> str:
-    """Return the segment as sacreBLEU sees it: tokens with single blanks between them."""
+    """Return the segment as sacreBLEU sees it: tokens with single blanks between them.
+
+    Remembered, because systems repeat themselves: half of a usual file's responses are repeats.
+    """
     text = text.rstrip()
     if _NOT_PLAIN.search(text):
         return str(_library_tokenizer()(text))
@@ -73,63 +65,39 @@ def _library_tokenizer() -> Any:
     return required("sacrebleu.tokenizers.tokenizer_13a", None).Tokenizer13a()
 
 
-@lru_cache(maxsize=REMEMBERED)
-def prepare(text: str) -> PreparedText:
-    """Return n-gram counts and length of one segment of detokenised text.
-
-    Remembered, because systems repeat themselves: half of a usual file's responses are repeats.
-    """
-    return _counted(tokenize(text))
-
-
-@lru_cache(maxsize=REMEMBERED)
-def prepare_tokenized(text: str) -> PreparedText:
-    """Return n-gram counts and length of a segment that `tokenize` has returned.
-
-    Remembered, because references come again with every evaluation.
-    """
-    return _counted(text)
-
-
-def _counted(tokenized: str) -> PreparedText:
-    tokens = tokenized.split()
-    ngrams = tokens.copy()
-    longest = tokens
-    for order in ORDERS[1:]:
-        following = tokens[order - 1 :]
-        longest = [f"{ngram} {token}" for ngram, token in zip(longest, following, strict=False)]
-        ngrams += longest
-    return PreparedText(dict(Counter(ngrams)), len(tokens))
-
-
 class Bleu:
-    """BLEU against one reference set, called `name` in the columns and scores."""
+    """BLEU against one reference set, called `name` in the columns and scores.
 
-    def __init__(self, name: str) -> None:
+    `references` are by unit, each segment as `tokenize` returns it.
+    """
+
+    def __init__(self, name: str, references: Mapping[str, Sequence[str]]) -> None:
         self.name = name
         self.columns = tuple(f"bleu.{name}.{field}" for field in FIELDS)
+        self._references = references
 
-    def row(
-        self, hypotheses: Iterable[PreparedText], references: Iterable[PreparedText]
-    ) -> dict[str, float]:
-        """Return the summed statistics of aligned segments; both must be equally many."""
-        reference_length = 0
-        lengths = []
-        correct = [0] * MAX_NGRAM_ORDER
-        for hypothesis, reference in zip(hypotheses, references, strict=True):
-            lengths.append(hypothesis.length)
-            reference_length += reference.length
-            counts, limits = hypothesis.ngrams, reference.ngrams
-            for ngram in counts.keys() & limits.keys():
-                count, limit = counts[ngram], limits[ngram]
-                correct[ngram.count(" ")] += count if count < limit else limit
-        system_length = sum(lengths)
-        total = [
-            sum([length - shorter for length in lengths if length > shorter])
-            for shorter in range(MAX_NGRAM_ORDER)
-        ]
-        numbers = [system_length, reference_length, *correct, *total]
-        return dict(zip(self.columns, numbers, strict=True))
+    @cached_property
+    def _index(self) -> _ReferenceNgrams:
+        """The n-grams of the references; counted when first needed."""
+        return _ReferenceNgrams(self._references)
+
+    def rows(self, units: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, float]]:
+        """Return the summed statistics of each unit: its segments that have a reference.
+
+        `units` are pairs of an id among those of the references and segments as `tokenize` returns
+        them; an id may come any number of times.
+        """
+        rounds: dict[int, list[tuple[int, str, Sequence[str]]]] = {}
+        times: Counter[str] = Counter()
+        for place, (unit, segments) in enumerate(units):
+            rounds.setdefault(times[unit], []).append((place, unit, segments))
+            times[unit] += 1
+        rows: list[dict[str, float]] = [{}] * sum(times.values())
+        for chosen in rounds.values():
+            found = self._index.matched([(unit, segments) for _, unit, segments in chosen])
+            for (place, _, _), numbers in zip(chosen, found.tolist(), strict=True):
+                rows[place] = dict(zip(self.columns, numbers, strict=True))
+        return rows
 
     @property
     def of(self) -> ScoreFunction:
@@ -139,6 +107,107 @@ class Bleu:
     def measures(self, signature: Signature) -> Iterator[Measure]:
         """Yield the one score, `bleu.NAME`."""
         yield Measure(f"bleu.{self.name}", f"BLEU ({self.name})", signature, self.of, unit="points")
+
+
+class _ReferenceNgrams:
+    """The n-grams of each segment of a reference set, as numbers.
+
+    An n-gram of a segment is found by the (n-1)-gram of the segment that it begins with, and its
+    last token: each order is a sorted array of such pairs, so that many are found at once. What
+    no reference segment has needs no number: it cannot be correct.
+    """
+
+    def __init__(self, references: Mapping[str, Sequence[str]]) -> None:
+        segments = [segment.split() for of_unit in references.values() for segment in of_unit]
+        sizes = {unit: len(of_unit) for unit, of_unit in references.items()}
+        firsts = accumulate(sizes.values(), initial=0)
+        self._segments = {
+            unit: (first, size) for first, (unit, size) in zip(firsts, sizes.items(), strict=False)
+        }
+        vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
+        codes = _numbers(map(vocabulary.__getitem__, chain.from_iterable(segments)))
+        self._vocabulary = dict(vocabulary)
+        self._lengths = _numbers(map(len, segments))
+        self._orders: list[_Order] = []
+        owner = np.repeat(np.arange(len(segments)), self._lengths)
+        following = _following(self._lengths)
+        prefixes = owner
+        for order in ORDERS:
+            # An n-gram stands where n - 1 tokens of the segment follow.
+            here = np.flatnonzero(following >= order - 1)
+            pairs = prefixes[here] * max(1, len(vocabulary)) + codes[here + order - 1]
+            known, of_pair, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+            of_ngram = np.empty(len(known), dtype=np.int64)
+            of_ngram[of_pair] = owner[here]
+            self._orders.append(_Order(known, counts, of_ngram))
+            prefixes = np.full(len(codes), -1)
+            prefixes[here] = of_pair
+
+    def matched(self, units: Sequence[tuple[str, Sequence[str]]]) -> NDArray[np.float64]:
+        """Return the statistics of different units, in the order of `FIELDS`."""
+        tokens: list[str] = []
+        sizes, numbers, owners = [], [], []
+        for place, (unit, segments) in enumerate(units):
+            first, size = self._segments.get(unit, (0, 0))
+            for number, segment in enumerate(segments[:size], start=first):
+                of_segment = segment.split()
+                tokens += of_segment
+                sizes.append(len(of_segment))
+                numbers.append(number)
+                owners.append(place)
+        get = self._vocabulary.get
+        codes = _numbers([get(token, -1) for token in tokens])
+        lengths, segments_here, owner = _numbers(sizes), _numbers(numbers), _numbers(owners)
+        # The unit of each segment of the references; of one that is not here, whichever.
+        unit_of = np.zeros(len(self._lengths), dtype=np.int64)
+        unit_of[segments_here] = owner
+
+        def summed(of_segments: NDArray[np.int64]) -> NDArray[np.float64]:
+            sums = np.bincount(owner, weights=of_segments, minlength=len(units))
+            return np.asarray(sums, dtype=np.float64)
+
+        correct, total = [], []
+        following = _following(lengths)
+        prefixes = np.repeat(segments_here, lengths)
+        for order, known in zip(ORDERS, self._orders, strict=True):
+            total.append(summed(np.maximum(0, lengths - order + 1)))
+            here = np.flatnonzero((following >= order - 1) & (prefixes >= 0))
+            last = codes[here + order - 1]
+            here, last = here[last >= 0], last[last >= 0]
+            found = known.places(prefixes[here] * max(1, len(self._vocabulary)) + last)
+            prefixes = np.full(len(codes), -1)
+            prefixes[here] = found
+            times = np.bincount(found[found >= 0], minlength=len(known.counts))
+            there = np.flatnonzero(times)
+            kept = np.minimum(times[there], known.counts[there])
+            owners_there = unit_of[known.segments[there]]
+            correct.append(np.bincount(owners_there, weights=kept, minlength=len(units)))
+        references = summed(self._lengths[segments_here])
+        return np.stack([summed(lengths), references, *correct, *total], axis=1)
+
+
+class _Order(NamedTuple):
+    """Different n-grams of segments, sorted: how often each occurs, and in which segment."""
+
+    pairs: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    segments: NDArray[np.int64]
+
+    def places(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where pairs stand among the known ones, -1 for those that do not."""
+        if not len(self.pairs):
+            return np.full(len(pairs), -1)
+        at = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
+        return np.where(self.pairs[at] == pairs, at, -1)
+
+
+def _numbers(numbers: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(numbers, dtype=np.int64)
+
+
+def _following(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of each token how many follow it in its segment."""
+    return np.repeat(np.cumsum(lengths), lengths) - np.arange(lengths.sum()) - 1
 
 
 def _of_columns(columns: Sequence[str], sums: Sums) -> NDArray[np.float64]:

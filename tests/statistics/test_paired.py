@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
-from mwzeval.metrics.bleu import Bleu, prepare
+from mwzeval.metrics.bleu import Bleu, tokenize
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     paired_bootstrap,
@@ -186,14 +186,16 @@ def test_p_values_of_bleu_agree_with_sacrebleu(test_type: Literal["ar", "bs"]) -
         ]
 
     texts = [("baseline", system(0.77)), ("system", system(0.8))]
-    bleu = Bleu("test")
+    names = [f"sentence{index:03d}" for index in range(len(references))]
+    bleu = Bleu("test", dict(zip(names, ([tokenize(text)] for text in references), strict=True)))
     baseline, better = (
         Table.from_rows(
             bleu.columns,
-            [
-                (f"sentence{index:03d}", bleu.row([prepare(text)], [prepare(reference)]))
-                for index, (text, reference) in enumerate(zip(hypotheses, references, strict=True))
-            ],
+            zip(
+                names,
+                bleu.rows(zip(names, ([tokenize(text)] for text in hypotheses), strict=True)),
+                strict=True,
+            ),
         )
         for _, hypotheses in texts
     )

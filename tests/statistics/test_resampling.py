@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from mwzeval.metrics.bleu import Bleu, prepare
+from mwzeval.metrics.bleu import Bleu, tokenize
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     bootstrap_interval,
@@ -151,16 +151,10 @@ def test_bleu_of_single_sentences_has_the_interval_of_sacrebleu() -> None:
         )
         for text in references
     ]
-    bleu = Bleu("test")
-    table = Table.from_rows(
-        bleu.columns,
-        [
-            (f"sentence{index:03d}", bleu.row([prepare(hypothesis)], [prepare(reference)]))
-            for index, (hypothesis, reference) in enumerate(
-                zip(hypotheses, references, strict=True)
-            )
-        ],
-    )
+    names = [f"sentence{index:03d}" for index in range(len(references))]
+    bleu = Bleu("test", dict(zip(names, ([tokenize(text)] for text in references), strict=True)))
+    rows = bleu.rows(zip(names, ([tokenize(text)] for text in hypotheses), strict=True))
+    table = Table.from_rows(bleu.columns, zip(names, rows, strict=True))
     # Typed as anything, because sacreBLEU keeps mean and half width in private attributes.
     theirs: Any = BLEU().corpus_score(hypotheses, [references], n_bootstrap=2000)
     score = bleu.of

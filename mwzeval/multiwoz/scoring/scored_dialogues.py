@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from mwzeval.metrics.bleu import tokenize as segment
 from mwzeval.metrics.joint_goal_accuracy import Confusion
 from mwzeval.metrics.richness import DialogueWords, Richness, tokenize
 from mwzeval.multiwoz.grounding.scores import Computed, grounded_columns
@@ -90,6 +91,7 @@ class ScoredDialogues:
             columns += tuple(column for bleu in scorer.bleus.values() for column in bleu.columns)
         if metrics.grounded:
             columns += grounded_columns(scorer.delexicalizes(sources))
+        said: list[tuple[str, list[str]]] = []
         words = DialogueWords()
         if metrics.richness:
             columns += Richness.columns
@@ -114,8 +116,11 @@ class ScoredDialogues:
                 if metrics.richness:
                     words.add(tokenize(response) for response in responses)
                 if metrics.bleu:
-                    row.update(scorer.bleu_row(dialogue, responses))
+                    said.append((dialogue.name, [segment(response) for response in responses]))
             rows.append((name, row))
+        for bleu in scorer.bleus.values() if metrics.bleu else ():
+            for (_, row), of_segments in zip(rows, bleu.rows(said), strict=True):
+                row.update(of_segments)
         turns = sum(len(dialogues[name]) for name, _ in rows)
         richness = Richness()
         if not is_part:

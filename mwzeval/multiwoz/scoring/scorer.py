@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mwzeval.metrics.bleu import Bleu, prepare, prepare_tokenized
+from mwzeval.metrics.bleu import Bleu
 from mwzeval.metrics.goal_success import (
     DialogueOutcome,
     DomainGoal,
@@ -146,7 +146,9 @@ class Scorer:
         self.goal_success = GoalSuccess(ALL_DOMAINS)
         self.state_tracking = StateTracking(values_agree)
         self.joint_goals = tuple(JointGoals(convention, rules) for convention in dst_rules)
-        self.bleus = {name: Bleu(name) for name in reference_sets}
+        self.bleus = {
+            name: Bleu(name, references.responses) for name, references in reference_sets.items()
+        }
         self._goals: dict[str, dict[str, DomainGoal]] = {}
         self._gold_states: dict[str, tuple[State, ...]] = {}
         self._delexicalizer: Delexicalizer | None = None
@@ -380,16 +382,6 @@ class Scorer:
             row = grounded_row(grounded, self.log_claims(dialogue, grounded))
         outcomes = self.booking_outcomes(dialogue, turns, sources)
         return {**row, **booking_row(outcomes, by_calls=has_bookings(turns))}
-
-    def bleu_row(self, dialogue: NormalizedDialogue, responses: Sequence[str]) -> dict[str, float]:
-        """Return the BLEU statistics of one dialogue, of the turns that a reference set has."""
-        hypotheses = [prepare(response) for response in responses]
-        row: dict[str, float] = {}
-        for name, bleu in self.bleus.items():
-            texts = self.reference_sets[name].responses.get(dialogue.name, ())[: len(hypotheses)]
-            references = [prepare_tokenized(text) for text in texts]
-            row.update(bleu.row(hypotheses[: len(references)], references))
-        return row
 
 
 def _flat(state: State) -> dict[tuple[str, str], str]:
