@@ -28,7 +28,7 @@ from mwzeval.benchmark import (
     own_verbs,
 )
 from mwzeval.errors import MwzevalError, printable
-from mwzeval.output import prepare_streams
+from mwzeval.output import prepare_streams, warnings_told
 from mwzeval.parser import BAD_USE, Parser
 from mwzeval.progress import status
 from mwzeval.version import __version__
@@ -261,7 +261,7 @@ def _run(parse: Callable[[], argparse.Namespace]) -> int:
         refuse_overwriting(arguments)
         check_outputs(arguments)
         what = None if getattr(arguments, "quiet", False) else getattr(arguments, "status", None)
-        with status(what):
+        with status(what), warnings_told():
             code: int = arguments.run(arguments)
         sys.stdout.flush()
     except MwzevalError as error:

@@ -99,6 +99,10 @@ class DependencyError(MwzevalError):
     """A library that this needs is not installed, or not in the form the scores rely on."""
 
 
+class MwzevalWarning(UserWarning):
+    """What a caller should know of a result; the command line prints it as a line."""
+
+
 @contextmanager
 def problems_kept(problems: list[Problem]) -> Iterator[None]:
     """Add to `problems` those of an `InputError`, so that what comes after is done, too."""

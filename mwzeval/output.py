@@ -8,13 +8,15 @@ from __future__ import annotations
 import codecs
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
+from typing import Any
 
 from mwzeval import progress
-from mwzeval.errors import SHOWN_PROBLEMS, Problem, printable, shorten
+from mwzeval.errors import SHOWN_PROBLEMS, MwzevalWarning, Problem, printable, shorten
 
 ESCAPING = "mwzeval.escaping"
 """The error handler of the streams: what an encoding lacks becomes an escape that JSON knows."""
@@ -49,6 +51,25 @@ def warnings_behind(*of_files: Iterable[Problem], can_be_validated: bool = True)
         sys.stdout.flush()  # on a terminal they come behind what was printed
         for line in warning_lines(of_files, can_be_validated=can_be_validated):
             tell(line)
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Print the warnings of the package as lines, each once, without the place in its code."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+        told: set[str] = set()
+
+        def line(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, MwzevalWarning):
+                show(message, category, *where, **more)
+            elif str(message) not in told:
+                told.add(str(message))
+                tell(f"warning: {message}")
+
+        warnings.simplefilter("always", MwzevalWarning)
+        warnings.showwarning = line
+        yield
 
 
 NAMED_FILES = 3

@@ -2,7 +2,8 @@
 
 Made for one column of a two-column paper: text of 7 points that stays text in SVG and PDF, colours
 of Okabe and Ito and shapes besides, so that neither colour vision nor a printer matters. The bytes
-are the same for the same systems and version of matplotlib, whatever style is configured.
+are the same for the same systems and version of matplotlib, whatever style is configured; those of
+texts that need another font depend on the fonts that are installed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import UsageError, shorten
 from mwzeval.libraries import required
+from mwzeval.report.figures.fonts import save_legibly
 from mwzeval.scores.score import PERCENT, Score
 
 if TYPE_CHECKING:
@@ -86,8 +88,8 @@ def new_figure(
 ) -> Iterator[tuple[Figure, Callable[[], bytes]]]:
     """Give an empty figure in the style of all figures, and what makes bytes of it.
 
-    `width` and `height` are inches; `format_name` is one of `FORMATS`. Raises `DependencyError`
-    where matplotlib is missing.
+    `width` and `height` are inches; `format_name` is one of `FORMATS`. Warns with `MwzevalWarning`
+    of characters that no installed font has. Raises `DependencyError` where matplotlib is missing.
     """
     require_matplotlib()
     import matplotlib
@@ -100,7 +102,13 @@ def new_figure(
 
         def save() -> bytes:
             content = BytesIO()
-            figure.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
+
+            def write() -> None:
+                content.seek(0)
+                content.truncate()
+                figure.savefig(content, format=format_name, metadata=dict(METADATA[format_name]))
+
+            save_legibly(figure, write)
             return content.getvalue()
 
         yield figure, save
