@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import wait_until
+
 HEADER, BLOCK, PART = 7, 32768, 7
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 
@@ -26,6 +28,8 @@ def _records(raw: bytes) -> Iterator[bytes]:
             continue
         _, length, kind = struct.unpack_from("<IHB", raw, place)
         place += PART
+        if place + length > len(raw):
+            return  # It is being written.
         record = (b"" if kind in (WHOLE, FIRST) else record) + raw[place : place + length]
         place += length
         if kind in (WHOLE, LAST):
@@ -33,18 +37,32 @@ def _records(raw: bytes) -> Iterator[bytes]:
 
 
 def records_of(file: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the rows of the history, and the config."""
-    messages: Any = import_module("wandb.proto.wandb_internal_pb2")
+    """Return the rows of the history, and the config.
+
+    The process that writes the file may still do so when a run has finished: the last record says
+    that the run has ended.
+    """
     history: list[dict[str, Any]] = []
     config: dict[str, Any] = {}
-    for raw in _records(file.read_bytes()):
-        record = messages.Record()
-        record.ParseFromString(raw)
+    wait_until("the file says that the run has ended", lambda: _has_ended(file))
+    for record in _messages(file):
         if record.HasField("history"):
             history.append(_values(record.history.item))
         for update in (record.run.config.update, record.config.update):
             config |= _values(update)
     return history, config
+
+
+def _messages(file: Path) -> Iterator[Any]:
+    messages: Any = import_module("wandb.proto.wandb_internal_pb2")
+    for raw in _records(file.read_bytes()):
+        record = messages.Record()
+        record.ParseFromString(raw)
+        yield record
+
+
+def _has_ended(file: Path) -> bool:
+    return any(record.HasField("exit") for record in _messages(file))
 
 
 def _values(items: Any) -> dict[str, Any]:
