@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from mwzeval.errors import printable, shorten
+from mwzeval.report.columns import broken, cut, padded, width_of
 from mwzeval.report.formats import BETTER, WORSE, Cell, sheet
 from mwzeval.report.terminal import (
     BOLD,
@@ -77,10 +77,12 @@ def listing_text(explanations: Iterable[Explanation], look: Look = PLAIN) -> str
         columns = [
             (LOST, of.place, printable(of.reason.scope), printable(of.reason.code)) for of in found
         ]
-        widths = [max(map(len, column)) for column in zip(*columns, strict=True)]
+        widths = [max(map(width_of, column)) for column in zip(*columns, strict=True)]
         for cells, of in zip(columns, found, strict=True):
-            start = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-            text = shorten(of.reason.text, max(writer.width - len(start) - 5, 20))
+            start = "  ".join(
+                padded(cell, width) for cell, width in zip(cells, widths, strict=True)
+            )
+            text = cut(of.reason.text, max(writer.width - width_of(start) - 4, 20))
             lines += writer.row(f"  {start}  {text}")
     return "".join(f"{line}\n" for line in lines)
 
@@ -311,14 +313,16 @@ class _Lines:
         """Yield a text behind its label, on as many lines as it needs."""
         indent = " " * 17
         lines = self.wrapped(text, indent) or [""]
-        yield f"    {printable(label):<12} {lines[0].lstrip()}".rstrip()
+        yield f"    {padded(printable(label), 12)} {lines[0].lstrip()}".rstrip()
         yield from lines[1:]
 
     def row(self, text: str) -> list[str]:
         """Return a line about a loss, in several where it is too long, with a red mark."""
         red = styled(LOST, RED, self.look)
         whole = printable(text)
-        lines = [whole] if len(whole) <= self.width else self.wrapped(text.strip(), "  ", "      ")
+        lines = (
+            [whole] if width_of(whole) <= self.width else self.wrapped(text.strip(), "  ", "      ")
+        )
         return [line.replace(LOST, red, 1) for line in lines[:1]] + lines[1:]
 
     def wrapped(
@@ -328,11 +332,5 @@ class _Lines:
         return [
             styled(line, style, self.look)
             for written in text.split("\n")
-            for line in wrap(
-                printable(written),
-                self.width,
-                initial_indent=indent,
-                subsequent_indent=indent if then is None else then,
-                break_on_hyphens=False,
-            )
+            for line in broken(printable(written), self.width, indent, then)
         ]

@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from unicodedata import east_asian_width
 
 from mwzeval.errors import printable
+from mwzeval.report.columns import width_of
 from mwzeval.report.json import json_line, to_json
 
 BEST, ALIKE, FEW = "*", "†", "‡"
@@ -111,7 +111,7 @@ def cell_text(cell: Cell) -> str:
 def columns_of(rows: Sequence[Sequence[Cell]]) -> list[list[tuple[str, int]]]:
     """Return the texts of each column of a table, and how many columns of a terminal each takes."""
     texts = [[printable(cell_text(cell)) for cell in row] for row in rows]
-    return [[(text, _width(text)) for text in column] for column in zip(*texts, strict=True)]
+    return [[(text, width_of(text)) for text in column] for column in zip(*texts, strict=True)]
 
 
 def aligned(cells: Sequence[Sequence[str]]) -> str:
@@ -120,20 +120,13 @@ def aligned(cells: Sequence[Sequence[str]]) -> str:
     Characters that take two columns of a terminal, as Chinese ones do, count as two.
     """
     lines = [[printable(cell) for cell in line] for line in cells]
-    widths = [max(_width(line[index]) for line in lines) for index in range(len(lines[0]))]
+    widths = [max(width_of(line[index]) for line in lines) for index in range(len(lines[0]))]
     rows = []
     for line in lines:
-        blanks = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        blanks = [" " * (width - width_of(cell)) for cell, width in zip(line, widths, strict=True)]
         right = [blank + cell for cell, blank in zip(line[1:], blanks[1:], strict=True)]
         rows.append("  ".join([line[0] + blanks[0], *right]).rstrip())
     return "\n".join(rows)
-
-
-def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return len(text) + sum(east_asian_width(character) in "WF" for character in text)
 
 
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")

@@ -11,9 +11,9 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from mwzeval.errors import printable
+from mwzeval.report.columns import broken, width_of
 from mwzeval.report.formats import (
     BETTER,
     WORSE,
@@ -100,9 +100,9 @@ def _lines(texts: Sequence[tuple[str, str]], look: Look) -> str:
 
 
 def _broken(text: str, width: int | None) -> list[str]:
-    if width is None or len(text) <= width:
+    if width is None or width_of(text) <= width:
         return [text]
-    return wrap(text, width, subsequent_indent=GAP, break_long_words=False, break_on_hyphens=False)
+    return broken(text, width, then=GAP, long_words=False)
 
 
 def styled(text: str, style: str, look: Look) -> str:
