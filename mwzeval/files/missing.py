@@ -55,7 +55,7 @@ class Absent:
             if root.origin != "cache":
                 advice += f", or leave out --data and unset {DATA_VARIABLE} to have public files "
                 advice += "downloaded"
-            more += [f"{advice}.", *_advice(root.sample)]
+            more += [f"{advice}.", *sample_advice(root.sample)]
         return [": ".join((*self.about, first)), *more]
 
 
@@ -110,10 +110,10 @@ def not_fetched(
         *lines,
         f"Download by other means and put {what} there, or name a folder that has the data: "
         f"--data or {DATA_VARIABLE}.",
-        *_advice(sample),
+        *sample_advice(sample),
     ]
 
 
-def _advice(sample: str) -> list[str]:
-    """Return what to do without the files; nothing where there is no sample."""
+def sample_advice(sample: str) -> list[str]:
+    """Return the line of a message that says how to do without files; none without a sample."""
     return [f"To just try the tool, use what is embedded: {sample}"] if sample else []

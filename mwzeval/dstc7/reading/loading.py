@@ -27,6 +27,7 @@ from mwzeval.dstc7.reading.targets import Targets, read_targets
 from mwzeval.dstc7.reading.tracks import NONE, Options, Track, track_of_file
 from mwzeval.errors import DataError, UsageError
 from mwzeval.files.downloads import embedded
+from mwzeval.files.missing import DATA_VARIABLE, sample_advice
 from mwzeval.files.reading import STANDARD_INPUT, is_zip
 from mwzeval.scores.findings import Findings
 
@@ -250,7 +251,8 @@ def gold_in(folder: str | Path, track: Track, split: str = "test") -> Gold:
         raise DataError(
             f"not found in {folder}: {', '.join(missing)}; these are not public files: put them "
             "there under these names (.gz or .zst may follow), as docs/dstc7.md says, or name the "
-            "right answers with --targets"
+            "right answers with --targets",
+            *sample_advice(f"leave out --data and unset {DATA_VARIABLE}"),
         )
     return Gold(targets, dialogues, pools.get(candidates))
 

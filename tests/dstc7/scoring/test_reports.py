@@ -285,6 +285,8 @@ def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
     assert str(dev.pool).endswith("candidates.tsv")
     with pytest.raises(DataError, match=r"not found in .*: ubuntu_responses_subtask_1\.tsv"):
         gold_in(tmp_path, UBUNTU)
+    with pytest.raises(DataError, match=r"\nTo just try the tool, .*leave out --data and unset"):
+        gold_in(tmp_path, UBUNTU)
     with pytest.raises(DataError, match=r"not found in .*: ubuntu_train_subtask_1\.json"):
         gold_in(tmp_path, UBUNTU, "train")
     with pytest.raises(UsageError, match="a split is one of"):
