@@ -34,15 +34,24 @@ def record(arguments: argparse.Namespace) -> int:
     """Record data sets; return the exit code. Raises `UsageError` for what is none to record."""
     from mwzeval.pydial.dialogue.domain_files import OwnFiles, load_domain
     from mwzeval.pydial.offline.behaviour import behaviour_named
-    from mwzeval.pydial.offline.datasets import write_dataset
+    from mwzeval.pydial.offline.datasets import check_new, write_dataset
     from mwzeval.pydial.runs.episodes import check_seeds
     from mwzeval.pydial.tasks import task_named
 
     seed, own = arguments.seed, OwnFiles.given(arguments.ontology, arguments.entities)
     check_seeds(seed)
-    for task in [task_named(name) for name in dict.fromkeys(arguments.tasks)]:
-        domain = load_domain(task.domain, arguments.data, own=own)
-        behaviour = behaviour_named(arguments.policy, domain, task, confusion_seed=seed)
+    tasks = [task_named(name) for name in dict.fromkeys(arguments.tasks)]
+    behaviours = [
+        behaviour_named(
+            arguments.policy,
+            load_domain(task.domain, arguments.data, own=own),
+            task,
+            confusion_seed=seed,
+        )
+        for task in tasks
+    ]
+    check_new(arguments.output, behaviours)
+    for behaviour in behaviours:
         folder = write_dataset(arguments.output, behaviour, seed, arguments.dialogues)
         tell(f"wrote {folder}: {arguments.dialogues} dialogues")
     return 0

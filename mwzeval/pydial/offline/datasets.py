@@ -7,7 +7,7 @@ with h5py alone, so that nothing that a file describes is made or run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
@@ -69,11 +69,9 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
     required("minari", EXTRA, "data sets need Minari")
     from minari.dataset.minari_storage import MinariStorage
 
-    task = behaviour.process.simulation.task
-    name = f"{behaviour.name}/{dataset_name(task.name)}"
+    task, name = behaviour.process.simulation.task, _name(behaviour)
     folder = Path(output, name)
-    if folder.exists():
-        raise UsageError(f"{folder} is there already: remove it, or name another folder")
+    check_new(output, [behaviour])
     specification = _specification(task, behaviour, seed)
     observations, actions = spaces_of(behaviour.process)
     with folder_written_atomically(folder) as made:
@@ -96,6 +94,21 @@ def write_dataset(output: str | Path, behaviour: Behaviour, seed: int, dialogues
             storage.update_episode_metadata([{"policy": each.policy} for each in some], numbers)
             first += len(some)
     return folder
+
+
+def check_new(output: str | Path, behaviours: Iterable[Behaviour]) -> None:
+    """Raise `UsageError` that names all data sets of these behaviours that are there already."""
+    folders = [Path(output, _name(behaviour)) for behaviour in behaviours]
+    there = [str(folder) for folder in folders if folder.exists()]
+    if there:
+        verb, them = ("is", "it") if len(there) == 1 else ("are", "them")
+        raise UsageError(
+            f"{', '.join(there)} {verb} there already: remove {them}, or name another folder"
+        )
+
+
+def _name(behaviour: Behaviour) -> str:
+    return f"{behaviour.name}/{dataset_name(behaviour.process.simulation.task.name)}"
 
 
 def _size(recording: Recording) -> int:

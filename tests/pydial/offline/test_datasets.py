@@ -244,6 +244,21 @@ def test_the_same_call_writes_the_same_bytes_and_overwrites_nothing(
     assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
 
 
+def test_data_sets_that_are_there_are_named_before_any_is_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["--policy", "random", "--dialogues", "1", "-o", str(tmp_path)]
+    for task in ("Demo-CR-1", "Demo-CR-3"):
+        assert main(["pydial", "record", task, *call]) == 0
+    capsys.readouterr()
+    assert main(["pydial", "record", "Demo-CR-2", "Demo-CR-1", "Demo-CR-3", *call]) == 2
+    there = [str(tmp_path / f"random/Demo-CR-{number}-v0") for number in (1, 3)]
+    assert capsys.readouterr().err == (
+        f"error: {', '.join(there)} are there already: remove them, or name another folder\n"
+    )
+    assert sorted(map(str, (tmp_path / "random").iterdir())) == there
+
+
 def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path: Path) -> None:
     """In a process of its own, which HDF5 would take down."""
     call = ["pydial", "record", "Demo-CR-1", "--dialogues", "20", "-o", str(tmp_path)]
