@@ -121,7 +121,7 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
         line = text.count("\n", 0, position) + first_line
         message = f"line {line}: {shorten(str(error))} is not a number that JSON can hold"
     except RecursionError:
-        message = "nested too deeply to be a predictions file"
+        message = "nested too deeply to be read"
     except MemoryError:
         raise InputError([Problem("too-large", NO_MEMORY, file=name)]) from None
     except ValueError as error:  # an integer of more digits than Python converts

@@ -20,7 +20,14 @@ import pytest
 import zstandard
 
 from mwzeval.errors import DataError, InputError, UsageError
-from mwzeval.files.json_files import data_bytes, parse_beginning, parse_json, read_data, read_text
+from mwzeval.files.json_files import (
+    data_bytes,
+    parse_beginning,
+    parse_json,
+    read_data,
+    read_json,
+    read_text,
+)
 from mwzeval.files.reading import (
     DEFAULT_SIZE,
     pieces,
@@ -236,3 +243,11 @@ def test_the_beginning_of_json_is_its_value_as_far_as_it_is_there() -> None:
 @pytest.mark.parametrize("text", ["", "[" * 100_000, "]" * 9, "a,b\n1,2", '{"a" 1, ', '"' * 9])
 def test_what_does_not_begin_as_json_has_no_value(text: str) -> None:
     assert parse_beginning(text) is None
+
+
+def test_json_that_is_nested_too_deeply_is_told_whatever_it_is_of(tmp_path: Path) -> None:
+    file = tmp_path / "prices.json"
+    file.write_text("[" * 200_000)
+    with pytest.raises(InputError) as caught:
+        read_json(file)
+    assert str(caught.value) == f"{file}: not valid JSON: nested too deeply to be read"

@@ -205,7 +205,7 @@ BAD: list[tuple[str, list[Any], str, int | None, str | None, str]] = [
     ("empty arguments", [USER, raw_call(arguments=""), ANSWER], "arguments-not-json", 1,
      f"{FUNCTION}.arguments", "not valid JSON: line 1, column 1: Expecting value"),
     ("deep arguments", [USER, raw_call(arguments="[" * 100_000), ANSWER], "arguments-not-json", 1,
-     f"{FUNCTION}.arguments", "not valid JSON: nested too deeply to be a predictions file"),
+     f"{FUNCTION}.arguments", "not valid JSON: nested too deeply to be read"),
     ("list of arguments", [USER, raw_call(arguments="[]"), ANSWER], "shape", 1,
      f"{FUNCTION}.arguments", "arguments are an object, found a list"),
     ("no arguments", [USER, raw_call(arguments=None), ANSWER], "shape", 1,
