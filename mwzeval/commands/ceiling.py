@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format, add_intervals, add_signatures
-from mwzeval.commands.systems import refuse
+from mwzeval.commands.systems.scoring import refuse
 from mwzeval.output import write_output, write_result
 
 if TYPE_CHECKING:

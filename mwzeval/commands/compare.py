@@ -14,11 +14,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, add_resampling, add_signatures
-from mwzeval.commands.systems import (
+from mwzeval.commands.systems.items import (
     advising_benchmark,
     advising_items,
     asked_columns,
     check_without_columns,
+)
+from mwzeval.commands.systems.scoring import (
     compared_all,
     refuse,
     scorer_of,

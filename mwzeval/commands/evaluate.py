@@ -24,7 +24,7 @@ from mwzeval.commands.outcome import (
     warned,
     write_claims,
 )
-from mwzeval.commands.systems import names_of, refuse, score_all, scorer_of
+from mwzeval.commands.systems.scoring import names_of, refuse, score_all, scorer_of
 from mwzeval.files.reading import STANDARD_INPUT, is_url
 from mwzeval.files.streams import is_pattern
 from mwzeval.output_checks import STANDARD_OUTPUT

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.outcome import add_claims, write_claims
-from mwzeval.commands.systems import refuse, score_all, scorer_of
+from mwzeval.commands.systems.scoring import refuse, score_all, scorer_of
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mwzeval.arguments import FORMATS, add_resampling
-from mwzeval.commands.systems import names_of, refuse, scorer_of
+from mwzeval.commands.systems.scoring import names_of, refuse, scorer_of
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.statistics import CONFIDENCE
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.arguments import add_format
 from mwzeval.commands.outcome import FAILED
-from mwzeval.commands.systems import refuse, scorer_of
+from mwzeval.commands.systems.scoring import refuse, scorer_of
 from mwzeval.output import tell, warnings_behind, write_result
 
 if TYPE_CHECKING:

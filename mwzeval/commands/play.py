@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mwzeval.benchmark import benchmark_named
 from mwzeval.commands.live import LIVE
-from mwzeval.commands.systems import refuse, scorer_of
+from mwzeval.commands.systems.scoring import refuse, scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import tell
 

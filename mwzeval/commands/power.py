@@ -17,16 +17,14 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, files_of
-from mwzeval.commands.systems import (
+from mwzeval.commands.systems.items import (
     advising_benchmark,
     advising_items,
-    all_of,
     are_items,
     asked_columns,
     check_without_columns,
-    names_of,
-    scorer_of,
 )
+from mwzeval.commands.systems.scoring import all_of, names_of, scorer_of
 from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_result
 

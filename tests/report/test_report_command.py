@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mwzeval.cli import main
-from mwzeval.commands.systems import names_of
+from mwzeval.commands.systems.scoring import names_of
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import ROOT, sample_predictions
 

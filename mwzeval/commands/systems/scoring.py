@@ -1,4 +1,4 @@
-"""The files that verbs are about: scored together, compared, shown, and called by name."""
+"""The files of systems: scored together, for a comparison in several processes, and named."""
 
 from __future__ import annotations
 
@@ -20,15 +20,10 @@ from mwzeval.progress import Count, counting
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark, FileScorer, ScoredFile
     from mwzeval.cluster.shards import ShardScorer
-    from mwzeval.comparison.items import Asked
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.scores.explanation import Words
 
 ENDINGS = (".gz", ".zst", ".jsonl", ".json", ".csv", ".tsv", ".eval")
-ITEM_ENDINGS = (".csv", ".tsv", ".eval")
-"""Of files that are no predictions of a benchmark, whatever is in them."""
-
-COLUMNS = ("item_column", "cluster_column", "trial_column")
 
 
 def refuse(benchmark: Benchmark, what: str) -> None:
@@ -81,7 +76,7 @@ class _Recognising:
         """Raise `InputError` if a file is of another benchmark; standard input is read already."""
         from mwzeval.benchmark import known_benchmarks, recognised
 
-        if file == STANDARD_INPUT or (raw := _beginning(file)) is None:
+        if file == STANDARD_INPUT or (raw := beginning_of(file)) is None:
             return
         known = {known.name: known.title for known in known_benchmarks()}
         if other := recognised(raw, but=self.benchmark):
@@ -89,8 +84,8 @@ class _Recognising:
             raise InputError([Problem("other-benchmark", message, file=file)])
 
 
-def _beginning(file: str) -> Any:
-    """Return the JSON value that a file begins with; None when there is none."""
+def beginning_of(file: str) -> Any:
+    """Return the JSON value that a file begins with; None when there is none that can be read."""
     from mwzeval.files.streams import beginning_value
 
     with suppress(MwzevalError):
@@ -147,109 +142,6 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     if sum(files.count(STANDARD_INPUT) for files in systems.values()) > 1:
         raise UsageError("standard input (-) can be read only once")
     return systems
-
-
-def are_items(file: str) -> bool:
-    """Tell whether a file has scores of items by its name, perhaps compressed."""
-    name = file.lower()
-    for compressed in (".gz", ".zst"):
-        name = name.removesuffix(compressed)
-    return name.endswith(ITEM_ENDINGS)
-
-
-@contextmanager
-def advising_items(files: Iterable[str]) -> Iterator[None]:
-    """Say of files that no benchmark reads that they have scores of items, if they do.
-
-    Raises `UsageError` then, and otherwise what is raised.
-    """
-    try:
-        yield
-    except InputError as error:
-        refused = {problem.file for problem in error.problems}
-        for file in files:
-            if file in refused and _has_items(file):
-                raise UsageError(
-                    f"{file}: scores of items of whatever benchmark are read with --items"
-                ) from None
-        raise
-
-
-@contextmanager
-def advising_benchmark(files: Iterable[str]) -> Iterator[None]:
-    """Say of files without scores of items that a benchmark scores them first: `InputError`."""
-    from mwzeval.benchmark import known_benchmarks, recognised
-    from mwzeval.conversation.trajectory import is_dialogue, is_header
-
-    try:
-        yield
-    except InputError as error:
-        refused = {problem.file for problem in error.problems} - {STANDARD_INPUT}
-        problems = []
-        for file in (file for file in files if file in refused):
-            raw = _beginning(file)
-            is_live = is_header(raw) or is_dialogue(raw)
-            known = recognised(raw) or (known_benchmarks()[0] if is_live else None)
-            if known is not None:
-                message = (
-                    f"these are {'live dialogues' if is_live else 'predictions'} of {known.title}, "
-                    "and not scores of items: leave out --items, and they are scored (--benchmark "
-                    f"{known.name})"
-                )
-                problems.append(Problem("of-benchmark", message, file=file))
-        if problems:
-            raise InputError(problems) from None
-        raise
-
-
-def _has_items(file: str) -> bool:
-    """Tell whether a file has the name of one with scores of items, or the shape of a log."""
-    from mwzeval.comparison.items import is_log
-
-    return are_items(file) or (file != STANDARD_INPUT and is_log(file))
-
-
-def asked_columns(arguments: argparse.Namespace, benchmark: Benchmark) -> Asked:
-    """Return what is asked for of files of items; `--score` may name several, with commas between.
-
-    Raises `UsageError` for options of a benchmark, which has no say in such files.
-    """
-    from mwzeval.benchmark import default_benchmark
-    from mwzeval.comparison.items import Asked
-
-    given = vars(arguments)
-    own = argparse.ArgumentParser(add_help=False)
-    benchmark.add_arguments(own, arguments.verb)
-    without = vars(own.parse_args([]))
-    wrong = [option for option, default in without.items() if given[option] != default]
-    if arguments.benchmark != default_benchmark():
-        wrong.insert(0, "benchmark")
-    if wrong:
-        named = ", ".join(f"--{option.replace('_', '-')}" for option in wrong)
-        raise UsageError(
-            f"{named}: without meaning for files with scores of items (--items), of which no "
-            "benchmark knows anything; leave it out"
-        )
-    return Asked(
-        arguments.item_column,
-        _names(arguments.score),
-        arguments.cluster_column,
-        arguments.trial_column,
-        _names(given.get("lower_is_better")),
-    )
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
-def check_without_columns(arguments: argparse.Namespace, *others: str) -> None:
-    """Raise `UsageError` when columns, or `others`, are named of files that have none."""
-    for option in (*COLUMNS, *others):
-        if getattr(arguments, option) is not None:
-            raise UsageError(
-                f"--{option.replace('_', '-')} is of files with scores of items: add --items"
-            )
 
 
 Made = TypeVar("Made")

@@ -1,0 +1,1 @@
+"""The files that verbs are about: of systems that are scored, or with scores of items."""
