@@ -7,7 +7,8 @@ Everything starts from units × additive columns, or from one number a unit:
 * a statistic that is no function of sums (distinct words, entropies) — `jackknife`, and for the
   p value of a difference `randomization_test_of_units`;
 * two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
-  and `paired_bootstrap` for the interval of any other difference, `wins_ties_losses` for a look;
+  and `Differences.bootstrap` for the interval of any other difference, `wins_ties_losses` for a
+  look;
 * many systems — `significant_pairs` (Holm), then `rank_clusters`;
 * several trials of each unit — `Trials`, `all_succeed` (pass^k), `some_differ`;
 * many runs of one system — `across_runs`, `variance_components`; of two, `ResampledRuns` and
@@ -27,10 +28,8 @@ from mwzeval.statistics.paired import (
     coin_flips,
     given_sums,
     mcnemar,
-    paired_bootstrap,
     randomization_test,
     randomization_test_of_units,
-    swapped_sums,
     wins_ties_losses,
 )
 from mwzeval.statistics.ranking import Rank, holm, rank_clusters, significant_pairs
@@ -42,7 +41,6 @@ from mwzeval.statistics.resampling import (
     Sums,
     all_resampled_sums,
     bootstrap_interval,
-    elementwise,
     in_blocks,
     resample_counts,
     resampled_sums,
@@ -88,7 +86,6 @@ __all__ = [
     "all_succeed",
     "bootstrap_interval",
     "coin_flips",
-    "elementwise",
     "given_sums",
     "hierarchical_bootstrap",
     "holm",
@@ -96,7 +93,6 @@ __all__ = [
     "item_of_trial",
     "jackknife",
     "mcnemar",
-    "paired_bootstrap",
     "randomization_test",
     "randomization_test_of_units",
     "rank_clusters",
@@ -104,7 +100,6 @@ __all__ = [
     "resampled_sums",
     "significant_pairs",
     "some_differ",
-    "swapped_sums",
     "variance_components",
     "wilson",
     "wins_ties_losses",

@@ -1,6 +1,6 @@
 """Does one score of two systems, on the same units, differ? By how much, and can it be chance?
 
-Two tools, for two questions. `paired_bootstrap`: how far might the difference be off, on other
+Two tools, for two questions. `Differences.bootstrap`: how far might the difference be off, on other
 units like these? `randomization_test`: if the two were exchangeable, how often would chance alone
 make a difference as large? Only the latter's p value holds for small samples and any score; report
 it with the former's interval. For 0/1 outcomes `mcnemar` is the exact answer to the second.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
-from mwzeval.statistics.intervals import CONFIDENCE, UnitStatistic
+from mwzeval.statistics.intervals import UnitStatistic
 from mwzeval.statistics.resampling import (
     SAMPLES,
     SEED,
@@ -149,32 +149,6 @@ class SwappedSums:
     baseline: ResampledSums
 
 
-def paired_bootstrap(
-    score: ScoreFunction,
-    system: ResampledSums,
-    baseline: ResampledSums,
-    *,
-    confidence: float = CONFIDENCE,
-) -> PairedBootstrap:
-    """Bootstrap the difference of a score between two systems on the same units.
-
-    Both sums come from `resampled_sums` with the same samples and seed, so that a sample draws the
-    same units for both. The interval is made of percentiles. The p value asks how often the
-    resampled differences, shifted to have mean 0, are as far from 0 as the observed one, which
-    counts as one more sample: (1 + #{|d* - mean| ≥ |d|}) / (1 + samples), as Riezler and Maxwell
-    do. A sample without a score counts as far. Interval and p value may disagree at the border.
-
-    sacreBLEU 2 takes absolute values before it shifts. Its p value is about half of this one; in
-    simulations without a difference it is at most 0.05 in 11 % of the trials, this one in 5 %.
-
-    Raises `ValueError` when the sums are not paired, or the observed difference has no value.
-    """
-    _check_units(system.units, baseline.units)
-    if system.seed != baseline.seed or system.n_samples != baseline.n_samples:
-        raise ValueError("a paired comparison needs the same samples and seed for both systems")
-    return Differences.of(score, system, baseline).bootstrap(confidence)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GivenSums:
     """Column sums of a system, shape (columns,), and those of the units that it gives away.
@@ -227,19 +201,6 @@ def given_sums(
         GivenSums(of.units, of.columns, seed, of.values.sum(axis=0), given)
         for of, given in zip(rows, products(flips, [of.values for of in rows]), strict=True)
     ]
-
-
-def swapped_sums(
-    system: Table, baseline: Table, *, samples: int = SAMPLES, seed: int = SEED
-) -> SwappedSums:
-    """Swap each unit between the systems with probability ½, and return all column sums.
-
-    The order of rows does not matter. Raises `ValueError` when the tables do not have the same
-    units and columns, a unit appears twice, or there are no units.
-    """
-    _check_units(*(by_unit_name(table).units for table in (system, baseline)))
-    mine, theirs = given_sums([system, baseline], samples=samples, seed=seed)
-    return mine.swapped_with(theirs)
 
 
 def randomization_test(score: ScoreFunction, sums: SwappedSums) -> PairedRandomization:
@@ -337,7 +298,17 @@ class Differences:
         return (1 + self.samples.size - near) / (1 + self.samples.size)
 
     def bootstrap(self, confidence: float) -> PairedBootstrap:
-        """Return interval and test of samples that have drawn the same units for both systems."""
+        """Return interval and test of samples that have drawn the same units for both systems.
+
+        The interval is made of percentiles. The p value asks how often the resampled differences,
+        shifted to have mean 0, are as far from 0 as the observed one, which counts as one more
+        sample: (1 + #{|d* - mean| ≥ |d|}) / (1 + samples), as Riezler and Maxwell do. A sample
+        without a score counts as far. Interval and p value may disagree at the border.
+
+        sacreBLEU 2 takes absolute values before it shifts. Its p value is about half of this one;
+        in simulations without a difference it is at most 0.05 in 11 % of the trials, this one in
+        5 %.
+        """
         interval = percentile_interval(self.samples, confidence, "paired-bootstrap")
         mean = float(self.samples[np.isfinite(self.samples)].mean())
         return PairedBootstrap(self.observed, interval, self.p_value(mean))

@@ -10,7 +10,6 @@ Koehn, "Statistical Significance Tests for Machine Translation Evaluation", EMNL
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -32,9 +31,9 @@ Sums: TypeAlias = Mapping[str, NDArray[np.float64]]
 ScoreFunction: TypeAlias = Callable[[Sums], NDArray[np.float64]]
 """A score of column sums, for all samples at once: arrays of shape (samples,) in, one out.
 
-Arithmetic on columns is already one (`lambda sums: 100 * sums["right"] / sums["all"]`); a function
-that takes single numbers becomes one by `elementwise`. NaN and infinity say that a sample has no
-score; NumPy's warnings about them are off while a score function runs.
+Arithmetic on columns is already one (`lambda sums: 100 * sums["right"] / sums["all"]`). NaN and
+infinity say that a sample has no score; NumPy's warnings about them are off while a score function
+runs.
 """
 
 BLOCK_CELLS = 2**21
@@ -119,26 +118,6 @@ def bootstrap_interval(
     return percentile_interval(evaluate(score, sums.samples), confidence, "bootstrap")
 
 
-def elementwise(score: Callable[[Mapping[str, float]], float]) -> ScoreFunction:
-    """Return the score function that calls `score` with the sums of one sample at a time.
-
-    For scores of single numbers, such as a library's BLEU. A `ZeroDivisionError` means that the
-    sample has no score.
-    """
-
-    def of_one(sums: Mapping[str, float]) -> float:
-        try:
-            return score(sums)
-        except ZeroDivisionError:
-            return math.nan
-
-    def of_all(sums: Sums) -> NDArray[np.float64]:
-        rows = zip(*(column.tolist() for column in sums.values()), strict=True)
-        return np.array([of_one(dict(zip(sums, row, strict=True))) for row in rows], dtype=float)
-
-    return of_all
-
-
 def resample_counts(n_units: int, samples: int = SAMPLES, seed: int = SEED) -> NDArray[np.uint32]:
     """Return how often each unit is drawn: shape (samples, n_units), each row sums to `n_units`.
 
@@ -206,8 +185,7 @@ def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
     expected = next(iter(sums.values())).shape
     if scores.shape != expected:
         raise ValueError(
-            f"a score function returns an array of shape {expected}, not {scores.shape}; "
-            "wrap a function of single numbers in `elementwise`"
+            f"a score function returns an array of shape {expected}, not {scores.shape}"
         )
     return scores
 

@@ -167,8 +167,8 @@ def hierarchical_bootstrap(
     """Bootstrap the difference between the mean scores of two systems over their runs.
 
     `of_units` of both come from the same units, samples and seed, so that a sample draws the same
-    units for all runs. Interval and p value are those of `paired_bootstrap`, to the last bit where
-    both systems have one run. Of a system with one run, the interval says nothing about others.
+    units for all runs. Interval and p value are those of `Differences.bootstrap`, to the last bit
+    where both systems have one run. Of one run, the interval says nothing about others.
 
     Raises `ValueError` when the two are not paired, or the observed difference has no value.
     """

@@ -16,8 +16,9 @@ from mwzeval.comparison.gates import Gate, failures, parse_gates, resolve_gates,
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.statistics import holm, mcnemar, randomization_test, swapped_sums
+from mwzeval.statistics import holm, mcnemar, randomization_test
 from tests.places import ROOT, read_json, sample_predictions
+from tests.statistics.pairs import swapped_sums
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 NO_PHONE = str(ROOT / "predictions" / "sample-no-phone.json")

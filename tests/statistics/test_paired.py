@@ -17,12 +17,12 @@ from sacrebleu.significance import PairedTest
 from mwzeval.metrics.bleu import Bleu, tokenize
 from mwzeval.scores.table import Table
 from mwzeval.statistics import (
-    paired_bootstrap,
+    given_sums,
     randomization_test,
     randomization_test_of_units,
     resampled_sums,
-    swapped_sums,
 )
+from tests.statistics.pairs import paired_bootstrap, swapped_sums
 from tests.tables import ratio, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")
@@ -276,12 +276,11 @@ def test_what_does_not_pair_is_an_error_that_says_why() -> None:
     message = "1 only of the system \\(such as 'unit000000'\\), 0 only of the baseline"
     with pytest.raises(ValueError, match=message):
         swapped_sums(system, fewer)
-    with pytest.raises(ValueError, match=message):
-        paired_bootstrap(ratio, resampled_sums(system), resampled_sums(fewer))
-    with pytest.raises(ValueError, match="same samples and seed"):
-        paired_bootstrap(ratio, resampled_sums(system), resampled_sums(baseline, seed=1))
-    with pytest.raises(ValueError, match="same samples and seed"):
-        paired_bootstrap(ratio, resampled_sums(system), resampled_sums(baseline, samples=9))
+    (mine,) = given_sums([system])
+    for how in ({"seed": 1}, {"samples": 9}):
+        (theirs,) = given_sums([baseline], **how)
+        with pytest.raises(ValueError, match="same samples and seed"):
+            mine.swapped_with(theirs)
     with pytest.raises(ValueError, match="appears twice"):
         swapped_sums(system + system, baseline + baseline)
     with pytest.raises(ValueError, match="same columns"):

@@ -18,10 +18,10 @@ from mwzeval.statistics import (
     ResampledRuns,
     across_runs,
     hierarchical_bootstrap,
-    paired_bootstrap,
     resampled_sums,
     variance_components,
 )
+from tests.statistics.pairs import paired_bootstrap
 from tests.tables import ratio, table_of
 
 
