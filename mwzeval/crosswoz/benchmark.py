@@ -29,7 +29,7 @@ from mwzeval.crosswoz.predictions.reading import (
     said_in_header,
 )
 from mwzeval.crosswoz.predictions.tracks import JOINT_NAMES, TRACKS
-from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
+from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate, validate
 from mwzeval.crosswoz.scoring.success import MEANINGS
 from mwzeval.crosswoz.simulation.evaluation import evaluate_simulation, validate_simulation
 from mwzeval.crosswoz.simulation.log import check_log, is_simulation, log_lines, revision_of
@@ -143,6 +143,10 @@ class CrossWozScorer:
             lines = log_lines(file)
             gold = self._gold_of(revision_of(lines), file)
             return evaluate_simulation(lines, gold, self.options, file=file)
+        return self.score_predictions(file)
+
+    def score_predictions(self, file: str) -> ScoredPredictions:
+        """Return predictions scored. Raises as `score`."""
         raw = read_predictions(file)
         return evaluate(raw, self._gold_for(raw, file), self.options, file=file)
 

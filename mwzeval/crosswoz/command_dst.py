@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     conventions.set_defaults(status="scoring")
     add_files(conventions, "predictions with the DST track", "FILE.json", several=False)
-    add_fold(conventions)
+    add_fold(conventions, None)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,14 +86,14 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _conventions(arguments: argparse.Namespace) -> None:
+    from mwzeval.crosswoz.benchmark import CrossWozScorer
     from mwzeval.crosswoz.predictions.checking import Options
     from mwzeval.crosswoz.predictions.tracks import DST
-    from mwzeval.crosswoz.scoring.evaluation import evaluate
     from mwzeval.crosswoz.trade.conventions import accuracies_document, joint_accuracies
     from mwzeval.report.terminal import printed
 
-    fold = fold_of(arguments)
-    scored = evaluate(file_of(arguments), fold, Options(tracks=(DST.name,)))
-    predicted = scored.checked.predictions.dialogues
-    accuracies = accuracies_document(joint_accuracies(fold.dialogues, predicted))
-    write_result(printed(accuracies, "text"), "text")
+    of_fold = (arguments.revision, arguments.fold, arguments.data, arguments.offline)
+    scorer = CrossWozScorer(Options(tracks=(DST.name,)), *of_fold)
+    checked = scorer.score_predictions(file_of(arguments)).checked
+    gold, predicted = checked.gold.fold.dialogues, checked.predictions.dialogues
+    write_result(printed(accuracies_document(joint_accuracies(gold, predicted)), "text"), "text")

@@ -30,14 +30,23 @@ TRAINED = {
 """The settings of every training, and what they are."""
 
 
-def add_fold(parser: argparse.ArgumentParser, default: str = "test") -> None:
-    """Add the arguments that name a fold and where it lies."""
-    parser.add_argument("--fold", choices=FOLDS, default=default, help="default: %(default)s")
+def add_fold(parser: argparse.ArgumentParser, default: str | None = "test") -> None:
+    """Add the arguments that name a fold and where it lies.
+
+    Without a `default`, a file says its fold and revision itself.
+    """
+    said = "what the file says, else " if default is None else ""
+    parser.add_argument(
+        "--fold",
+        choices=FOLDS,
+        default=default,
+        help=f"default: {said}{default or 'the one that has its dialogues'}",
+    )
     parser.add_argument(
         "--revision",
         choices=REVISIONS,
-        default=REVISIONS[0],
-        help="of the corpus (default: %(default)s)",
+        default=None if default is None else REVISIONS[0],
+        help=f"of the corpus (default: {said}{REVISIONS[0]})",
     )
     parser.add_argument("--data", metavar="DIR", help="in the public layout")
     parser.add_argument("--offline", action="store_true", default=None, help="download nothing")
