@@ -108,14 +108,18 @@ def amounts_of(scored: ScoredTable) -> dict[str, str]:
     }
 
 
-def have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
-    """Tell whether the systems say that their goals were chosen differently."""
+def may_have_other_goals(systems: Mapping[str, ScoredTable]) -> bool:
+    """Tell whether units of the same name may have other goals.
+
+    The goals of the systems were chosen differently, or nothing says how, but what they are.
+    """
     chosen = {
         dict(signature.choices).get(GOALS)
         for scored in systems.values()
         for signature in signatures_of(scored).values()
     }
-    return len(chosen) > 1
+    are_known = all(scored.about for scored in systems.values())
+    return len(chosen) > 1 or (None in chosen and are_known)
 
 
 def common_units(
@@ -125,11 +129,11 @@ def common_units(
 ) -> tuple[str, ...]:
     """Return the units that all systems have, in the order of the first one.
 
-    These are the rows, or what `units_of` has of each system. Where goals were chosen differently,
-    only units with the same goal are the same. Raises `UsageError` when two systems have none in
-    common.
+    These are the rows, or what `units_of` has of each system. Where goals may have been chosen
+    differently, only units with the same goal are the same. Raises `UsageError` when two systems
+    have none in common.
     """
-    by_goal = have_other_goals(systems)
+    by_goal = may_have_other_goals(systems)
     of = units_of or {name: scored.table.units for name, scored in systems.items()}
     identities = {
         name: {(unit, scored.about.get(unit) if by_goal else None) for unit in of[name]}
@@ -141,7 +145,12 @@ def common_units(
         common = common & identities[other]
         if not common:
             same = " about the same goal" if by_goal else ""
-            raise UsageError(f'"{other}" has no {unit}{same} in common with the systems before it')
+            shared = set(of[baseline]) & set(of[other])
+            named = f": those of the same name ({len(shared)}) have other goals" if shared else ""
+            raise UsageError(
+                f'"{other}" has no {unit}{same} in common with the systems before it'
+                f"{named if by_goal else ''}"
+            )
     names = {name for name, _ in common}
     return tuple(name for name in of[baseline] if name in names)
 

@@ -11,13 +11,13 @@ their scores what `compare_pairs` does for those of single runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mwzeval.comparison.alignment import signatures_of
+from mwzeval.comparison.alignment import may_have_other_goals, signatures_of
 from mwzeval.comparison.pairs import Key, Rows, Tested, counted, key_of, scores_by_unit
 from mwzeval.errors import InputError, Problem, UsageError, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
@@ -282,8 +282,22 @@ def _check_units(runs: Mapping[str, ScoredTable], unit: str) -> None:
                 f"({some}{more}); all runs need the same {unit}s"
             )
             problems.append(Problem("different-dialogues", message, file=name))
+    if may_have_other_goals(runs):
+        problems += _other_goals(runs, unit)
     if problems:
         raise InputError(problems)
+
+
+def _other_goals(runs: Mapping[str, ScoredTable], unit: str) -> Iterator[Problem]:
+    (first, scored), *others = runs.items()
+    for name, other in others:
+        known = scored.about.keys() & other.about.keys()
+        if count := sum(scored.about[each] != other.about[each] for each in known):
+            message = (
+                f"has other goals than {first} in {count} {unit}s of the same name; all runs need "
+                "the same goals"
+            )
+            yield Problem("different-goals", message, file=name)
 
 
 def _check_settings(runs: Mapping[str, ScoredTable]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from mwzeval.crosswoz import NAME as BENCHMARK
 from mwzeval.crosswoz import SCORING_REVISION
 from mwzeval.crosswoz.corpus.acts import INFORM, RECOMMEND, Act, parse_act
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple
+from mwzeval.crosswoz.corpus.dialogues import Goal, SemanticTuple, goal_to_json
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, VENUE_DOMAINS
 from mwzeval.crosswoz.predictions.checking import DEFAULT_OPTIONS, Options
@@ -46,6 +47,7 @@ from mwzeval.crosswoz.simulation.log import (
 from mwzeval.crosswoz.simulation.summary import NATURAL_MIX
 from mwzeval.errors import Problem, UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable
+from mwzeval.report.json import json_line
 from mwzeval.scores.explanation import Explanation
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
@@ -168,9 +170,14 @@ def evaluate_simulation(
         list(_rows(checked, judgements)),
     )
     measures = tuple(_measures(table, _signature(checked, gold)))
-    return ScoredSimulation(
-        gold, checked, judgements, ScoredTable(table, measures), tuple(findings.warnings)
-    )
+    about = {name: _checksum(each.goal) for name, each in checked.dialogues.items()}
+    scored = ScoredTable(table, measures, about=about)
+    return ScoredSimulation(gold, checked, judgements, scored, tuple(findings.warnings))
+
+
+def _checksum(goal: Goal) -> str:
+    """Return digits that tell a goal from others: of another seed there is another by its name."""
+    return sha256(json_line(goal_to_json(goal)).encode()).hexdigest()[:16]
 
 
 def validate_simulation(path: str | Path, options: Options = DEFAULT_OPTIONS) -> list[Problem]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from mwzeval.comparison import compare
+from mwzeval.comparison.runs import across
 from mwzeval.conversation.trajectory import header, json_line
 from mwzeval.crosswoz.corpus.acts import Act, Acts
 from mwzeval.crosswoz.corpus.folds import Gold
@@ -26,6 +28,7 @@ from mwzeval.crosswoz.simulation.log import is_simulation, trajectory_of
 from mwzeval.crosswoz.simulation.protocols import SeededRng
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import InputError, UsageError
+from mwzeval.metrics.measure import ScoredTable
 from tests.crosswoz.logs import GOLD, dialogue, log
 from tests.crosswoz.real_data import database, fold
 
@@ -53,6 +56,38 @@ def test_the_natural_mix_ends_where_a_goal_was_passed_over(tmp_path: Path) -> No
     found = values(evaluate_simulation(log(tmp_path, lines), GOLD), "e2e.finish_rate")
     assert found[NATURAL] == 100
     assert found["total"] == 60
+
+
+def simulation(folder: Path, name: str, **goals: str) -> ScoredTable:
+    """Return the scores of dialogues by name about goals of the small world."""
+    lines = [dialogue(each, source) for each, source in goals.items()]
+    (folder / name).mkdir()
+    return evaluate_simulation(log(folder / name, lines), GOLD).scored_table
+
+
+def test_dialogues_about_other_goals_are_not_paired_for_their_names(tmp_path: Path) -> None:
+    one = simulation(tmp_path, "one", a="1", b="2", c="1")
+    same = simulation(tmp_path, "same", a="1", b="2", c="1")
+    mixed = simulation(tmp_path, "mixed", a="1", b="1", d="1")
+    other = simulation(tmp_path, "other", a="2", b="1", d="1")
+    found = compare({"one": one, "same": same}, unit="dialogue")
+    assert found.measure("e2e.finish_rate").n == 3
+    found = compare({"one": one, "mixed": mixed})
+    assert found.measure("e2e.finish_rate").n == 1
+    message = '"other" has no dialogue about the same goal in common with the systems before it: '
+    with pytest.raises(
+        UsageError, match=rf"{message}those of the same name \(2\) have other goals"
+    ):
+        compare({"one": one, "other": other})
+
+
+def test_runs_of_a_system_are_about_the_same_goals(tmp_path: Path) -> None:
+    one = simulation(tmp_path, "one", a="1", b="2")
+    same = simulation(tmp_path, "same", a="1", b="2")
+    other = simulation(tmp_path, "other", a="1", b="1")
+    assert all(each.values == (100, 100) for each in across({"one": one, "same": same}))
+    with pytest.raises(InputError, match=r"^other: has other goals than one in 1 dialogues"):
+        across({"one": one, "other": other})
 
 
 def test_finished_is_not_successful(tmp_path: Path) -> None:
