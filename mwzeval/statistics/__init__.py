@@ -4,8 +4,7 @@ Everything starts from units × additive columns, or from one number a unit:
 
 * a rate whose units are the cases — `wilson`;
 * any function of column sums — `resampled_sums`, then `bootstrap_interval`;
-* a statistic that is no function of sums (distinct words, entropies) — `jackknife`, and for the
-  p value of a difference `randomization_test_of_units`;
+* a statistic that is no function of sums (distinct words, entropies) — `jackknife`;
 * two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
   and `Differences.bootstrap` for the interval of any other difference, `wins_ties_losses` for a
   look;
@@ -29,7 +28,6 @@ from mwzeval.statistics.paired import (
     given_sums,
     mcnemar,
     randomization_test,
-    randomization_test_of_units,
     wins_ties_losses,
 )
 from mwzeval.statistics.ranking import Rank, holm, rank_clusters, significant_pairs
@@ -94,7 +92,6 @@ __all__ = [
     "jackknife",
     "mcnemar",
     "randomization_test",
-    "randomization_test_of_units",
     "rank_clusters",
     "resample_counts",
     "resampled_sums",

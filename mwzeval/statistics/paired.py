@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from mwzeval.scores.score import Interval
 from mwzeval.scores.table import Table
-from mwzeval.statistics.intervals import UnitStatistic
 from mwzeval.statistics.resampling import (
     SAMPLES,
     SEED,
@@ -212,29 +211,6 @@ def randomization_test(score: ScoreFunction, sums: SwappedSums) -> PairedRandomi
     Raises `ValueError` when the observed difference has no value.
     """
     return Differences.of(score, sums.system, sums.baseline).randomization()
-
-
-def randomization_test_of_units(
-    statistic: UnitStatistic, n_units: int, *, samples: int = SAMPLES, seed: int = SEED
-) -> PairedRandomization:
-    """Do as `randomization_test` for a statistic that is no function of sums (distinct words).
-
-    `statistic` gets an array of shape (2 * n_units,): which units of the system count, then which
-    of the baseline, in the same order. It is called 2 * (samples + 1) times.
-
-    Raises `ValueError` without units or samples, or when the observed difference has no value.
-    """
-
-    def scores(swapped: NDArray[np.float64]) -> tuple[float, float]:
-        kept = 1 - swapped
-        return (
-            statistic(np.concatenate([kept, swapped])),
-            statistic(np.concatenate([swapped, kept])),
-        )
-
-    drawn = [scores(flips) for block in coin_flips(n_units, samples, seed) for flips in block]
-    mine, theirs = np.array(drawn, dtype=np.float64).T
-    return Differences.between(mine, theirs, *scores(np.zeros(n_units))).randomization()
 
 
 def coin_flips(

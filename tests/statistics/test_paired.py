@@ -19,10 +19,9 @@ from mwzeval.scores.table import Table
 from mwzeval.statistics import (
     given_sums,
     randomization_test,
-    randomization_test_of_units,
     resampled_sums,
 )
-from tests.statistics.pairs import paired_bootstrap, swapped_sums
+from tests.statistics.pairs import paired_bootstrap, randomization_test_of_units, swapped_sums
 from tests.tables import ratio, table_of
 
 scipy_stats: Any = importlib.import_module("scipy.stats")

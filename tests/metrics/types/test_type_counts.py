@@ -20,7 +20,8 @@ from mwzeval.metrics.types.counts import (
     entropy,
 )
 from mwzeval.metrics.types.swaps import swap_tests
-from mwzeval.statistics import jackknife, randomization_test_of_units
+from mwzeval.statistics import jackknife
+from tests.statistics.pairs import randomization_test_of_units
 
 Units = dict[str, list[list[str]]]
 
