@@ -144,7 +144,9 @@ def _parser(given: Sequence[str], verbs_in_full: frozenset[str]) -> Parser:
     for verb, (summary, _) in known.items():
         of_verb = verbs.add_parser(verb, help=summary)
         if verb in verbs_in_full:
-            _add_arguments(of_verb, verb, given)
+            # The verb itself is no file, though a folder may be called like it.
+            place = given.index(verb) if verb in given else -1
+            _add_arguments(of_verb, verb, [*given[: max(place, 0)], *given[place + 1 :]])
     return parser
 
 
@@ -169,7 +171,7 @@ def _add_arguments(parser: Parser, verb: str, given: Sequence[str]) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     if verb in VERBS:
         command = import_module(f"mwzeval.commands.{verb}")
-        asked = _asked_benchmark(given)
+        asked = _asked_benchmark(verb, given)
         benchmark = benchmark_named(asked.benchmark)
         if asked.by_file:
             parser.why_unknown = (
@@ -202,10 +204,11 @@ class _Asked(NamedTuple):
     by_file: bool = False
 
 
-def _asked_benchmark(given: Sequence[str]) -> _Asked:
+def _asked_benchmark(verb: str, given: Sequence[str]) -> _Asked:
     """Return what `--benchmark` names, else what the first file tells, else the default.
 
-    It is looked for before anything else, because each benchmark has options of its own.
+    `given` are the arguments of the verb. It is looked for before anything else, because each
+    benchmark has options of its own.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--benchmark", nargs="?")
@@ -215,13 +218,13 @@ def _asked_benchmark(given: Sequence[str]) -> _Asked:
     known, others = parser.parse_known_args(given)
     if known.benchmark is not None:
         return _Asked(known.benchmark)
-    if given[:1] == ["play"]:
+    if verb == "play":
         names = {known.name for known in known_benchmarks()}
-        if said := next((word for word in given[1:2] if word.partition("-")[0] in names), None):
+        if said := next((word for word in given[:1] if word.partition("-")[0] in names), None):
             return _Asked(said)
     if "--items" not in given:  # of these no benchmark knows anything
         # What `live` writes it may go on with.
-        files = [*known.input, *others, *([known.output] if given[:1] == ["live"] else [])]
+        files = [*known.input, *others, *([known.output] if verb == "live" else [])]
         if found := benchmark_of_files(_words(word for word in files if word)):
             return _Asked(found, by_file=True)
     return _Asked(default_benchmark())

@@ -126,6 +126,18 @@ def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path)
     assert meant("mine.json") == meant(str(elsewhere)) == "pydial"
 
 
+def test_a_folder_that_is_called_like_the_verb_tells_nothing(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = elsewhere / "evaluate"
+    folder.mkdir()
+    (folder / "1.json").write_text("".join(f"{json.dumps(line)}\n" for line in EPISODES))
+    assert main(["evaluate", GOOD, "-s", "-o", "-"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "evaluate"]) == 2  # here it is what is scored
+    assert "evaluate has no tests of a run" in capsys.readouterr().err
+
+
 def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
