@@ -265,6 +265,9 @@ def test_a_link_opens_a_unit_and_the_way_back_works(opened: Opener) -> None:
         page.wait_for_selector("h2 >> text=talk0007")
         page.evaluate("location.hash = '#nobody'")
         page.wait_for_selector("text=There is no dialogue called nobody")
+        for number in ("length", "constructor", "1e1", "999999"):
+            page.evaluate(f"location.hash = '#@{number}'")
+            page.wait_for_selector(f"text=There is no dialogue called @{number}")
 
 
 def test_two_systems_stand_side_by_side(opened: Opener) -> None:

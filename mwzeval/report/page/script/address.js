@@ -15,7 +15,8 @@ export function hashOf(unit) {
 export function unitOfHash() {
   const raw = location.hash.slice(1);
   if (!raw || raw.startsWith("?")) return null;
-  if (raw.startsWith("@")) return units[raw.slice(1)] === undefined ? undefined : Number(raw.slice(1));
+  // Nothing but digits: a list has more than its items ("length").
+  if (raw.startsWith("@")) return /^@\d+$/.test(raw) && units[raw.slice(1)] !== undefined ? Number(raw.slice(1)) : undefined;
   let name = raw;
   try {
     name = decodeURIComponent(raw);
