@@ -13,10 +13,11 @@ import os
 import pickle
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
+from mwzeval.cluster.processes import interrupts_held
 from mwzeval.cluster.shards import Found, ShardScorer, found_in
 from mwzeval.errors import DependencyError, MwzevalError, UsageError, shorten
 from mwzeval.libraries import required
@@ -57,16 +58,20 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
         with ExitStack() as started:
             started.enter_context(dask.config.set(QUIET_WORKERS))
             try:
-                local = started.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=workers or os.cpu_count() or 1,
-                        threads_per_worker=1,
-                        processes=True,
-                        dashboard_address="127.0.0.1:0",
-                        silence_logs=logging.CRITICAL,
+                # Dask can end a cluster in order only once it has begun; and it is this process
+                # that Ctrl-C is for, not its workers.
+                _start_tracker()
+                with interrupts_held():
+                    local = started.enter_context(
+                        distributed.LocalCluster(
+                            n_workers=workers or os.cpu_count() or 1,
+                            threads_per_worker=1,
+                            processes=True,
+                            dashboard_address="127.0.0.1:0",
+                            silence_logs=logging.CRITICAL,
+                        )
                     )
-                )
-                client = started.enter_context(distributed.Client(local))
+                    client = started.enter_context(distributed.Client(local))
             except Exception as error:
                 # A worker that is killed meanwhile, no memory or no port for it: of any class.
                 reason = shorten(str(error), 200) or type(error).__name__
@@ -87,6 +92,17 @@ def cluster(address: str, workers: int | None = None) -> Iterator[Any]:
                 f"`dask worker {shorten(address)}`"
             ) from None
         yield client
+
+
+def _start_tracker() -> None:
+    """Start the process that Python tracks shared resources with, where it has one.
+
+    Starting it lets Ctrl-C through again, to all that is started thereafter.
+    """
+    with suppress(ImportError):
+        from multiprocessing.resource_tracker import ensure_running
+
+        ensure_running()
 
 
 def _distributed() -> Any:

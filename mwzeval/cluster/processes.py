@@ -41,7 +41,8 @@ def pool(
 ) -> Iterator[ProcessPoolExecutor]:
     """Yield worker processes; what waits is dropped when the block is left.
 
-    They end with this process, however it ends: a worker whose parent was killed would go on to
+    Ctrl-C is for this process alone, which says when they stop, from their first moment on. They
+    end with this process, however it ends: a worker whose parent was killed would go on to
     the end of its task, and then wait for ever. `start` is how they are started (see
     `multiprocessing`; None: as is usual on the system). The usual way on Linux copies a process
     whose NumPy has threads already, and how many is settled when it is imported.
@@ -50,8 +51,14 @@ def pool(
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
+    class Executor(ProcessPoolExecutor):
+        def submit(self, *called: Any, **named: Any) -> Any:
+            # Here processes are started. What Ctrl-C ends while they import tells tracebacks.
+            with interrupts_held():
+                return super().submit(*called, **named)
+
     with one_thread_each():
-        executor = ProcessPoolExecutor(
+        executor = Executor(
             processes,
             multiprocessing.get_context(start),
             initializer=_begin,
@@ -63,7 +70,24 @@ def pool(
             executor.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait until this block ends; what is started within never hears it.
+
+    Processes and threads inherit that. Where the system knows no such thing, nothing is held.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin(initializer: Callable[..., object] | None, initargs: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     if initializer is not None:
         initializer(*initargs)

@@ -91,6 +91,18 @@ def test_every_benchmark_gets_the_report_of_one_process(
     assert reports[0] == reports[1]
 
 
+def _held_signals() -> set[int]:
+    return set(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal is held there")
+def test_ctrl_c_is_not_for_workers(client: Any) -> None:
+    workers = client.run(_held_signals, nanny=False)
+    assert len(workers) == WORKERS
+    assert all(signal.SIGINT in held for held in workers.values())
+    assert signal.SIGINT not in _held_signals()
+
+
 def test_bad_shards_are_named_and_can_be_skipped(
     client: Any, evaluator: Evaluator, tmp_path: Path
 ) -> None:

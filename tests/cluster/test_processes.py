@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,20 @@ def test_workers_end_with_a_parent_that_was_killed(
     parent.send_signal(number)
     parent.wait()
     wait_until("no worker is left", lambda: not any(is_running(worker) for worker in workers))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal is held there")
+@pytest.mark.parametrize("start", ["spawn", None])
+def test_ctrl_c_is_not_for_workers_from_their_first_moment_on(start: str | None) -> None:
+    with pool(1, start=start) as executor:
+        done = executor.submit(os.getpid)
+        (worker,) = active_children()
+        assert worker.pid is not None
+        while not done.done():
+            os.kill(worker.pid, signal.SIGINT)
+            time.sleep(0.001)
+        assert done.result() == worker.pid
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_workers_compute_in_one_thread_and_this_process_as_before() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
@@ -208,7 +207,6 @@ _of_worker: list[FileScorer] = []
 
 
 def _start_worker(scorer: FileScorer) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process tells when to stop
     _of_worker.append(scorer)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.cluster.processes import end_with_parent, one_thread_each
+from mwzeval.cluster.processes import end_with_parent, interrupts_held, one_thread_each
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -30,7 +30,8 @@ def started(
     with one_thread_each() if is_one_of_many else nullcontext(), warnings.catch_warnings():
         # Threads of NumPy's, which know that they are not copied.
         warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
+        with interrupts_held():  # the parent alone hears Ctrl-C, from the first moment on
+            process.start()
     inner.close()
     return process, connection
 
