@@ -221,8 +221,8 @@ def recognised(raw: Any, *, but: str | None = None) -> Known | None:
 def benchmark_of_files(files: Iterable[str]) -> str | None:
     """Return the benchmark that the first file is of that says so by its header or its shape.
 
-    Only beginnings are read, of a folder that of its first file. What is no file, or cannot be
-    read, is passed over: whoever reads it says so.
+    Only beginnings are read, of a folder that of its first file, which may lie in a folder within.
+    What is no file, or cannot be read, is passed over: whoever reads it says so.
     """
     from mwzeval.files.streams import beginning_value
 
@@ -240,7 +240,9 @@ def _first_file(path: str) -> str:
     """Return a file, or the first of a folder. Raises `OSError`, `ValueError` for anything else."""
     place = Path(path)
     if place.is_dir():
-        place = min(place.glob("*.json*"), default=place)
+        # A task of a run has a folder for each policy, and this one for each seed.
+        inner = (min(place.glob(f"{above}*.json*"), default=None) for above in ("", "*/", "*/*/"))
+        place = next((file for file in inner if file), place)
     if not place.is_file():
         raise FileNotFoundError(path)
     return str(place)

@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
             option = next((word for word in unknown if word.startswith("-")), "")
             advice = did_you_mean(option.partition("=")[0], self._option_string_actions)
             words = shorten(" ".join(unknown), 200) + (advice if option else "")
-            self.error(f"unrecognized arguments: {words}{self.why_unknown}")
+            self.error(f"unrecognized arguments: {words}{self.why_unknown if option else ''}")
         return known, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

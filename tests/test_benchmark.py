@@ -124,6 +124,11 @@ def test_predictions_tell_their_benchmark_by_their_shape(benchmark: str, path: P
 def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path) -> None:
     (elsewhere / "mine.json").write_text("".join(f"{json.dumps(line)}\n" for line in EPISODES))
     assert meant("mine.json") == meant(str(elsewhere)) == "pydial"
+    seed = elsewhere / "task" / "policy" / "seed-0"
+    seed.mkdir(parents=True)
+    (elsewhere / "mine.json").rename(seed / "test-000100.jsonl")
+    assert meant(str(seed.parent)) == meant(str(seed.parent.parent)) == "pydial"
+    assert meant(str(elsewhere)) == "multiwoz", "deeper ones are of something else"
 
 
 def test_a_folder_that_is_called_like_the_verb_tells_nothing(
@@ -150,6 +155,19 @@ def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(
         "unrecognized arguments: --split (the file looks like one of crosswoz, whose options these "
         "are not: --benchmark names another)"
     )
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--benchmark", "crosswoz", file, "--split", "dev"])
+    assert "looks like" not in capsys.readouterr().err
+
+
+def test_a_file_too_many_is_no_option_of_another_benchmark(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["leaderboard", GOOD, GOOD])
+    assert stopped.value.code == 2
+    wrong, _, _ = capsys.readouterr().err.splitlines()
+    assert wrong == f"mwzeval leaderboard: error: unrecognized arguments: {GOOD}"
 
 
 def test_values_are_recognised_as_files_are() -> None:
