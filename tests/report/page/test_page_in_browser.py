@@ -17,6 +17,8 @@ import pytest
 
 from mwzeval.multiwoz.reasons import MEANINGS
 from mwzeval.report.page.html import to_html
+from mwzeval.report.page.model import PageSystem
+from mwzeval.scores.score import Signature
 from tests.report.page.conversations import live_systems
 from tests.report.systems import (
     HOSTILE,
@@ -64,6 +66,13 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+def given(system: PageSystem, conditioning: str) -> PageSystem:
+    """Return a system whose scores say what was given to it."""
+    signature = Signature.of("found", {"conditioning": conditioning})
+    scores = (replace(score, signature=signature) for score in system.scores)
+    return replace(system, scores=tuple(scores))
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
@@ -74,6 +83,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "three": to_html(short, title="Three systems"),
         "uneven": to_html(
             [short[0], replace(short[1], explanations=short[1].explanations[1:])], title="Uneven"
+        ),
+        "apart": to_html(
+            [given(each, f"gold_previous_state_{each.name}") for each in short], title="Apart"
         ),
         "one": to_html(short[:1], title="One system"),
         "claims": to_html(claiming_systems(), title="Claims"),
@@ -566,6 +578,27 @@ def test_calls_are_folded_and_the_goal_is_ticked_off(opened: Opener, size: tuple
     ticks.nth(2).locator("button").first.click()
     assert page.evaluate("document.activeElement.id") == "page-turn-1"
     assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
+LINES_OF_WORDS = """cells => cells.flatMap(cell => {
+  const lines = [], walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    for (const word of walker.currentNode.data.matchAll(/\\p{L}+/gu)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, word.index);
+      range.setEnd(walker.currentNode, word.index + word[0].length);
+      lines.push([word[0], range.getClientRects().length]);
+    }
+  }
+  return lines;
+})"""
+
+
+def test_no_word_of_a_setting_is_broken_on_a_narrow_screen(opened: Opener) -> None:
+    page = opened("apart", size=NARROW)
+    lines = page.locator(".scores tbody th").evaluate_all(LINES_OF_WORDS)
+    assert {"gold", "previous", "state"} <= {word for word, _ in lines}
+    assert {number for _, number in lines} == {1}
 
 
 @pytest.mark.parametrize("size", [(1200, 900), NARROW])
