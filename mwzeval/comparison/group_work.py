@@ -290,6 +290,8 @@ def _compared(
     against = [tested[system, baseline][key] for system in others]
     adjusted = holm([test.p_value for test in against])
     lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
+    block = measure.block if isinstance(measure, Measure) else 1
+    seeds = len(together.units) // block if block > 1 else None
     differences: dict[str, Difference | None] = {baseline: None}
     for system, test, p_value in zip(others, against, adjusted, strict=True):
         counts = test.counts
@@ -319,7 +321,12 @@ def _compared(
         test=against[0].test if against else None,
         systems=tuple(
             ComparedSystem(
-                system, scores[system], differences[system], places.get(system), of_runs[system]
+                system,
+                scores[system],
+                differences[system],
+                places.get(system),
+                of_runs[system],
+                seeds=seeds,
             )
             for system in values
         ),

@@ -59,7 +59,8 @@ class ComparedSystem:
 
     `runs` has the score of each run, in the order of their names; `value` is the mean. `interval`
     is of the score itself; None where none was asked for or there is none. A system that is alone
-    in its group has no `place`.
+    in its group has no `place`. `seeds` is how many are resampled where one file has the tests of
+    several; else None.
     """
 
     system: str
@@ -68,11 +69,12 @@ class ComparedSystem:
     place: Place | None
     runs: tuple[float, ...]
     interval: Interval | None = None
+    seeds: int | None = None
 
     @property
     def has_few_runs(self) -> bool:
-        """Whether there are several runs, but so few that they say little about others."""
-        return 1 < len(self.runs) < FEWEST_RUNS
+        """Whether there are several runs or seeds, but so few that they say little about others."""
+        return any(1 < number < FEWEST_RUNS for number in (len(self.runs), self.seeds or 0))
 
     @property
     def over(self) -> AcrossRuns | None:

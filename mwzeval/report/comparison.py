@@ -21,7 +21,7 @@ TESTS = {
     HIERARCHICAL: "bootstrap of {unit}s and runs",
 }
 FEW_CLUSTERS = 30
-ABOUT_FEW = f"fewer than {FEWEST_RUNS} runs say little about others: no interval is shown"
+ABOUT_FEW = f"fewer than {FEWEST_RUNS} {{what}} say little about others: no interval is shown"
 
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
@@ -141,6 +141,14 @@ def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
 def few_runs(comparison: Comparison) -> list[str]:
     """Return the systems with several runs, but so few that they say little about others."""
     return [name for name, runs in comparison.runs.items() if 1 < len(runs) < FEWEST_RUNS]
+
+
+def about_few(comparison: Comparison) -> str:
+    """Return what the mark of few runs or seeds means, empty where it is not there."""
+    if few_runs(comparison):
+        return ABOUT_FEW.format(what="runs")
+    marked = any(entry.has_few_runs for of in comparison.measures for entry in of.systems)
+    return ABOUT_FEW.format(what="seeds") if marked else ""
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:
@@ -283,8 +291,8 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
         yield (
             f"{ALIKE}: does not differ significantly from the best (all {pairs}, Holm's correction)"
         )
-    if few_runs(comparison):
-        yield f"{FEW}: {ABOUT_FEW}"
+    if few := about_few(comparison):
+        yield f"{FEW}: {few}"
     if any(measure.test == RANDOMIZATION for measure in comparison.measures):
         yield (
             f"approximate randomisation: {unit}s swapped at random in {samples} samples, seed "

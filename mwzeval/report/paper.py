@@ -10,13 +10,12 @@ from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
 from mwzeval.comparison.model import Together
 from mwzeval.errors import UsageError
 from mwzeval.report.comparison import (
-    ABOUT_FEW,
     NOTHING,
     TESTS,
+    about_few,
     apart_in,
     comparison_document,
     count,
-    few_runs,
     largest_groups,
 )
 from mwzeval.report.formats import ALIKE, FEW, Cell, Document, Sheet
@@ -140,8 +139,8 @@ def _caption(
         shown = "Brackets:" if intervals == ENDS else "±: half the width of"
         level = f"{100 * comparison.confidence:g} % intervals"
         yield f"{shown} {level}, {where} like these ({methods})."
-    if few_runs(comparison):
-        yield f"{FEW}: {ABOUT_FEW}."
+    if few := about_few(comparison):
+        yield f"{FEW}: {few}."
     yield from apart_in(comparison, measures)
 
 

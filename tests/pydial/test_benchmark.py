@@ -126,6 +126,32 @@ def test_policies_are_compared_on_the_same_dialogues(
     assert "handcrafted" in shown
 
 
+@pytest.mark.parametrize(("seeds", "few"), [(2, True), (4, True), (5, False)])
+def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
+    seeds: int, few: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        written(
+            *(
+                line(seed=seed, dialogue=number, success=(seed + number) % share > 0)
+                for seed in range(seeds)
+                for number in range(6)
+            ),
+            name=f"{name}.jsonl",
+        )
+        for name, share in (("a", 2), ("b", 3))
+    ]
+    for words in ([], ["--table", "ends"]):
+        assert main(["compare", *PYDIAL, *files, *words]) == 0
+        shown = capsys.readouterr().out
+        assert ("‡: fewer than 5 seeds say little about others" in shown) == few
+        assert bool(re.search(r"\[[^]]*, [^]]*\]", shown)) != few
+    assert main(["compare", *PYDIAL, *files, "-f", "json"]) == 0
+    success = json.loads(capsys.readouterr().out)["comparisons"][1]
+    assert success["score"] == "success"
+    assert success["low"] <= success["difference"] <= success["high"]
+
+
 def test_a_warning_about_all_systems_is_given_once(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
