@@ -14,6 +14,7 @@ from mwzeval.pydial.results.records import Groups, Record, records_of
 from mwzeval.pydial.results.run_results import FIGURES, Results, groups_of
 from mwzeval.pydial.results.tables import (
     NOTE_ON_BEST,
+    NOTE_ON_LEARNED,
     chosen_dialogues,
     figure_cell,
     note_on_goodbyes,
@@ -52,7 +53,8 @@ def side_by_side(runs: Sequence[Results], dialogues: Sequence[int] | None = None
     for label, results in named:
         sheets += seconds_sheet(results, f": {label}")
     heading = [f"{label}: seeds {all_seeds(results.seeds)}" for label, results in named]
-    notes = [note for note in notes_of([r for _, r in records]) if note != NOTE_ON_BEST]
+    noted = notes_of([record for _, record in records])
+    notes = [note for note in noted if note not in (NOTE_ON_LEARNED, NOTE_ON_BEST)]
     if len({results.settings.goodbye for results in runs}) == 1:
         notes += note_on_goodbyes(runs[0])
     plain = [{"run": label, **record.plain()} for label, record in records]

@@ -34,6 +34,7 @@ NOTE_ON_SEEDS = (
     "± reaches to the ends of the 95 % interval over seeds: Student's t, and in rows of IQM, the "
     "interquartile mean over tasks and seeds, the stratified bootstrap (Agarwal et al., 2021)."
 )
+NOTE_ON_LEARNED = "The best of a row is the best learned policy."
 NOTE_ON_BEST = (
     f"{ALIKE} does not differ significantly from the best learned policy of the row (paired t test "
     "over seeds, Holm's correction over the table)."
@@ -100,6 +101,10 @@ def notes_of(records: Sequence[Record]) -> Iterator[str]:
     """Yield what is to be known to read the tables; nothing about what they do not have."""
     if any(record.low is not None for record in records):
         yield NOTE_ON_SEEDS
+    if any(record.best for record in records) and not all(
+        PRESETS[record.policy].learns for record in records
+    ):
+        yield NOTE_ON_LEARNED
     if any(record.p_best is not None for record in records):
         yield NOTE_ON_BEST
     if any(record.p_published is not None for record in records):

@@ -27,7 +27,7 @@ from mwzeval.pydial.results.over_seeds import (
 from mwzeval.pydial.results.records import improvements_of, records_of
 from mwzeval.pydial.results.run_results import read_results
 from mwzeval.pydial.results.side_by_side import side_by_side
-from mwzeval.pydial.results.tables import table_document
+from mwzeval.pydial.results.tables import NOTE_ON_LEARNED, notes_of, table_document
 from mwzeval.pydial.runs.episode_files import read_episodes
 from mwzeval.pydial.studies.cross_environment import CrossResult, cross_document
 from mwzeval.pydial.tasks import PUBLISHED_TASKS
@@ -164,6 +164,7 @@ def test_runs_stand_side_by_side_headed_by_what_they_differ_in(
         plain = dict(zip(("legacy", "goodbye"), settings, strict=True))
         (folder / "run.json").write_text(json.dumps(plain), encoding="utf-8")
     document = side_by_side([read_results(output), read_results(legacy)])
+    assert NOTE_ON_LEARNED not in document.notes
     sheets = {sheet.title: sheet for sheet in document.sheets}
     gp = sheets["After 1000 training dialogues: success rate (%), GP-SARSA"]
     names = ("clean, goodbyes of the user", "legacy, goodbyes of the policy")
@@ -224,6 +225,11 @@ def test_a_table_can_be_had_in_every_format(format_name: str, output: Path) -> N
 def test_notes_are_about_what_the_tables_have(output: Path) -> None:
     notes = table_document(read_results(output)).notes
     assert any("▲ ▼" in note for note in notes)
+    assert NOTE_ON_LEARNED in notes, "the handcrafted policy is better than the best"
+    learned = records_of(read_results(output), 1000, "success")
+    assert any(record.best for record in learned)
+    without = [record for record in learned if record.policy != "handcrafted"]
+    assert NOTE_ON_LEARNED not in notes_of(without)
     assert not any("goodbyes" in note for note in notes), "environment 1 has masks"
     shutil.copytree(output / "CR-1", output / "CR-2")
     for who, told in (("user", "leave goodbyes to the user"), ("policy", "may say goodbye")):
