@@ -152,6 +152,15 @@ def test_commands_that_are_named_have_these_options(
 
 
 @pytest.mark.parametrize(
+    "command", sorted(set(re.findall(r"`(mwzeval [a-z-]+ [^`…]+)`", TEXTS[ROOT / "README.md"])))
+)
+def test_commands_within_the_readme_have_these_options(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test_commands_that_are_named_have_these_options(command, capsys)
+
+
+@pytest.mark.parametrize(
     ("shown", "printed", "right"),
     [
         ("a 1\nb 2", "head\na 1\nb 2\ntail", True),
