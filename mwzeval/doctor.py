@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
+from textwrap import wrap
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -41,6 +42,8 @@ PURPOSES = {
 }
 """What the extras are for."""
 
+INDENT, WIDTH = "  ", 68
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
@@ -68,24 +71,28 @@ def diagnosis(data: str | None = None, *, offline: bool | None = None) -> Docume
             "benchmark comes along."
         )
     heading = f"mwzeval {__version__}, Python {platform.python_version()}, {_machine()}"
-    extras = [
-        [
-            f"{of['extra']}: {of['purpose']}",
-            f"missing: {of['missing']}" if of["missing"] else of["found"],
-        ]
-        for of in packages
-    ]
+    extras = [[line] for of in packages for line in _lines_of(of)]
     corpora = [[of["corpus"], of["state"]] for of in files]
     return Document(
         (heading,),
         (
-            sheet("Extras", ["", "packages"], extras),
+            sheet("Extras", [""], extras),
             sheet("Public files", ["", "files"], corpora),
         ),
         tuple(notes),
         (*packages, *files),
         {"version": __version__, "extras": packages, "corpora": files},
     )
+
+
+def _lines_of(of: Mapping[str, str]) -> Iterator[str]:
+    """Yield what an extra is for, and below that its packages, in lines for narrow terminals."""
+    yield f"{of['extra']}: {of['purpose']}"
+    state = f"missing: {of['missing']}" if of["missing"] else of["found"]
+    # A package and its version stay on one line, by a blank at which no line is broken.
+    text = ", ".join(part.replace(" ", "\xa0") for part in state.split(", "))
+    for line in wrap(text, WIDTH, break_on_hyphens=False):
+        yield INDENT + line.replace("\xa0", " ")
 
 
 def _machine() -> str:
