@@ -339,7 +339,8 @@ def _about_columns(comparison: Comparison) -> Iterator[str]:
         f"{'that of ' if comparison.several_runs else ''}the baseline"
     )
     yield (
-        f"rank: systems that do not differ significantly share one (all {pairs}, Holm's correction)"
+        "rank: another one begins where every system above is significantly better than every "
+        f"system below (all {pairs}, Holm's correction)"
     )
 
 
