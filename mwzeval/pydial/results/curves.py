@@ -195,7 +195,10 @@ def plot_curves(
     shown_panels = panels_of(results, panels)
     columns = min(COLUMNS[panels], len(shown_panels))
     lines = math.ceil(len(shown_panels) / columns)
-    with new_figure(WIDTH * columns, HEIGHT * lines + 0.4, format_name) as (picture, save):
+    # A key is nearly as wide as a panel, so fewer stand in a line where there are fewer panels.
+    keys_in_line = min(3, columns)
+    room = {1: 1.0, 2: 0.6, 3: 0.4}[keys_in_line]
+    with new_figure(WIDTH * columns, HEIGHT * lines + room, format_name) as (picture, save):
         places = list(picture.subplots(lines, columns, squeeze=False, sharey=True).flat)
         shown: dict[str, Any] = {}
         for axes, (panel, tasks) in zip(places, shown_panels, strict=False):
@@ -209,9 +212,8 @@ def plot_curves(
         picture.supxlabel("training dialogues", fontsize=7)
         picture.supylabel(AXIS[figure], fontsize=7)
         shown |= _keys(window, _told_band(band, aggregate, len(results.seeds)))
-        picture.legend(
-            shown.values(), shown, loc="outside upper center", ncols=min(3, max(1, len(shown)))
-        )
+        ncols = min(keys_in_line, max(1, len(shown)))
+        picture.legend(shown.values(), shown, loc="outside upper center", ncols=ncols)
         return save()
 
 

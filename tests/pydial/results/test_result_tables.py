@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -427,3 +428,14 @@ def test_other_environments_are_a_table_for_each_domain_with_corrected_marks() -
     assert alone is not None
     assert second["p_published"] == pytest.approx(2 * alone)
     assert any(note.startswith("‡") for note in document.notes)
+
+
+def test_keys_of_one_panel_are_within_the_picture(output: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
+    shutil.rmtree(output / "LAP-1")
+    pixels = imread(io.BytesIO(plot_curves(output, window=4)))
+    # Nothing reaches the edges, so nothing is cut off by them.
+    assert (pixels[:, [0, -1], :3] == 1).all()
+    assert (pixels[[0, -1], :, :3] == 1).all()
