@@ -220,6 +220,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(elsewhere: Pat
     ("output", "reason"),
     [
         ("folder", "it is a directory"),
+        ("not_there/", "that would be a directory"),
         ("missing/report.json", "there is no folder missing"),
         ("file/report.json", "there is no folder file"),
         ("x" * 300 + ".json", "File name too long"),

@@ -70,6 +70,8 @@ def check_writable(path: str | Path) -> None:
         place = Path(os.path.realpath(path))
         if place.is_dir():
             raise MwzevalError(f"cannot write {name}: it is a directory")
+        if str(path).endswith(os.sep):
+            raise MwzevalError(f"cannot write {name}: that would be a directory")
         if place.exists():
             if place.is_file() and not _is_writable(place):
                 raise MwzevalError(
