@@ -34,9 +34,9 @@ def prepare_streams() -> None:
 
 
 def tell(message: str) -> None:
-    """Print a message of one line to standard error."""
+    """Print a message of one line to standard error, if that can be written."""
     progress.clear()
-    print(printable(message), file=sys.stderr)
+    progress.say(f"{printable(message)}\n")
 
 
 @contextmanager

@@ -70,16 +70,14 @@ class Status:
     def _write(self, text: str, *, shown: bool = False) -> None:
         with self._lock:
             if not self._over.is_set() and not _paused:
-                sys.stderr.write(text)
-                sys.stderr.flush()
+                say(text)
                 self._shown = shown
 
     def clear(self) -> None:
         """Take the line from the terminal, until it is shown again."""
         with self._lock:
             if self._shown:
-                sys.stderr.write(CLEARED)
-                sys.stderr.flush()
+                say(CLEARED)
                 self._shown = False
 
     def end(self) -> None:
@@ -98,6 +96,18 @@ def is_terminal() -> bool:
     """Tell whether standard error is a terminal on which a line can be replaced."""
     stream = sys.stderr
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """Write to standard error; where nobody can take it, it goes nowhere, and so does what follows.
+
+    A full disk or a reader that has gone loses what is told, and not the result beside it.
+    """
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - it stays
 
 
 @contextmanager

@@ -95,6 +95,15 @@ def test_closed_or_full_streams_are_no_crash(tmp_path: Path, closing: str, code:
     assert done.returncode == code
 
 
+@pytest.mark.parametrize("where", [">/dev/full", "> >(exit)"])
+def test_a_result_does_not_depend_on_what_is_told_beside_it(tmp_path: Path, where: str) -> None:
+    command = f"{sys.executable} {EVALUATE} -s -i {GOOD} -o {tmp_path}/out.json"
+    whole = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert b"wrote" in whole.stderr
+    done = subprocess.run(["bash", "-c", f"{command} 2{where}"], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, whole.stdout)
+
+
 def test_the_prompt_takes_the_end_of_input_for_no(tmp_path: Path) -> None:
     program = str(ROOT / "add_slot_domains.py")
     command = f"{sys.executable} {program} -i {GOOD} -o {tmp_path}/out.json"
