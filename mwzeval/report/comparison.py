@@ -111,13 +111,8 @@ def largest_groups(comparison: Comparison) -> list[Together]:
 
 def apart_in(comparison: Comparison, measures: Sequence[ComparedMeasure]) -> list[str]:
     """Return sentences that say which systems cannot be compared in which of the scores."""
-    return apart(
-        {
-            measure.label: comparison.groups(measure)
-            for measure in measures
-            if measure.scope == WHOLE
-        }
-    )
+    of_whole = (measure for measure in measures if measure.scope == WHOLE)
+    return apart({measure.label: comparison.groups(measure) for measure in of_whole})
 
 
 def _groups(comparison: Comparison) -> Iterator[Mapping[str, Any]]:
