@@ -112,6 +112,24 @@ def test_more_than_three_systems_have_their_reasons_counted() -> None:
     assert {str(count) for count in counts} <= set(shown)
 
 
+def test_reasons_of_systems_apart_say_so_below_what_was_lost() -> None:
+    apart = tuple(
+        replace(
+            each,
+            scores=tuple(
+                replace(score, signature=score.signature.extended({"state": f"of {each.name}"}))
+                for score in each.scores
+            ),
+        )
+        for each in FOUR
+    )
+    for systems in (apart[:2], apart):
+        drawn = placed(plot_reasons(systems, format_name="svg", words=WORDS))
+        lines = [text for text, _, _ in drawn]
+        for system in systems:
+            assert lines[lines.index(f"state of {system.name}") - 1].endswith(" lost")
+
+
 def test_what_is_missing_is_a_dash_and_no_interval_no_whisker() -> None:
     bare = replace(
         TWO[0].scores[0], value=float("nan"), interval=Interval(1.0, float("inf"), 0.95, "x")

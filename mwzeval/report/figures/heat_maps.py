@@ -12,6 +12,7 @@ from mwzeval.report.figures.scores import best_first, score_of
 from mwzeval.report.figures.style import (
     WIDTH,
     in_unit,
+    more_lines,
     new_figure,
     shown_name,
     shown_number,
@@ -134,6 +135,7 @@ def plot_maps(grids: Sequence[Grid], *, format_name: str, width: float) -> bytes
     kinds = dict.fromkeys((map_.unit, map_.lower_is_better) for map_ in maps)
     n_rows = [len(map_.rows) for map_ in maps]
     height = 0.25 * len(maps) + 0.18 * sum(n_rows) + 0.55 * len(grids) + 0.45 * len(kinds)
+    height += more_lines(map_.title for map_ in maps)
     with new_figure(width, height, format_name) as (figure, save):
         panels = list(figure.subplots(len(maps), 1, squeeze=False, height_ratios=n_rows).flat)
         for kind in kinds:

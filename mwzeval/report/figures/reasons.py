@@ -13,6 +13,7 @@ from mwzeval.report.figures.style import (
     MARKERS,
     WIDTH,
     in_unit,
+    more_lines,
     new_figure,
     shown_name,
     titled,
@@ -52,7 +53,8 @@ def plot_reasons(
         for group in comparable_in(systems, kind.outcome) or everyone:
             counts = [c if at in group.places else None for at, c in enumerate(kind.counts)]
             if any(counts):
-                title = titled(labels.get(kind.outcome, kind.outcome), group.setting)
+                lost = f"{labels.get(kind.outcome, kind.outcome)} lost"
+                title = titled(lost, group.setting.replace(", ", "\n"), "\n")
                 of_outcome.setdefault(title, []).append(_Counted(kind.code, counts))
     for of_group in of_outcome.values():
         of_group.sort(key=lambda kind: -sum(count or 0 for count in kind.counts))
@@ -60,13 +62,13 @@ def plot_reasons(
         return _plot_marks(systems, of_outcome, words, format_name=format_name, width=width)
     maps = [
         HeatMap(
-            f"{label} lost",
+            title,
             [shown_name(kind.code) for kind in shown],
             [[_cell(count) for count in kind.counts] for kind in shown],
             words.units,
             lower_is_better=True,
         )
-        for label, shown in of_outcome.items()
+        for title, shown in of_outcome.items()
     ]
     grid = Grid([shown_name(system.name) for system in systems], maps)
     return plot_maps([grid], format_name=format_name, width=width)
@@ -85,13 +87,13 @@ def _plot_marks(
     width: float,
 ) -> bytes:
     n_rows = [len(shown) for shown in of_outcome.values()]
-    height = 0.61 + 0.25 * len(n_rows) + 0.16 * sum(n_rows)
+    height = 0.61 + 0.25 * len(n_rows) + 0.16 * sum(n_rows) + more_lines(of_outcome)
     with new_figure(width, height, format_name) as (figure, save):
         panels = figure.subplots(
             len(n_rows), 1, sharex=True, squeeze=False, height_ratios=[n + 0.5 for n in n_rows]
         ).flat
-        for axes, (label, shown) in zip(panels, of_outcome.items(), strict=True):
-            axes.set_title(f"{label} lost")
+        for axes, (title, shown) in zip(panels, of_outcome.items(), strict=True):
+            axes.set_title(title)
             axes.set_yticks(range(len(shown)), [shown_name(kind.code) for kind in shown])
             axes.set_ylim(len(shown) - 0.5, -0.5)
             axes.grid(axis="both")

@@ -146,6 +146,11 @@ def titled(label: str, setting: str, between: str = ", ") -> str:
     return f"{label}{between}{setting}" if setting else label
 
 
+def more_lines(titles: Iterable[str]) -> float:
+    """Return how many inches titles of several lines take beyond those of one."""
+    return 0.12 * sum(title.count("\n") for title in titles)
+
+
 LAYER = 0.2
 """How opaque bands are, so that those below others can be seen."""
 
