@@ -215,6 +215,7 @@ OTHER_READERS = {
     "pydial/workers/on_cluster.py": "what a job has just written",
     "pydial/runs/checkpoints.py": "an archive in memory, held against the limit",
     "output.py": "nothing is read",
+    "progress.py": "nothing is read",
 }
 """Modules that read without `mwzeval.files.reading`, and what."""
 
