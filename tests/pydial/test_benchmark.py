@@ -152,12 +152,30 @@ def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
     assert success["low"] <= success["difference"] <= success["high"]
 
 
+@pytest.mark.parametrize(("seeds", "few"), [(2, True), (4, True), (5, False)])
+def test_scores_of_few_seeds_have_no_interval_unless_dialogues_are_independent(
+    seeds: int, few: bool
+) -> None:
+    file = written(
+        *(
+            line(seed=seed, dialogue=number, success=(seed + number) % 3 > 0)
+            for seed in range(seeds)
+            for number in range(6)
+        )
+    )
+    found = named(evaluate(file).report(Resampling(samples=50)).scores, "success")
+    assert (found.interval is None) == few
+    assert ("ci:" in str(found.signature)) != few
+    alone = evaluate(file, independent=True).report(Resampling(samples=50))
+    assert all(score.interval is not None for score in alone.scores)
+
+
 def test_a_warning_about_all_systems_is_given_once(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folders = [str(runs / "Demo-CR-3" / policy) for policy in ("gp-sarsa", "handcrafted")]
     assert main(["compare", *PYDIAL, *folders]) == 0
-    assert capsys.readouterr().err.count("resample 3 seeds") == 1
+    assert capsys.readouterr().err.count("3 seeds say little") == 1
 
 
 def test_where_nothing_was_lost_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
 from mwzeval.scores.score import WHOLE, Score, Signature
 from mwzeval.scores.table import Table
-from mwzeval.statistics import Sums
+from mwzeval.statistics import FEWEST_RUNS, Sums
 from mwzeval.version import __version__, library_version
 
 COLUMNS = ("dialogues", "successes", "exchanges", "reward")
@@ -147,16 +147,20 @@ def mean_of(score: str, episodes: Iterable[Episode]) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredEpisodes:
-    """Episodes that have been scored."""
+    """Episodes that have been scored.
+
+    With `few_seeds`, so few that they say little about others, scores have no interval.
+    """
 
     records: Mapping[str, Record]
     scored_table: ScoredTable
     warnings: tuple[Problem, ...]
     meta: Mapping[str, Any]
+    few_seeds: bool = False
 
     def report(self, resampling: Resampling | None = None) -> Report:
         """Return the scores with their signatures and rows, and intervals when it is said how."""
-        scores = self.scored_table.scores(resampling)
+        scores = self.scored_table.scores(None if self.few_seeds else resampling)
         return Report(
             metrics={BENCHMARK: _plain(scores)},
             scores=scores,
@@ -229,6 +233,7 @@ def evaluate_texts(
         },
     )
     episodes = [record.episode for record in records]
+    seeds = len({episode.seed for episode in episodes})
     of_all: tuple[Measure, ...] = measures(signature, block=block)
     for scope in scopes:
         of_all += measures(signature, block=block, scope=scope)
@@ -241,7 +246,7 @@ def evaluate_texts(
         "tasks": "+".join(tasks),
         "policy": "+".join(policies) or None,
         "environment": environment,
-        "seeds": len({episode.seed for episode in episodes}),
+        "seeds": seeds,
         "sources": checksum,
         "coverage": {"dialogues": {"scored": len(records), "of": len(records)}},
         "versions": {"numpy": library_version("numpy")}
@@ -251,7 +256,13 @@ def evaluate_texts(
     if any(episode.trial is not None for episode in episodes):
         scored = of_items(scored)
     warnings = (*findings.warnings, *notes.warnings)
-    return ScoredEpisodes({r.episode.unit: r for r in records}, scored, warnings, meta)
+    return ScoredEpisodes(
+        {r.episode.unit: r for r in records},
+        scored,
+        warnings,
+        meta,
+        few_seeds=block > 1 and seeds < FEWEST_RUNS,
+    )
 
 
 def validate(path: str, chosen: Selection | None = None, *, strict: bool = False) -> list[Problem]:
@@ -280,7 +291,10 @@ def _block(records: Sequence[Record], notes: Findings) -> int:
     block = sum(first.values())
     if block > 1 and len(sizes) < FEW_SEEDS:
         message = (
-            f"intervals and tests resample {len(sizes)} seeds, which is few: intervals are "
+            f"{len(sizes)} seeds say little about others, so no interval is shown (--independent "
+            "has those of other dialogues of the same seeds)"
+            if len(sizes) < FEWEST_RUNS
+            else f"intervals and tests resample {len(sizes)} seeds, which is few: intervals are "
             "somewhat too narrow, and small p values out of reach (`mwzeval pydial table` has t "
             "intervals)"
         )
