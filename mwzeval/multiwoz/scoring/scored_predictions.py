@@ -7,7 +7,7 @@ what the scorer made of each turn of a dialogue, and what was lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -193,12 +193,17 @@ def _goal_facts(case: Case, names: _Names) -> Iterator[Fact]:
 def _turn_views(case: Case, gold: GoldDialogue, names: _Names) -> Iterator[TurnView]:
     progress = Progress(case.goal)
     has_offered: set[str] = set()
+    states: dict[str, tuple[Mapping[str, str], Fact]] = {}
     for index, acts in enumerate(case.acts()):
         turn = case.turns[index]
         before = {domain: frozenset(slots) for domain, slots in progress.provided.items()}
         progress.advance(acts)
         facts = [Fact("active", ", ".join(turn.active_domains) or "none")]
-        facts += [Fact("state", spelled(slots), domain) for domain, slots in turn.state.items()]
+        for domain, slots in turn.state.items():
+            # Most slots are those of the turn before, the very same object.
+            if domain not in states or states[domain][0] is not slots:
+                states[domain] = slots, Fact("state", spelled(slots), domain)
+            facts.append(states[domain][1])
         for domain, act in acts.items():
             if act.found is not None:
                 has_offered.add(domain)

@@ -183,10 +183,11 @@ Item = TypeVar("Item")
 
 
 class _Numbered(dict[Item, int], Generic[Item]):
-    """Things in the order in which they were first seen; calling with one returns its number."""
+    """Numbers of things, in the order in which these were first looked up."""
 
-    def __call__(self, item: Item) -> int:
-        return self.setdefault(item, len(self))
+    def __missing__(self, item: Item) -> int:
+        number = self[item] = len(self)
+        return number
 
 
 def data_of(
@@ -217,27 +218,28 @@ def data_of(
         flat: list[int] = []
         for scope, named in explanation.outcomes.items():
             for name, outcome in named.items():
-                flat += [strings(scope), strings(name), -1 if outcome is None else int(outcome)]
-        return outcomes(tuple(flat))
+                flat += [strings[scope], strings[name], -1 if outcome is None else int(outcome)]
+        return outcomes[tuple(flat)]
 
     def number_reasons(explanation: Explanation) -> list[int]:
         flat: list[int] = []
         for r in explanation.reasons:
-            texts = (strings(r.code), strings(r.outcome), strings(r.scope), strings(r.text))
-            flat += [reasons(texts), -1 if r.turn is None else r.turn]
+            texts = (strings[r.code], strings[r.outcome], strings[r.scope], strings[r.text])
+            flat += [reasons[texts], -1 if r.turn is None else r.turn]
         return flat
 
     def number_turn(turn: TurnView) -> list[list[int]]:
         flat: list[int] = []
         for claim in turn.claims:
-            told = strings(f"{claim.slot}{claim.remarks()}")
+            told = strings[f"{claim.slot}{claim.remarks()}"]
             flat += [claim.start, claim.end - claim.start, VERDICTS.index(claim.verdict), told]
         called: list[int] = []
         for use in turn.calls:
-            called += map(strings, (use.name, use.arguments, use.result))
+            called += map(strings.__getitem__, (use.name, use.arguments, use.result))
             called.append(int(use.has_failed))
         more = [flat, called] if called else [flat] if flat else []
-        return [[*map(utterances, turn.utterances)], [*map(facts, turn.facts)], *more]
+        said = [*map(utterances.__getitem__, turn.utterances)]
+        return [said, [*map(facts.__getitem__, turn.facts)], *more]
 
     def number_reached(explanation: Explanation) -> list[list[int]]:
         if explanation.reached is None:
@@ -249,7 +251,7 @@ def data_of(
             return 0
         return [
             number_outcomes(explanation),
-            [*map(facts, explanation.goal)],
+            [*map(facts.__getitem__, explanation.goal)],
             [number_turn(turn) for turn in explanation.turns],
             number_reasons(explanation),
             *number_reached(explanation),
@@ -259,10 +261,10 @@ def data_of(
     packed = [[pack(known.get(unit)) for unit in units] for known in by_unit]
     # Each fact and utterance is looked at once, however often it is shown.
     of_facts = [
-        (strings(f.label), strings(f.value), -1 if f.scope is None else strings(f.scope))
+        (strings[f.label], strings[f.value], -1 if f.scope is None else strings[f.scope])
         for f in facts
     ]
-    of_utterances = [(strings(spoken.speaker), strings(spoken.text)) for spoken in utterances]
+    of_utterances = [(strings[spoken.speaker], strings[spoken.text]) for spoken in utterances]
     return {
         "whole": WHOLE,
         "words": asdict(words),
