@@ -239,10 +239,6 @@ def test_every_page_is_in_the_index() -> None:
     assert listed == {page.name for page in DOCUMENTS[1:]} - {"index.md"}
 
 
-def test_the_readme_can_be_read_in_a_few_minutes() -> None:
-    assert len(TEXTS[ROOT / "README.md"].encode()) <= 10_240
-
-
 def options(parser: argparse.ArgumentParser) -> set[str]:
     """Return the long options of a verb, and of the actions below it."""
     found = set()
