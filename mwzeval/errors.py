@@ -18,6 +18,16 @@ SHOWN_PROBLEMS = 20
 """How many problems an error message spells out before it only counts them."""
 
 
+CONDITIONS = frozenset(
+    {"gold-states", "gold-acts", "other-references", "partial-state", "partial-active_domains"}
+)
+"""Kinds of warnings that say under which conditions scores were computed: from gold annotation in
+place of predictions, or against references that are not the default. Reports print them with the
+scores."""
+CHOSEN = frozenset({"other-references"})
+"""Kinds of warnings that an option of the user causes, so that `--strict` does not refuse them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One finding about an input, with its place.
@@ -55,6 +65,11 @@ class Problem:
     def shared(self) -> Problem:
         """Return it with the file's name alone: what others read has no folders of this machine."""
         return self if self.file is None else replace(self, file=PurePath(self.file).name or None)
+
+
+def conditions(warnings: Iterable[Problem]) -> list[str]:
+    """Return the messages of warnings about the conditions of scores, each once."""
+    return list(dict.fromkeys(each.message for each in warnings if each.kind in CONDITIONS))
 
 
 class MwzevalError(Exception):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mwzeval.arguments import add_files, add_format, add_items, add_resampling, add_signatures
@@ -28,7 +29,7 @@ from mwzeval.commands.systems.scoring import (
     unit_of,
     workers,
 )
-from mwzeval.errors import Problem, UsageError, shorten
+from mwzeval.errors import Problem, UsageError, conditions, shorten
 from mwzeval.output import warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
@@ -165,6 +166,11 @@ def _of_benchmark(
             executor=executor,
             unit=unit_of(words, [of.scored_table for of in scored.values()]),
         )
+    under = {
+        name: tuple(conditions(problem for run in runs for problem in scored[run].warnings))
+        for name, runs in systems.items()
+    }
+    comparison = replace(comparison, conditions={name: of for name, of in under.items() if of})
     return comparison, [file.warnings for file in scored.values()]
 
 

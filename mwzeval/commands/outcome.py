@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mwzeval.errors import InputError, Problem, printable
+from mwzeval.errors import CHOSEN, InputError, Problem, printable
 from mwzeval.output import tell, warnings_behind, write_output, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
 
@@ -115,10 +115,11 @@ def warned(
 ) -> AbstractContextManager[None]:
     """Return what prints warnings behind what is printed within.
 
-    Raises them as an `InputError` where they are errors.
+    With `--strict` it raises `InputError` with all warnings but those that an option causes.
     """
-    if arguments.strict and warnings:
-        raise InputError(warnings)
+    refused = [warning for warning in warnings if warning.kind not in CHOSEN]
+    if arguments.strict and refused:
+        raise InputError(refused)
     return nullcontext() if arguments.quiet else warnings_behind(warnings)
 
 

@@ -179,7 +179,8 @@ class Comparison(Viewed):
     A score has an entry in `measures` for each group of systems that can be compared in it.
     `lacking` names the systems without a score that others have, which is therefore not compared,
     by the score's label; `undefined` names the scores without a value on the common units.
-    `amounts` says how much of each unit was scored of each system.
+    `amounts` says how much of each unit was scored of each system. `conditions` are those under
+    which a system was scored (gold states, say), of the systems that have some.
     """
 
     systems: tuple[str, ...]
@@ -193,6 +194,7 @@ class Comparison(Viewed):
     samples: int
     seed: int
     unit: str = "dialogue"
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def together(self) -> tuple[Together, ...]:

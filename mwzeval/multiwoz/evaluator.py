@@ -315,7 +315,10 @@ class Evaluator:
     def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:
         """Check what only the whole input tells, and return how much of the fold it is."""
         findings.other_files(scorer.gold.corpus, scorer.gold.checksum, scorer.gold.other_files)
-        check_keys(census, scorer.gold, findings)
+        # Without any metric, an input is only validated, for whatever it may be scored by.
+        metrics = self.metrics
+        judges_goals = metrics.success or metrics.grounded or metrics == Metrics()
+        check_keys(census, scorer.gold, findings, judges_goals=judges_goals)
         if self.metrics.tracking:
             check_tracking(census, findings)
         lexicalized = scorer.delexicalizes(Sources.of_census(census))
@@ -323,7 +326,7 @@ class Evaluator:
             check_responses(census, lexicalized, findings, self.responses)
         if self.metrics.grounded:
             check_grounded(census, lexicalized, findings)
-        check_references(census, scorer.reference_sets, findings)
+        check_references(census, scorer.reference_sets, scorer.gold.reference_set, findings)
         return coverage(census, scorer.gold, findings)
 
     def _scorer_of(self, dialogues: Dialogues) -> Scorer:

@@ -28,6 +28,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
     """Return a table per score, a row per system; `places` overrides the customary decimals."""
     heading = (
         *about_units(comparison),
+        *_about_conditions(comparison),
         *apart_in(comparison, comparison.measures),
         *_heading(comparison),
     )
@@ -56,6 +57,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
             "confidence": comparison.confidence,
             "samples": comparison.samples,
             "seed": comparison.seed,
+            "conditions": comparison.conditions,
             "not_compared": {
                 **comparison.lacking,
                 **dict.fromkeys(comparison.undefined, comparison.systems),
@@ -83,6 +85,15 @@ def about_units(comparison: Comparison) -> Iterator[str]:
             yield f"left out, because not all systems have them: {', '.join(left_out)}"
         else:
             yield f"no {comparison.unit} is left out"
+
+
+def _about_conditions(comparison: Comparison) -> Iterator[str]:
+    """Yield each condition of scores, after the systems that have it."""
+    systems: dict[str, list[str]] = {}
+    for system, conditions in comparison.conditions.items():
+        for condition in conditions:
+            systems.setdefault(condition, []).append(system)
+    yield from (f"{', '.join(names)}: {condition}" for condition, names in systems.items())
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
@@ -393,4 +404,12 @@ def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mappi
                 "rank_best": place.best if place else None,
                 "rank_worst": place.worst if place else None,
                 "signature": str(measure.signature),
+                **_conditions(comparison, entry.system),
             }
+
+
+def _conditions(comparison: Comparison, system: str) -> Mapping[str, str]:
+    """Return a column for the conditions of a system, which is there when any system has some."""
+    if not comparison.conditions:
+        return {}
+    return {"conditions": "; ".join(comparison.conditions.get(system, ()))}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mwzeval.errors import conditions
 from mwzeval.report.formats import Cell, Document, Sheet, sheet
 from mwzeval.scores.report import Report, score_record
 from mwzeval.scores.score import WHOLE, Figures, Score, Signature
@@ -34,9 +35,16 @@ def summary(report: Report, *, places: int | None = None) -> Document:
         sheets=(*_sheets(of_systems, places, beside), *map(_figures_sheet, report.figures)),
         notes=(*_about(report.references, beside), *signatures),
         signatures=tuple(signatures),
-        records=tuple(score_record(score) for score in report.scores),
+        records=score_records(report),
         plain=report,
     )
+
+
+def score_records(report: Report) -> tuple[dict[str, Any], ...]:
+    """Return all scores in long form; a column has the conditions of the report if it has some."""
+    under = "; ".join(conditions(report.warnings))
+    more = {"conditions": under} if under else {}
+    return tuple({**score_record(score), **more} for score in report.scores)
 
 
 def _told_apart(
@@ -107,6 +115,7 @@ def _heading(report: Report) -> Iterator[str]:
     yield f"{meta['corpus']}, {meta['fold']} fold{rules}: {', '.join(covered)}"
     if any("responses" in dict(score.signature.choices) for score in report.scores):
         yield _kind_of_responses(meta)
+    yield from conditions(report.warnings)
     if note := meta.get("note"):
         yield note
 
@@ -277,8 +286,8 @@ def beside_ceiling(report: Report, ceiling: Report, *, places: int | None = None
         sheets=tuple(_sheets(report.scores, places, {CEILING: beside})),
         notes=(*document.notes, NOTE),
         records=tuple(
-            {**score_record(score), CEILING: values.get((score.name, score.scope))}
-            for score in report.scores
+            {**record, CEILING: values.get((record["score"], record["scope"]))}
+            for record in document.records
         ),
     )
 

@@ -18,6 +18,7 @@ from mwzeval.crosswoz.predictions.reading import Header, Predicted, Predictions
 from mwzeval.crosswoz.predictions.tracks import (
     DST,
     FIELDS,
+    GOLD_ACTS,
     JOINT_NAMES,
     NLU,
     POLICY,
@@ -142,7 +143,14 @@ def fields_needed(predictions: Predictions, track: Track) -> tuple[str, ...]:
 def _check_conditioned(
     predictions: Predictions, tracks: Sequence[Track], conditioning: str | None, findings: Findings
 ) -> None:
-    """Note when nothing says what predicted states were conditioned on."""
+    """Note states that were conditioned on gold acts, or where nothing says on what."""
+    if DST in tracks and conditioning == GOLD_ACTS:
+        findings.warning(
+            "gold-acts",
+            "states: predicted from the user's gold acts; compare only with trackers that read "
+            "the same acts",
+            key=META,
+        )
     if DST in tracks and conditioning is None:
         message = (
             f"state tracking needs a conditioning, in {META} or --conditioning: "

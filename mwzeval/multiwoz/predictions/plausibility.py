@@ -31,21 +31,29 @@ LEXICALIZED_SHARE = 0.02
 """Even in delexicalised references a dialogue in hundreds mentions nothing of the database."""
 
 
-def check_keys(census: Census, gold: GoldFold, findings: Findings) -> None:
-    """Warn when a key that all turns need is there for some turns only, or says nothing."""
+def check_keys(
+    census: Census, gold: GoldFold, findings: Findings, *, judges_goals: bool = True
+) -> None:
+    """Warn when a key that all turns need is there for some turns only, or says nothing.
+
+    Where goals are judged (Inform, Success and grounded scores), warn also when no turn has a
+    state, because gold states are then used.
+    """
     turns = census.turns
-    for key, there, consequence in (
-        ("state", census.with_state, "gold states replace all predicted ones"),
-        (
-            "active_domains",
-            census.with_domains,
-            "they are estimated from the states for all turns",
-        ),
-    ):
-        if 0 < there < turns:
-            findings.warning(
-                f"partial-{key}", f'{turns - there} of {turns} turns have no "{key}": {consequence}'
-            )
+    if judges_goals and census.with_state < turns:
+        missing = "the file has none"
+        if census.with_state:
+            missing = f"{turns - census.with_state} of {turns} turns have none"
+        findings.warning(
+            "partial-state" if census.with_state else "gold-states",
+            f"states: gold ({missing}); compare only with policy-optimization results",
+        )
+    if 0 < census.with_domains < turns:
+        findings.warning(
+            "partial-active_domains",
+            "active domains: estimated from the states, for all turns "
+            f"({turns - census.with_domains} of {turns} turns have none)",
+        )
     if census.with_domains and not census.with_any_domain:
         findings.warning(
             "no-active-domains",
@@ -288,8 +296,18 @@ def check_grounded(census: Census, lexicalized: bool, findings: Findings) -> Non
         )
 
 
-def check_references(census: Census, sets: Mapping[str, References], findings: Findings) -> None:
-    """Warn about reference sets that lack turns, or dialogues that are not delexicalised there."""
+def check_references(
+    census: Census, sets: Mapping[str, References], default: str, findings: Findings
+) -> None:
+    """Warn about reference sets that lack turns, or dialogues that are not delexicalised there.
+
+    Warn also when the default set of the corpus is not among them.
+    """
+    if sets and default not in sets:
+        findings.warning(
+            "other-references",
+            f"references: {', '.join(sets)}; the default of the corpus is {default}",
+        )
     for name, references in sets.items():
         there = census.references[name]
         if there < census.turns:

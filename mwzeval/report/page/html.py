@@ -24,6 +24,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from mwzeval.comparison import Comparison
+from mwzeval.errors import conditions
 from mwzeval.report.page.model import PageSystem, headline_of, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import (
@@ -89,6 +90,9 @@ def to_html(
             whole=WHOLE,
             letters=letters,
             systems=systems,
+            conditions=[
+                (index, text) for index, s in enumerate(systems) for text in conditions(s.warnings)
+            ],
             notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
             rows=score_rows(systems, standings, main),
             references=references_of(systems).values(),

@@ -267,7 +267,7 @@ def test_the_first_item_of_a_list_is_the_value() -> None:
 
 
 def test_predictions_without_mistakes_have_no_problems(capsys: pytest.CaptureFixture[str]) -> None:
-    for system in ("good", "weak-tracker", "no-phone", "policy-only"):
+    for system in ("good", "weak-tracker", "no-phone"):
         file = ROOT / "predictions" / f"sample-{system}.json"
         assert main(["validate", "--strict", "-i", str(file)]) == 0
         assert json.loads(capsys.readouterr().out) == {"valid": True, "problems": []}

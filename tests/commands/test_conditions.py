@@ -1,0 +1,120 @@
+"""Scores that come from gold data, or from other references, are printed with their condition."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval import Evaluator
+from mwzeval.cli import main
+from mwzeval.commands.outcome import warned
+from mwzeval.errors import CONDITIONS, InputError, Problem, conditions
+from mwzeval.multiwoz.corpus.references import References
+from mwzeval.multiwoz.predictions.census import Census
+from mwzeval.multiwoz.predictions.plausibility import check_references
+from mwzeval.multiwoz.predictions.reading import Findings
+from tests.places import ROOT, read_json, sample_predictions
+
+GOOD = str(ROOT / "predictions" / "sample-good.json")
+OUTPUT = Path("evaluation_results.json")
+
+
+def without_states(keep: int = 0) -> dict[str, list[dict[str, Any]]]:
+    """Return the sample's predictions with states in the first `keep` dialogues only."""
+    predictions = sample_predictions("good")
+    for name in list(predictions)[keep:]:
+        for turn in predictions[name]:
+            del turn["state"]
+    return predictions
+
+
+@pytest.fixture
+def stateless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("stateless.json").write_text(json.dumps(without_states()), encoding="utf-8")
+    return "stateless.json"
+
+
+@pytest.mark.parametrize(("keep", "kind"), [(0, "gold-states"), (5, "partial-state")])
+def test_gold_states_are_a_warning(keep: int, kind: str) -> None:
+    report = Evaluator(success=True).evaluate(without_states(keep))
+    assert [warning.kind for warning in report.warnings] == [kind]
+    assert dict(report.score("success").signature.choices)["state"] == "gold"
+
+
+@pytest.mark.parametrize("metrics", [{"bleu": True}, {"richness": True}])
+def test_scores_that_use_no_states_have_no_condition(metrics: dict[str, bool]) -> None:
+    report = Evaluator(**metrics).evaluate(without_states())  # type: ignore[arg-type]
+    assert not conditions(report.warnings)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "csv", "jsonl", "html"])
+def test_every_format_shows_the_condition(
+    stateless: str, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "-s", stateless, "-f", form]) == 0
+    (warning,) = read_json(OUTPUT)["meta"]["warnings"]
+    assert warning["message"] in capsys.readouterr().out
+    assert main(["evaluate", "-s", GOOD, "-f", form]) == 0
+    assert warning["message"] not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "csv", "json"])
+def test_a_comparison_names_the_systems_under_a_condition(
+    stateless: str, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "-s", stateless, stateless, "-f", form]) == 0
+    (message,) = conditions(Evaluator(success=True).evaluate(without_states()).warnings)
+    assert message in capsys.readouterr().out
+
+
+def test_validate_lists_gold_states(stateless: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", stateless]) == 0
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert (problem["kind"], problem["severity"]) == ("gold-states", "warning")
+
+
+def test_strict_refuses_gold_states(stateless: str) -> None:
+    assert main(["evaluate", "-s", stateless, "--strict"]) == 2
+    assert main(["evaluate", "-s", GOOD, "--strict"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kinds"),
+    [(("other",), ["other-references"]), (("sample", "other"), []), (("sample",), [])],
+)
+def test_references_without_the_default_ones_are_a_warning(
+    chosen: tuple[str, ...], kinds: list[str]
+) -> None:
+    census = Census(turns=1, references=Counter(dict.fromkeys(chosen, 1)))
+    sets = {name: References(name, "0", {"smp0021": ("hello",)}) for name in chosen}
+    findings = Findings()
+    check_references(census, sets, "sample", findings)
+    assert [problem.kind for problem in findings.warnings if problem.kind in CONDITIONS] == kinds
+
+
+def test_strict_refuses_no_warning_that_an_option_causes() -> None:
+    arguments = Namespace(strict=True, quiet=True)
+    warnings = [Problem(kind, "…", "warning") for kind in ("other-references", "gold-states")]
+    with warned(arguments, warnings[:1]):
+        pass
+    with pytest.raises(InputError) as refused:
+        warned(arguments, warnings)
+    assert [problem.kind for problem in refused.value.problems] == ["gold-states"]
+
+
+def test_states_of_crosswoz_from_gold_acts_are_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    predictions = read_json(ROOT / "predictions" / "crosswoz-sample-dst.json")
+    for conditioning, kinds in (("gold_previous_state", []), ("gold_acts", ["gold-acts"])):
+        predictions["_meta"]["conditioning"] = conditioning
+        Path("dst.json").write_text(json.dumps(predictions), encoding="utf-8")
+        assert main(["evaluate", "--benchmark", "crosswoz", "dst.json"]) == 0
+        assert [w["kind"] for w in read_json(OUTPUT)["meta"]["warnings"]] == kinds
