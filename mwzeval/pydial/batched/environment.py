@@ -204,6 +204,7 @@ def vector_class() -> Any:
                 "exchange": np.where(told, batch.exchanges, 0),
                 "action_mask": (batch.masks & told[:, None]).astype(np.int8),
                 "success": batch.success & told,
+                "is_success": batch.success & told,
                 "out_of_time": batch.out_of_time & told,
             }
             return info | {f"_{key}": told.copy() for key in info}

@@ -36,9 +36,10 @@ class BatchedRunner:
         confusion_seed: int = 0,
         goodbye: Goodbye = "policy",
     ) -> None:
-        """Prepare. Raises `DependencyError` without numba."""
+        """Prepare and compile. Raises `DependencyError` without numba."""
         process = DecisionProcess(domain, task, confusion_seed=confusion_seed, goodbye=goodbye)
         self._play_in(BatchedSimulation(process, number))
+        self.batch.load()
 
     @classmethod
     def of(cls, batch: BatchedSimulation) -> BatchedRunner:

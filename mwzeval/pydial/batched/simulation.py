@@ -82,6 +82,12 @@ class BatchedSimulation:
         other._make_room(number, self.dialogues.dtype)
         return other
 
+    def load(self) -> None:
+        """Compile what plays the dialogues, or load it from disk, before the first of them."""
+        other = self.sibling(1)
+        other.begin(np.zeros(1, dtype=np.bool_))
+        PlaceRng(other, 0).random()
+
     def seed(
         self,
         places: Sequence[int],

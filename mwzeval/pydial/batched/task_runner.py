@@ -37,7 +37,7 @@ class CompiledTaskRunner(TaskRunner):
         goodbye: Goodbye = "policy",
         looks_again: bool = False,
     ) -> None:
-        """Prepare. Raises `DependencyError` without numba."""
+        """Prepare and compile. Raises `DependencyError` without numba."""
         super().__init__(
             domain,
             task,
@@ -48,6 +48,7 @@ class CompiledTaskRunner(TaskRunner):
             looks_again=looks_again,
         )
         self._batch = BatchedSimulation(self.process, 1)
+        self._batch.load()
 
     def for_tests(self) -> CompiledTaskRunner:
         """Return a stage that begins as this one is, and leaves no trace in it."""

@@ -191,7 +191,9 @@ class DecisionProcess:
         if self.level == "summary":
             info["action_mask"] = self.mask.astype(np.int8)  # a copy, whoever keeps or changes it
         if result is not None:
-            info |= {"success": result.success, "out_of_time": result.out_of_time}
+            # stable-baselines3 reads `is_success` at the end of an episode for its success rate.
+            info |= dict.fromkeys(("success", "is_success"), result.success)
+            info["out_of_time"] = result.out_of_time
         return info
 
     def check(self, action: Any) -> None:

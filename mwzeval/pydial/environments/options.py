@@ -34,9 +34,9 @@ def as_numpy(info: Info) -> Info:
 
     TorchRL, which makes tensors of them, takes no others. How a dialogue ended is False before.
     """
+    ends = ("success", "is_success", "out_of_time")
     return {
         **info,
         "exchange": np.int64(info["exchange"]),
-        "success": np.bool_(info.get("success", False)),
-        "out_of_time": np.bool_(info.get("out_of_time", False)),
+        **{name: np.bool_(info.get(name, False)) for name in ends},
     }

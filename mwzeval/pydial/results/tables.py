@@ -6,7 +6,7 @@ Source: Casanueva et al. (2017): Table 6 is after 1,000 training dialogues, 4 af
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.errors import UsageError
@@ -243,11 +243,23 @@ def seconds_sheet(results: Results, label: str = "") -> Iterator[Sheet]:
     if not seconds:
         return
     known = sorted({dialogues for _, dialogues in seconds})
+    means = {at: [seconds[key][0] for key in seconds if key[1] == at] for at in known}
+    digits = {at: _digits(of) for at, of in means.items()}
     rows: list[list[Any]] = []
     for policy in results.policies:
         if any((policy, at) in seconds for at in known):
-            found = [seconds.get((policy, at)) for at in known]
-            cells = [MISSING if each is None else f"{each[0]:.4g} ({each[1]})" for each in found]
+            cells = [
+                f"{seconds[policy, at][0]:.{digits[at]}f} ({seconds[policy, at][1]})"
+                if (policy, at) in seconds
+                else MISSING
+                for at in known
+            ]
             rows.append([PRESETS[policy].label, *cells])
     header = ["Policy", *(f"{at} dialogues" for at in known)]
     yield sheet(f"CPU seconds of training, mean of (n) tasks and seeds{label}", header, rows)
+
+
+def _digits(seconds: Iterable[float]) -> int:
+    """Return the decimals of a column: its smallest number has two digits or more, if it can."""
+    least = min(seconds)
+    return 2 if least < 1 else 1 if least < 10 else 0

@@ -1,4 +1,4 @@
-"""CPU seconds of a job's training and tests, noted in its folder.
+"""CPU seconds of a job's training and tests, noted in its folder, without those of compiling.
 
 They are in a file of their own, because all others are the same bytes whenever they are made.
 """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mwzeval.report.page.model import Comparable, PageSystem, comparable_in, letter_of
 from mwzeval.report.page.standings import Standing, Standings
-from mwzeval.scores.score import WHOLE, Score
+from mwzeval.scores.score import PERCENT, WHOLE, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,21 +193,23 @@ def _ends(score: Score) -> tuple[float, float] | None:
 
 
 def _axis(scores: Iterable[Score]) -> tuple[float, float]:
-    """Return round ends of an axis with zero and all values on it; 100 rather than 50 or 60."""
+    """Return round ends of an axis with zero and all values on it, of percent 100 above 10."""
     values = [0.0]
+    is_percent = False
     for score in scores:
         values += [score.value, *(_ends(score) or ())]
+        is_percent = score.unit == PERCENT
     finite = [value for value in values if math.isfinite(value)]
     low, high = _round_up(-min(finite)), _round_up(max(finite))
+    if is_percent and 10 < high <= 100:
+        high = 100.0
     return (-low if low else 0.0), (high if high or low else 1.0)
 
 
 def _round_up(value: float) -> float:
-    """Return the next 1, 2 or 5 times a power of ten, or 100 for what looks like percent."""
+    """Return the next 1, 2 or 5 times a power of ten."""
     if value <= 0:
         return 0.0
-    if 10 < value <= 100:
-        return 100.0
     power = 10.0 ** math.floor(math.log10(value))
     return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
 

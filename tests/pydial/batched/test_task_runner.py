@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mwzeval.pydial.batched import simulation
 from mwzeval.pydial.batched.task_runner import CompiledTaskRunner
 from mwzeval.pydial.runs import job as jobs
 from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, run_job, runner_of
+from mwzeval.pydial.runs.times import read_times
 
 pytest.importorskip("torch")
 CLEAN = [("dqn", False), ("enac", False), ("a2c-modern", False), ("ppo", False)]
@@ -37,3 +42,30 @@ def test_a_job_has_the_same_files_with_and_without_compiled_code(
     assert {"test-000030.jsonl", "test-000060.jsonl", "progress.npz"} <= compiled.keys()
     for name, content in compiled.items():
         assert content == scalar[name], name
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_seconds_of_training_are_without_those_of_compiling(
+    batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is compiled takes two CPU seconds here, when it is first called."""
+
+    def compiling(made: Callable[[], Callable[..., Any]]) -> Callable[[], Callable[..., Any]]:
+        function, calls = made(), [0]
+
+        def called(*arguments: Any) -> Any:
+            calls[0] += 1
+            end = time.thread_time() + 2.0 * (calls[0] == 1)
+            while time.thread_time() < end:
+                pass
+            return function(*arguments)
+
+        return lambda: called
+
+    monkeypatch.setattr(jobs, "WORTH_COMPILING", 1)
+    job = Job("Demo-CR-1", "dqn", 1, (20,), tests=2, batch=batch)
+    runner_of(job)  # what is imported is not compiled
+    for name in ("advance_function", "random_function"):
+        monkeypatch.setattr(simulation, name, compiling(getattr(simulation, name)))
+    run_job(job, tmp_path)
+    assert 0 < read_times(job.folder(tmp_path)).training[20] < 1.5

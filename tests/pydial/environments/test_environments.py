@@ -249,13 +249,13 @@ def test_exchanges_are_printed_as_they_come(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_all_that_is_told_is_of_numpy_and_told_always(demo: Any) -> None:
-    kinds = {"exchange": "i", "action_mask": "i", "success": "b", "out_of_time": "b"}
+    ends = ("success", "is_success", "out_of_time")
+    kinds = {"exchange": "i", "action_mask": "i", **dict.fromkeys(ends, "b")}
     _, info = demo.reset(seed=3)
     ended = False
     while not ended:
         assert {key: value.dtype.kind for key, value in info.items()} == kinds
-        assert not info["success"]
-        assert not info["out_of_time"]
+        assert not any(info[name] for name in ends)
         _, _, ended, _, info = demo.step(0)
     assert {key: value.dtype.kind for key, value in info.items()} == kinds
 
@@ -420,3 +420,19 @@ def test_all_published_tasks_are_registered() -> None:
             "task": task,
             "legacy": False,
         }
+
+
+def test_stable_baselines3_counts_successes(demo: Any) -> None:
+    """Oracle: rewards, of which only a success has the 20 points."""
+    dqn = pytest.importorskip("stable_baselines3.dqn")
+    model = dqn.DQN("MlpPolicy", demo, learning_starts=10**6, seed=1, device="cpu")
+    won: list[bool] = []
+
+    def note(local: dict[str, Any], _: Any) -> bool:
+        if local["dones"][0]:
+            won.append(bool(local["rewards"][0] > 0))
+        return True
+
+    model.learn(300, callback=note)
+    assert list(model.ep_success_buffer) == won[-100:]
+    assert len(won) > 10

@@ -217,6 +217,15 @@ def test_seconds_of_training_are_told_where_they_are_known(output: Path) -> None
     assert [[cell.text for cell in row] for row in last.rows] == [["GP-SARSA", "15 (2)"]]
 
 
+def test_seconds_in_a_column_have_equal_decimals(output: Path) -> None:
+    for policy, seconds in (("gp-sarsa", 59.8512), ("dqn", 1.14)):
+        times = {"training": {"1000": seconds}, "tests": {}, "so_far": seconds}
+        file = output / "CR-1" / policy / "seed-0" / "times.json"
+        file.write_text(json.dumps(times), encoding="utf-8")
+    last = table_document(read_results(output)).sheets[-1]
+    assert {row[1].text for row in last.rows} == {"59.9 (1)", "1.1 (1)"}
+
+
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_a_table_can_be_had_in_every_format(format_name: str, output: Path) -> None:
     text = render(table_document(read_results(output)), format_name)

@@ -190,21 +190,25 @@ def test_each_group_of_systems_has_its_row_and_panel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "axis"),
+    ("values", "unit", "axis"),
     [
-        ((40.0, 93.0), ("0", "100")),
-        ((0.3, 0.7), ("0", "1")),
-        ((-14.0, 3.0), ("-100", "5")),
-        ((130.0,), ("0", "200")),
-        ((0.0, 0.0), ("0", "1")),
-        ((float("nan"), 2.0), ("0", "2")),
-        ((float("inf"), -2.0), ("-2", "0")),
+        ((40.0, 93.0), "%", ("0", "100")),
+        ((11.2, 45.0), "%", ("0", "100")),
+        ((-14.0, 13.0), "points", ("-20", "20")),
+        ((11.2, 45.0), "exchanges", ("0", "50")),
+        ((0.3, 0.7), "%", ("0", "1")),
+        ((-14.0, 3.0), "%", ("-20", "5")),
+        ((130.0,), "%", ("0", "200")),
+        ((0.0, 0.0), "%", ("0", "1")),
+        ((float("nan"), 2.0), "%", ("0", "2")),
+        ((float("inf"), -2.0), "%", ("-2", "0")),
     ],
 )
 def test_an_axis_is_round_and_has_zero_on_it(
-    values: tuple[float, ...], axis: tuple[str, str]
+    values: tuple[float, ...], unit: str, axis: tuple[str, str]
 ) -> None:
-    system = with_scores(*(score("x", v, scope=f"part {i}") for i, v in enumerate(values)))
+    scores = (score("x", v, scope=f"part {i}", unit=unit) for i, v in enumerate(values))
+    system = with_scores(*scores)
     [panel] = panels_of([system], {})
     assert (panel.low, panel.high) == axis
     for _, _, [(_, cell)] in panel.rows:
