@@ -29,13 +29,15 @@ from mwzeval.errors import UsageError
 from mwzeval.output import warnings_behind, write_result
 
 if TYPE_CHECKING:
-    from mwzeval.benchmark import Benchmark
+    from mwzeval.benchmark import Benchmark, ScoredFile
     from mwzeval.errors import Problem
     from mwzeval.metrics.measure import ScoredTable
     from mwzeval.report.formats import Document
     from mwzeval.statistics.power import TwoSided
 
 SUCCESS = "success"
+LIVE, SIMULATED = "live", "simulated"
+"""Folds of dialogues that a simulated user has held."""
 GOALS = (50, 100, 200, 500, 1000)
 TRIALS = (1, 2, 4, 8)
 
@@ -74,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         "--goals",
         type=_numbers,
         metavar="N,…",
-        help="numbers of items to look at; the largest are all that there are (default: "
-        f"{','.join(map(str, GOALS))} and those of the pilot, with no limit)",
+        help="numbers of items to look at; no more than the largest can be used (default: "
+        f"{','.join(map(str, GOALS))} and those of the pilot, up to all items of the corpus)",
     )
     parser.add_argument(
         "--trials",
@@ -123,12 +125,12 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     files = files_of(arguments)
     if len(files) > 2:
         arguments.parser.error(f"give one pilot run, or two: {len(files)} were given")
-    scored, clusters, warnings = _scored(files, arguments, benchmark)
+    scored, clusters, warnings, in_corpus = _scored(files, arguments, benchmark)
     are_items = _are_items(files, arguments)
     if are_items and arguments.score is not None:
         arguments.score = arguments.score.lower()  # as columns are called
     with warnings_behind(*warnings, can_be_validated=not are_items):
-        document = _document(scored, clusters, arguments, benchmark, test)
+        document = _document(scored, clusters, in_corpus, arguments, benchmark, test)
         write_result(printed(document, arguments.format), arguments.format)
     return 0
 
@@ -136,6 +138,7 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
 def _document(
     scored: Mapping[str, ScoredTable],
     clusters: Mapping[str, str] | None,
+    in_corpus: int | None,
     arguments: argparse.Namespace,
     benchmark: Benchmark,
     test: TwoSided,
@@ -161,21 +164,26 @@ def _document(
             f"nothing can be planned from this pilot: all its items {what}, so it does not tell "
             "how much items vary; take one that neither wins nor loses everything"
         )
+    usual_goals = {*GOALS, *(len(pilot.scores) for pilot in pilots.values())}
+    if in_corpus is not None:
+        usual_goals = {*(number for number in usual_goals if number < in_corpus), in_corpus}
     question = Question(
         arguments.difference,
         test,
-        arguments.goals or sorted({*GOALS, *(len(pilot.scores) for pilot in pilots.values())}),
+        arguments.goals or sorted(usual_goals),
         arguments.trials or (TRIALS if has_trials else (1,)),
-        max(arguments.goals) if arguments.goals else None,
+        max(arguments.goals) if arguments.goals else in_corpus,
+        in_corpus,
     )
     return power_document(pilots, spreads, question, places=arguments.places)
 
 
 Scored: TypeAlias = (
-    "tuple[dict[str, ScoredTable], Mapping[str, str] | None, Sequence[Sequence[Problem]]]"
+    "tuple[dict[str, ScoredTable], Mapping[str, str] | None, Sequence[Sequence[Problem]], "
+    "int | None]"
 )
-"""What was scored of each pilot run, by its name, the cluster of each item if there are any, and
-the warnings about each file."""
+"""What was scored of each pilot run, by its name, the cluster of each item if there are any, the
+warnings about each file, and the number of items of the corpus, if that is known."""
 
 
 def _scored(files: list[str], arguments: argparse.Namespace, benchmark: Benchmark) -> Scored:
@@ -188,7 +196,19 @@ def _scored(files: list[str], arguments: argparse.Namespace, benchmark: Benchmar
     with advising_items(files):
         scored = all_of(partial(scorer.score, file) for file in files)
     tables = dict(zip(names, (file.scored_table for file in scored), strict=True))
-    return tables, None, [file.warnings for file in scored]
+    in_corpus = _items_of_corpus(scored[0])
+    return tables, None, [file.warnings for file in scored], in_corpus
+
+
+def _items_of_corpus(file: ScoredFile) -> int | None:
+    """Return how many items a corpus has; None where a simulation can make more, or for a part."""
+    report = file.report()
+    if report.meta["fold"] in (LIVE, SIMULATED) or "seeds" in report.meta:
+        goals = dict(report.scores[0].signature.choices).get("goals", "").partition("@")[0]
+        is_whole = goals.count(":") == 1 and goals.startswith("corpus:")
+        return len(set(file.scored_table.table.units)) if is_whole else None
+    _, counted = next(iter(report.meta["coverage"].items()))
+    return int(counted["of"])
 
 
 def _are_items(files: Sequence[str], arguments: argparse.Namespace) -> bool:
@@ -206,4 +226,4 @@ def _of_items(
     with advising_benchmark(files):
         items = read_items(files, asked_columns(arguments, benchmark))
     tables = dict(zip(names, (items.scored[file] for file in files), strict=True))
-    return tables, items.clusters, list(items.warnings.values())
+    return tables, items.clusters, list(items.warnings.values()), None

@@ -20,9 +20,9 @@ from mwzeval.report.formats import Document, sheet
 from mwzeval.statistics.power import Spread, TwoSided
 
 ASSUMPTIONS = {
-    PAIRED: "paired: as alike as the two pilot runs are",
-    INDEPENDENT: "independent: the other system finds other items hard (the worst case)",
-    ALIKE: "alike: it finds the same items hard, as another run of the pilot would (the best case)",
+    PAIRED: "paired: assuming that the systems agree as often as the two pilot runs do",
+    INDEPENDENT: "independent: assuming that other items are hard for the other system (worst case)",
+    ALIKE: "alike: assuming that the same items are hard for the other system (best case)",
 }
 
 
@@ -51,7 +51,8 @@ class Question:
     """What is to be seen, and with what.
 
     `difference` is in the unit of the score (None: only the smallest ones are asked for); `items`
-    and `trials` are the numbers to look at; `most` is how many items there are (None: no limit).
+    and `trials` are the numbers to look at; `most` is how many items there are (None: no limit),
+    `in_corpus` how many the corpus has (None: unknown, or more can be made).
     """
 
     difference: float | None
@@ -59,6 +60,7 @@ class Question:
     items: Sequence[int]
     trials: Sequence[int]
     most: int | None = None
+    in_corpus: int | None = None
 
 
 def designs(question: Question, spreads: Mapping[str, Spread]) -> list[Design]:
@@ -90,12 +92,14 @@ def power_document(
     decimals = first.places if places is None else places
     rows = designs(question, spreads)
     clustering = clustering_of(pilots, next(iter(spreads.values())))
-    header = ["", "trials in all", *(f"smallest difference, {name}" for name in spreads)]
+    header = ["items × trials", "in all", *spreads]
+    title = f"Smallest difference that is detected with {100 * question.test.power:g} % probability"
     if question.difference is not None:
-        header += [f"power (%) at {question.difference:g}, {name}" for name in spreads]
+        header += [f"power {name}" for name in spreads]
+        title += f", and power (%) at {question.difference:g} points"
     cells = [
         [
-            f"{count(row.items, 'item')} × {count(row.trials, 'trial')}",
+            f"{row.items} × {row.trials}",
             str(row.items * row.trials),
             *(f"{each:.{decimals}f}" for each in row.smallest.values()),
             *(f"{100 * each:.0f}" for each in row.power.values()),
@@ -105,7 +109,7 @@ def power_document(
     advice = _advice(spreads, question, decimals)
     return Document(
         heading=tuple(_heading(pilots, clustering, question, decimals)),
-        sheets=(sheet("", header, cells),),
+        sheets=(sheet(title, header, cells),),
         notes=(
             *(ASSUMPTIONS[name] for name in spreads),
             *((CLUSTERED,) if clustering else ()),
@@ -116,6 +120,7 @@ def power_document(
             "score": first.label,
             "pilots": {name: _plain(pilot) for name, pilot in pilots.items()},
             "difference": question.difference,
+            "items_in_corpus": question.in_corpus,
             "power": question.test.power,
             "alpha": question.test.alpha,
             "variance_of_difference": {
@@ -151,9 +156,16 @@ def _heading(
         yield from _of_clusters(clustering)
     test = question.test
     yield (
-        f"differences of two systems on the same items, in points of the score, that a two-sided "
-        f"test at {100 * test.alpha:g} % finds with probability {100 * test.power:g} %"
+        f"two systems on the same items, two-sided test at {100 * test.alpha:g} %, differences in "
+        "points of the score"
     )
+    if question.in_corpus is not None:
+        more = max(question.items) > question.in_corpus
+        yield (
+            ("caution: " if more else "")
+            + f"the corpus has {count(question.in_corpus, 'item')}"
+            + (", fewer than some rows of the table need" if more else "")
+        )
 
 
 def _of_clusters(clustering: Clustering) -> Iterator[str]:
@@ -173,33 +185,34 @@ def _advice(spreads: Mapping[str, Spread], question: Question, decimals: int) ->
     advised = {name: _advised(spread, question, decimals) for name, spread in spreads.items()}
     first, *others = advised.values()
     if question.difference is None:
-        what = "with as many as are in the last row, "
+        largest = count(max(question.items), "item"), count(max(question.trials), "trial")
+        what = f"{largest[0]} with {largest[1]} each detect "
     else:
-        what = f"to see {question.difference:g} points, "
+        what = f"to detect {question.difference:g} points, "
     best = f"; in the best case, {others[0]}" if others else ""
-    return f"{what}{first}{best}; more items tell more than as many more trials"
+    return f"{what}{first}{best}; adding items helps more than adding as many trials"
 
 
 def _advised(spread: Spread, question: Question, decimals: int) -> str:
     test, difference, most = question.test, question.difference, question.most
     if difference is None:
         error = spread.standard_error(max(question.items), max(question.trials))
-        return f"differences from {test.smallest_difference(error):.{decimals}f} points are seen"
+        return f"differences of {test.smallest_difference(error):.{decimals}f} points or more"
     needed = test.items_needed(difference, spread, 1)
     if most is None or needed <= most:
-        return f"take 1 trial of {needed} items"
+        return f"take 1 trial of {count(needed, 'item')}"
     trials = test.trials_needed(difference, spread, most)
     if trials is not None:
         return (
-            f"take {trials} trials of each of {most} items ({most * trials} in all; with more items"
-            f", 1 trial of {needed} would do)"
+            f"take {trials} trials of each of {most:,} items ({most * trials:,} in all; with more "
+            f"items, 1 trial of {needed:,} is enough)"
         )
     endless = 1 if spread.within is None else math.inf
     least = test.smallest_difference(spread.standard_error(most, endless))
-    what = "with 1 trial" if spread.within is None else "whatever the trials"
+    what = "with 1 trial" if spread.within is None else "with any number of trials"
     return (
-        f"find more items: {most} show nothing below {least:.{decimals}f} points {what}, and with "
-        f"1 trial it takes {needed}"
+        f"{needed:,} items are needed: {most:,} detect no difference below {least:.{decimals}f} "
+        f"points {what}"
     )
 
 

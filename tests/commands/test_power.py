@@ -124,7 +124,7 @@ def test_clusters_take_more_items(tmp_path: Path, capsys: pytest.CaptureFixture[
         ("20", (), "take 1 trial of"),
         ("20", ("--goals", "4000"), "take 1 trial of"),
         ("20", ("--goals", "40"), "trials of each of 40 items"),
-        ("2", ("--goals", "40"), "find more items: 40 show nothing below"),
+        ("2", ("--goals", "40"), "items are needed: 40 detect no difference below"),
     ],
 )
 def test_advice_is_about_the_items_that_there_are(
@@ -139,6 +139,39 @@ def test_advice_is_about_the_items_that_there_are(
     file = write(tmp_path, "pilot", outcomes)
     found = run(capsys, file, "--difference", difference, *goals)
     assert advice in found["advice"].partition(";")[0]
+
+
+@pytest.mark.parametrize("asked", [(), ("--goals", "200")])
+def test_a_corpus_has_so_many_items_and_no_more(
+    asked: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sample has 62 dialogues; other numbers are only of those who ask for them."""
+    found = run(capsys, GOOD, "-s", "--difference", "3", *asked)
+    assert found["items_in_corpus"] == 62
+    assert {each["items"] for each in found["designs"]} == ({200} if asked else {50, 62})
+    assert main(["power", GOOD, "-s", *asked]) == 0
+    assert ("caution: the corpus has 62 items" in capsys.readouterr().out) is bool(asked)
+
+
+def test_simulated_users_are_as_many_as_are_wanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for goals, known in (("corpus:test", 62), ("corpus:test:40", None), ("sampled:30", None)):
+        file = str(tmp_path / f"{known}-{len(goals)}.jsonl")
+        live = ["live", "--agent", "rule-convlab", "--corpus", "sample", "--goals", goals]
+        assert main([*live, "-o", file, "-q"]) == 0
+        capsys.readouterr()
+        assert run(capsys, file, "--difference", "3")["items_in_corpus"] == known
+
+
+def test_a_table_of_two_assumptions_fits_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = np.random.default_rng(5).random((300, 3)) < 0.6
+    assert main(["power", write(tmp_path, "pilot", outcomes), "--difference", "3"]) == 0
+    table = capsys.readouterr().out.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    assert len(table) == 2 + 6 * 4
+    assert max(map(len, table[1:])) <= 80
 
 
 def test_dialogues_of_a_benchmark_are_items_with_one_trial(
