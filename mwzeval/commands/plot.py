@@ -49,6 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "--width", type=_width, default=3.3, metavar="INCHES", help="default: %(default)s"
     )
+    for name, what in (("from", "begins (default: 0)"), ("to", "ends")):
+        parser.add_argument(
+            f"--{name}",
+            dest=f"{name}_value",
+            type=float,
+            metavar="X",
+            help=f"where the axis of --kind scores {what}",
+        )
     benchmark.add_arguments(parser, "plot")
     add_resampling(parser)
 
@@ -67,6 +75,11 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
     """
     if arguments.scores and arguments.kind != "scores":
         arguments.parser.error("--scores chooses what --kind scores draws")
+    limits = arguments.from_value, arguments.to_value
+    if limits != (None, None) and arguments.kind != "scores":
+        arguments.parser.error("--from and --to are the ends of the axis of --kind scores")
+    if None not in limits and not arguments.from_value < arguments.to_value:
+        arguments.parser.error("--from must be less than --to")
     from mwzeval.report.figures.style import FORMATS, require_matplotlib
 
     format_name = PurePath(arguments.output).suffix.lower().removeprefix(".")
@@ -109,4 +122,5 @@ def _draw(
     known = list(dict.fromkeys(score.name for system in shown for score in system.scores))
     main = headline_of(shown, benchmark.headline) or known
     names = arguments.scores.split(",") if arguments.scores else main
-    return plot_scores(shown, names, format_name=format_name, width=width)
+    limits = arguments.from_value, arguments.to_value
+    return plot_scores(shown, names, format_name=format_name, width=width, limits=limits)

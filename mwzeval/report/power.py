@@ -21,8 +21,8 @@ from mwzeval.statistics.power import Spread, TwoSided
 
 ASSUMPTIONS = {
     PAIRED: "paired: assuming that the systems agree as often as the two pilot runs do",
-    INDEPENDENT: "independent: assuming that other items are hard for the other system (worst case)",
-    ALIKE: "alike: assuming that the same items are hard for the other system (best case)",
+    INDEPENDENT: "independent: assuming that the other system finds other items hard (worst case)",
+    ALIKE: "alike: assuming that the other system finds the same items hard (best case)",
 }
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from mwzeval.report.figures.scores import plot_scores
 from mwzeval.report.figures.style import FORMATS, whole_range
 from mwzeval.report.page.model import PageSystem
 from mwzeval.scores.explanation import Words
-from mwzeval.scores.score import Interval
+from mwzeval.scores.score import WHOLE, Interval
 from tests.places import ROOT
 from tests.report.systems import SCOPES, large_systems
 
@@ -164,19 +165,33 @@ def placed(svg: bytes) -> list[tuple[str, float, float]]:
     return found
 
 
-def test_systems_are_sorted_the_best_on_top_and_the_rest_below() -> None:
-    first, second = TWO
-    worse = replace(first.scores[0], value=second.scores[0].value - 10, interval=None)
-    systems = [replace(first, scores=(worse, *first.scores[1:])), second]
-    for order in (systems, systems[::-1]):
-        down = {text: y for text, _, y in placed(plot_scores(order, ["found"], format_name="svg"))}
-        assert down["second"] < down["first"]
-    without = replace(second, scores=second.scores[1:])
-    down = {
-        text: y
-        for text, _, y in placed(plot_scores([without, first], ["found"], format_name="svg"))
-    }
-    assert down["first"] < down["second"]
+@pytest.mark.parametrize("draw", [FIGURES["scores"], FIGURES["parts"]])
+def test_systems_have_the_order_that_is_given(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for order in (TWO, TWO[::-1]):
+        monkeypatch.setattr(sys.modules[__name__], "TWO", order)
+        down = {text: y for text, _, y in placed(draw("svg"))}
+        above, below = (system.name for system in order)
+        assert down[above] < down[below]
+
+
+def test_axes_can_be_zoomed() -> None:
+    """Oracle: the distance of the places of two numbers at the axis, in points of the score."""
+    scores = [system.scores[0] for system in TWO]
+    assert [(score.name, score.scope) for score in scores] == [("found", WHOLE)] * 2
+    values = [score.value for score in scores]
+    written = {f"{score.value:.{score.places}f}" for score in scores}
+    low, high = min(values) - 15, max(values) + 1
+    spans = []
+    for limits in ((None, None), (low, None), (low, high)):
+        drawn = placed(plot_scores(TWO, ["found"], format_name="svg", width=7, limits=limits))
+        numbers = [(text, x) for text, x, _ in drawn if re.fullmatch(r"[\d.]+", text)]
+        ticks = sorted((float(text), x) for text, x in numbers if text not in written)
+        (first, left), (last, right) = ticks[0], ticks[-1]
+        assert (low if limits[0] else 0) <= first < last <= (high if limits[1] else 100)
+        spans.append((right - left) / (last - first))
+    assert spans[0] < spans[1] < spans[2]
+    with pytest.raises(UsageError, match="is not between"):
+        plot_scores(TWO, ["found"], format_name="svg", limits=(max(values) + 0.5, None))
 
 
 @pytest.mark.parametrize("lower_is_better", [False, True])
@@ -291,6 +306,8 @@ def test_another_ending_is_refused(
         ([GOOD, "-o", "x.svg", "--width", "0.1"], "2 to 20 inches"),
         ([GOOD, "-o", "x.svg", "--width", "wide"], "--width"),
         ([GOOD, "-o", "x.svg", "--kind", "domains", "--scores", "inform"], "--kind scores"),
+        ([GOOD, "-o", "x.svg", "--kind", "domains", "--from", "50"], "--kind scores"),
+        ([GOOD, "-o", "x.svg", "--from", "50", "--to", "40"], "--from"),
     ],
 )
 def test_bad_use_is_refused(

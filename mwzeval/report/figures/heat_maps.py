@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.errors import UsageError
-from mwzeval.report.figures.scores import best_first, score_of
+from mwzeval.report.figures.scores import score_of
 from mwzeval.report.figures.style import (
     WIDTH,
     in_unit,
@@ -63,7 +63,7 @@ def plot_parts(
     """Return heat maps of the scores that there are for parts: systems × parts.
 
     Scores that are about other parts than the others (turns, not domains) have columns of their
-    own. Systems are sorted by the first score. `format_name` is one of `FORMATS`, `words` are how
+    own. Systems have the order of `systems`. `format_name` is one of `FORMATS`, `words` are how
     the benchmark calls its parts, `width` is in inches. Raises `UsageError` when there is no such
     score, `DependencyError` where matplotlib is missing.
     """
@@ -71,7 +71,6 @@ def plot_parts(
     groups = _same_parts(scores)
     if not groups:
         raise UsageError(f"no score was computed by {words.scope}: there is nothing to draw")
-    systems = best_first(systems, groups[0][0][0])
     grids = [
         Grid(
             [_with_counts(scope, scores) for scope in scopes],

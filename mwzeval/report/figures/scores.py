@@ -38,6 +38,9 @@ POINT: Mapping[str, Any] = {
 }
 """A score: narrow, because intervals are, on axes that begin at 0."""
 
+Limits = tuple[float | None, float | None]
+"""The ends of the axes; None for those that follow from the unit and the scores."""
+
 METHODS = {
     "wilson": "Wilson",
     "bootstrap": "bootstrap",
@@ -48,15 +51,21 @@ METHODS = {
 
 
 def plot_scores(
-    systems: Sequence[PageSystem], names: Sequence[str], *, format_name: str, width: float = WIDTH
+    systems: Sequence[PageSystem],
+    names: Sequence[str],
+    *,
+    format_name: str,
+    width: float = WIDTH,
+    limits: Limits = (None, None),
 ) -> bytes:
     """Return a figure of scores over everything: a panel each, a row per system.
 
     Each group that can be compared in a score has a panel. Points have their intervals, if any, as
-    whiskers, and the legend says which they are. Rows are sorted by the first score, the best one
-    on top; axes begin at 0, and right is better on all of them. `names` are names of scores,
-    `format_name` is one of `FORMATS`, `width` is in inches. Raises `UsageError` for a name that no
-    system has, `DependencyError` without matplotlib.
+    whiskers, and the legend says which they are. Rows have the order of `systems`. Right is better
+    on all axes, which begin at 0 or at the first of the `limits` and end at the second one.
+    `names` are names of scores, `format_name` is one of `FORMATS`, `width` is in inches. Raises
+    `UsageError` for a name that no system has and for a score beyond the limits, `DependencyError`
+    without matplotlib.
     """
     known = dict.fromkeys(s.name for system in systems for s in system.scores if s.scope == WHOLE)
     for name in names:
@@ -65,7 +74,6 @@ def plot_scores(
                 f'there is no score "{shorten(name)}"{did_you_mean(name, known)} '
                 f"(known: {', '.join(known)})"
             )
-    systems = best_first(systems, names[0])
     shown = [(name, group) for name in names for group in comparable_in(systems, name)]
     n_columns = min(2, len(shown))
     longest = max(len(shown_name(system.name)) for system in systems)
@@ -82,7 +90,7 @@ def plot_scores(
                 score_of(system, name, WHOLE) if at in group.places else None
                 for at, system in enumerate(systems)
             ]
-            _draw(axes, scores, group.setting, ticks)
+            _draw(axes, scores, group.setting, ticks, limits)
             drawn += [score for score in scores if score is not None]
         for axes in panels[len(shown) :]:
             axes.remove()
@@ -97,32 +105,14 @@ def _lines(setting: str) -> int:
     return setting.count(", ") + 1 if setting else 0
 
 
-def best_first(systems: Sequence[PageSystem], name: str) -> list[PageSystem]:
-    """Return the systems sorted by a score, those that can be compared in it together.
-
-    Those without it, or with no value of it, come last.
-    """
-
-    def badness(system: PageSystem) -> float:
-        score = score_of(system, name, WHOLE)
-        if score is None or not math.isfinite(score.value):
-            return math.inf
-        return score.value if score.lower_is_better else -score.value
-
-    grouped = [
-        systems[place]
-        for group in comparable_in(systems, name)
-        for place in sorted(group.places, key=lambda place: badness(systems[place]))
-    ]
-    return [*grouped, *(each for each in systems if each not in grouped)]
-
-
 def score_of(system: PageSystem, name: str, scope: str) -> Score | None:
     """Return a score of a system, None when it has none of the name and scope."""
     return next((s for s in system.scores if (s.name, s.scope) == (name, scope)), None)
 
 
-def _draw(axes: Axes, scores: Sequence[Score | None], setting: str, ticks: int) -> None:
+def _draw(
+    axes: Axes, scores: Sequence[Score | None], setting: str, ticks: int, limits: Limits
+) -> None:
     first = next(score for score in scores if score is not None)
     axes.set_title(titled(first.label, setting.replace(", ", "\n"), "\n"))
     axes.grid(axis="x")
@@ -137,7 +127,7 @@ def _draw(axes: Axes, scores: Sequence[Score | None], setting: str, ticks: int) 
             reached += ends
             axes.plot(ends, [row, row], color=COLOURS[4], linewidth=3, solid_capstyle="butt")
         axes.plot(score.value, row, **POINT)
-    low, high = whole_range(reached, first.unit)
+    low, high = _zoomed(whole_range(reached, first.unit), scores, limits)
     axes.set_xlim((high, low) if first.lower_is_better else (low, high))
     axes.set_xlabel(in_unit(first.unit, lower_is_better=first.lower_is_better))
     axes.locator_params(axis="x", nbins=ticks, steps=[1, 2, 5, 10], min_n_ticks=2)
@@ -145,6 +135,20 @@ def _draw(axes: Axes, scores: Sequence[Score | None], setting: str, ticks: int) 
     values.set_ylim(len(scores) - 0.5, -0.5)
     values.set_yticks(range(len(scores)), [shown_number(score) for score in scores])
     values.spines["left"].set_visible(False)
+
+
+def _zoomed(
+    whole: tuple[float, float], scores: Sequence[Score | None], limits: Limits
+) -> tuple[float, float]:
+    """Return the ends of an axis. Raises `UsageError` for a score that is not between them."""
+    low, high = (of if end is None else end for of, end in zip(whole, limits, strict=True))
+    for score in scores:
+        if limits != (None, None) and score is not None and not low <= score.value <= high:
+            raise UsageError(
+                f"{score.label} {shown_number(score)} is not between {low:g} and {high:g}: choose "
+                "other ends of the axis (--from, --to), or other scores (--scores)"
+            )
+    return low, high
 
 
 def _tell_intervals(figure: Figure, scores: Sequence[Score]) -> None:
