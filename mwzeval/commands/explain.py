@@ -1,8 +1,9 @@
-"""Tell why units lost: one in full, the worst, those with a reason, or how often each occurs.
+"""Explain why units failed: one in full, the worst, those with a reason, or counts of reasons.
 
-With the id of a unit: its goal, what the scorer made of each turn, and the turn and reason of each
-loss. Without: how often which reason occurs in the file, by scope. With --against OTHER: what was
-lost that another system kept, and what that one did instead. Reasons: docs/reasons.md.
+With the id of a unit: its goal, how each turn was scored, and the turn and reason of each failure;
+the id of an item stands for all its trials. Without an id: how often each reason occurs, by scope.
+With --against OTHER: where this system failed and another one succeeded, the worst first, with the
+user's words and both answers. Reasons: docs/reasons.md.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mwzeval.commands.outcome import add_claims, write_claims
 from mwzeval.commands.systems.scoring import refuse, score_all, scorer_of
+from mwzeval.conversation.trajectory import item_and_trial
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.output import warnings_behind, write_result
 from mwzeval.output_checks import STANDARD_OUTPUT
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from mwzeval.scores.explanation import Explanation
 
 SHOWN_IDS = 5
+AGAINST = 10
+"""How many units `--against` shows, unless another number is asked for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -37,8 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     parser.add_argument(
         "--against",
         metavar="OTHER",
-        help=f"the file of another system: list the {units} that INPUT lost and it won, by "
-        "outcome, and what it did instead",
+        help=f"the file of another system: list the {units} in which INPUT failed and it "
+        f"succeeded, by outcome, with both answers, the worst {AGAINST} of INPUT first",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help=f"with --against: list all of these {units}"
     )
     parser.add_argument(
         "--worst",
@@ -85,6 +93,8 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
         arguments.parser.error(
             f"--worst and --reason choose {words.units}: leave out {words.unit.upper()}"
         )
+    if arguments.all and (arguments.worst or arguments.against is None):
+        arguments.parser.error("--all needs --against, and excludes --worst")
     if arguments.claims:
         if arguments.worst or arguments.reason or arguments.against:
             arguments.parser.error(
@@ -107,10 +117,13 @@ def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
     from mwzeval.report.terminal import Look
 
     words = benchmark.words
+    chosen: Sequence[str] = ()
     if arguments.unit is not None:
-        _check_unit(arguments.unit, system.units(), words.unit)
+        chosen = _chosen(arguments.unit, system.units(), words.unit)
     if arguments.claims:
-        write_claims(arguments, benchmark.claims(system, arguments.unit))
+        asked: Sequence[str | None] = chosen or [None]
+        each = (benchmark.claims(system, unit) for unit in asked)
+        write_claims(arguments, chain.from_iterable(each))
         if arguments.claims in STANDARD_OUTPUT:
             return
     if arguments.unit is None:
@@ -122,12 +135,14 @@ def _print(system: ScoredFile, arguments: argparse.Namespace, benchmark: Benchma
             )
         write_result(_listed(explanations, arguments, benchmark.reasons, words.units), "text")
         return
-    (explanation,) = _readable(system, [system.explain(arguments.unit)], arguments)
+    explanations = _readable(system, map(system.explain, chosen), arguments)
     if arguments.format == "json":
-        write_result(to_json(plain(explanation)), "json")
+        single = chosen == [arguments.unit]
+        write_result(to_json(plain(explanations[0] if single else explanations)), "json")
     else:
-        goal = words.goal.capitalize()
-        write_result(explanation_text(explanation, goal=goal, look=Look.of_output()), "text")
+        goal, look = words.goal.capitalize(), Look.of_output()
+        texts = (explanation_text(each, goal=goal, look=look) for each in explanations)
+        write_result("\n".join(texts), "text")
 
 
 def _print_against(arguments: argparse.Namespace, benchmark: Benchmark) -> None:
@@ -160,8 +175,7 @@ def _against(
     explained = {name: system.units() for name, system in systems.items()}
     units = common_units(tables, words.unit, explained)
     if arguments.unit is not None:
-        _check_unit(arguments.unit, units, words.unit)
-        units = (arguments.unit,)
+        units = tuple(_chosen(arguments.unit, units, words.unit))
     mine, others = (
         _readable(system, system.explain_all(), arguments) for system in systems.values()
     )
@@ -175,15 +189,19 @@ def _against(
     if arguments.reason:
         having = _having(arguments.reason, [lost for lost, _ in pairs], benchmark.reasons)
         pairs = [pair for pair in pairs if pair[0] in having]
+    pairs.sort(key=lambda pair: _badness(pair[0]), reverse=True)
     found = lost_to_other(pairs)
-    if arguments.worst:
-        pairs.sort(key=lambda pair: _badness(pair[0]), reverse=True)
-        lost = {each.unit for each in found}
-        worst = [own.unit for own, _ in pairs if own.unit in lost][: arguments.worst]
-        found = [each for unit in worst for each in found if each.unit == unit]
-    if arguments.format == "text":
+    worst = list(dict.fromkeys(each.unit for each in found))
+    as_text = arguments.format == "text"
+    limit = arguments.worst or (AGAINST if as_text and not arguments.all else None)
+    shown = set(worst[:limit])
+    found = [each for each in found if each.unit in shown]
+    if as_text:
         common = f"{len(units)} {words.unit if len(units) == 1 else words.units}"
-        return against_text((first, second), common, counts, found, Look.of_output())
+        text = against_text((first, second), common, counts, found, Look.of_output())
+        left = len(worst) - len(shown)
+        is_told = left and not arguments.worst
+        return text + f"\n{left} more {words.units}: --all lists them\n" * bool(is_told)
     return to_json(
         {
             "systems": [first, second],
@@ -209,11 +227,16 @@ def _readable(
     return labelled(explanations, {m.name: m.label for m in measures if not m.name.isalpha()})
 
 
-def _check_unit(name: str, known: Sequence[str], unit: str) -> None:
-    if name not in known:
+def _chosen(name: str, known: Sequence[str], unit: str) -> list[str]:
+    """Return a unit, or all trials of an item. Raises `UsageError` for an unknown name."""
+    if name in known:
+        return [name]
+    trials = [each for each in known if item_and_trial(each)[0] == name]
+    if not trials:
         close = did_you_mean(name.partition(".")[0].lower(), known)
         some = ", ".join(known[:SHOWN_IDS]) + (", …" if len(known) > SHOWN_IDS else "")
         raise UsageError(f'there is no {unit} "{shorten(name)}" in the file{close} (it has {some})')
+    return trials
 
 
 def _listed(

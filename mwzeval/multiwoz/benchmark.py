@@ -362,10 +362,12 @@ def _refusal_of_live(arguments: Namespace) -> str | None:
         return "the published tables are of responses to dialogues of the corpus"
     if getattr(arguments, "ceiling", False):
         return "there are no gold data of them: leave out --ceiling"
-    asked = [f"--{name}" for _, name, _ in METRICS if getattr(arguments, name, False)]
+    # Their scores have the grounded ones among them.
+    of_corpus = [name for _, name, _ in METRICS if name != "grounded"]
+    asked = [f"--{name}" for name in of_corpus if getattr(arguments, name, False)]
     asked += ["--dst-rule"] if getattr(arguments, "dst_rule", []) else []
     if asked:
-        return f"they have scores of their own, and all of them are shown: leave out {asked[0]}"
+        return f"{asked[0]} needs responses to dialogues of the corpus: leave it out"
     return None
 
 

@@ -135,8 +135,8 @@ def against_text(
 ) -> str:
     """Return how two systems' outcomes stand, and what the first lost and the second did instead.
 
-    `common` says how many units are in both: `62 dialogues`. What is lost because another outcome
-    is, that is told before, is one line.
+    `common` says how many units are in both: `62 dialogues`. `found` may be a part of what is lost.
+    What is lost because another outcome is, that is told before, is one line.
     """
     lines = _Lines(look)
     first, second = map(printable, names)
@@ -157,7 +157,9 @@ def against_text(
         heading = f"{of.outcome}: lost by {first}, won by {second} ({share})"
         parts.append("\n".join(lines.wrapped(heading, then="  ", style=BOLD)))
         above = [lost.unit for lost in chosen if _is_told(lost, told)]
-        parts += ["\n".join(lines.lost(each, second)) for each in chosen if each.unit not in above]
+        parts += [
+            "\n".join(lines.lost(each, first, second)) for each in chosen if each.unit not in above
+        ]
         if above:
             parts.append(
                 "\n".join(lines.wrapped(f"and with what is told above: {', '.join(above)}"))
@@ -296,15 +298,17 @@ class _Lines:
             yield from self.row(f"  {LOST} {lost}: {of.reason.code}{at}")
             yield from self.wrapped(of.reason.text, "      ")
 
-    def lost(self, lost: LostToOther, other: str) -> Iterator[str]:
-        """Yield what one system lost, and what the `other` did in its place."""
+    def lost(self, lost: LostToOther, own: str, other: str) -> Iterator[str]:
+        """Yield what one system lost, what was said then, and what the `other` did instead."""
         yield from self.wrapped(lost.unit, style=BOLD)
         yield from self.reasons(lost.reasons)
         for instead in lost.instead:
             where = "" if instead.turn is None else f", turn {instead.turn}"
-            yield from self.wrapped(f"{other}{where}", "    ")
-            for spoken in instead.utterances:
-                yield from self.entry(spoken.speaker, spoken.text)
+            for name, said in ((own, instead.own), (other, instead.utterances)):
+                if said or name == other:
+                    yield from self.wrapped(f"{name}{where}", "    ")
+                for spoken in said:
+                    yield from self.entry(spoken.speaker, spoken.text)
             yield from self.facts(instead.facts[:SHOWN_FACTS])
             if len(instead.facts) > SHOWN_FACTS:
                 yield f"    … and {len(instead.facts) - SHOWN_FACTS} more"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mwzeval.scores.score import WHOLE
 
-SYSTEM = "system"
+USER, SYSTEM = "user", "system"
 """The speaker whose utterances are predicted."""
 
 
@@ -242,11 +242,16 @@ class OutcomeCounts:
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What another system did: in a turn (what it said, and facts), or of the whole unit (None)."""
+    """What another system did: in a turn (what it said, and facts), or of the whole unit (None).
+
+    `own` is what the user and the first system said in that turn. `utterances` begin with the
+    user's if the user said something else to the other system.
+    """
 
     turn: int | None
     utterances: tuple[Utterance, ...]
     facts: tuple[Fact, ...]
+    own: tuple[Utterance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,9 +333,16 @@ def _lost(outcome: str, mine: Explanation, theirs: Explanation) -> LostToOther:
         for turn, facts in _differing(reason, mine, theirs):
             places.setdefault(turn, {}).update(dict.fromkeys(facts))
     for turn in sorted(places):
-        said = tuple(spoken for spoken in theirs.turns[turn].utterances if spoken.speaker == SYSTEM)
-        instead.append(Instead(turn, said, tuple(places[turn])))
+        own, said = (_said(of, turn) for of in (mine, theirs))
+        said = tuple(of for of in said if of.speaker == SYSTEM or of not in own)
+        instead.append(Instead(turn, said, tuple(places[turn]), own))
     return LostToOther(mine.unit, outcome, reasons, tuple(instead))
+
+
+def _said(explanation: Explanation, turn: int) -> tuple[Utterance, ...]:
+    """Return what the user and the system said in a turn; nothing where there is no such turn."""
+    turns = explanation.turns[turn : turn + 1]
+    return tuple(of for view in turns for of in view.utterances if of.speaker in (USER, SYSTEM))
 
 
 def _differing(
@@ -339,7 +351,8 @@ def _differing(
     """Yield turns of the other system, with facts of the reason's scope that are not in mine.
 
     Where the reason has no turn, only turns that have any such fact: all with its `evidence`, the
-    first where it tells none.
+    first where it tells none. Without such facts, the turn in which the other system met the first
+    line of the goal in the reason's scope.
     """
     if reason.turn is not None:
         if reason.turn < len(theirs.turns):
@@ -348,6 +361,7 @@ def _differing(
             yield reason.turn, [fact for fact in facts if _is_new(fact, reason, before)]
         return
     known = {fact for turn in mine.turns for fact in turn.facts}
+    has_any = False
     for index, turn in enumerate(theirs.turns):
         facts_here = [
             fact
@@ -355,9 +369,14 @@ def _differing(
             if reason.evidence in ("", fact.label) and _is_new(fact, reason, known)
         ]
         if facts_here:
+            has_any = True
             yield index, facts_here
             if not reason.evidence:
                 return
+    if not has_any:
+        lines = zip(theirs.goal, theirs.reached or (), strict=False)
+        met = [turn for fact, turn in lines if turn is not None and fact.scope == reason.scope]
+        yield from ((turn, []) for turn in sorted(met)[:1] if 0 <= turn < len(theirs.turns))
 
 
 def _is_new(fact: Fact, reason: Reason, known: Collection[Fact]) -> bool:

@@ -115,6 +115,33 @@ def test_a_reason_lists_its_dialogues(capsys: pytest.CaptureFixture[str]) -> Non
     assert explained(capsys, WEAK, "--reason", "unsatisfiable-goal") == ""
 
 
+def test_the_id_of_an_item_stands_for_its_trials(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "run.jsonl")
+    live = [
+        "live",
+        "--agent",
+        "rule",
+        "--corpus",
+        "sample",
+        "--goals",
+        "corpus:test:smp0021,smp0022",
+    ]
+    assert main([*live, "--trials", "3", "-o", file, "-q"]) == 0
+    capsys.readouterr()
+    found = as_json(capsys, file, "smp0021")
+    assert [each["unit"] for each in found] == [f"smp0021#{trial}" for trial in (1, 2, 3)]
+    assert as_json(capsys, file, "smp0021#2") == found[1]
+    text = explained(capsys, file, "smp0021")
+    assert [line[:9] for line in text.splitlines() if line.startswith("smp")] == [
+        each["unit"] for each in found
+    ]
+    assert main(["evaluate", "-g", file, "-o", str(tmp_path / "r.json"), "-f", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {"grounded_inform", "hallucination"} <= set(report["meta"]["signatures"])
+
+
 def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str], other: str) -> None:
     evaluator = Evaluator(success=True, corpus="sample")
     kept: dict[str, list[tuple[bool, bool]]] = {"inform": [], "success": []}
@@ -142,13 +169,32 @@ def test_what_was_lost_to_another_system(capsys: pytest.CaptureFixture[str], oth
     ]
     for outcome, lost in names.items():
         listed = [each for each in found["lost"] if each["outcome"] == outcome]
-        assert [each["unit"] for each in listed] == lost
+        assert sorted(each["unit"] for each in listed) == sorted(lost)
         assert lost
     full = {each["unit"]: each for each in as_json(capsys, WEAK, "--worst", "1000")}
-    shown = explained(capsys, WEAK, "--against", other)
+    users = {
+        dialogue["dialogue_id"].lower().removesuffix(".json"): [
+            turn["utterance"] for turn in dialogue["turns"] if turn["speaker"] == "USER"
+        ]
+        for file in (ROOT / "data" / "sample").rglob("dialogues_*.json")
+        for dialogue in read_json(file)
+    }
+    shown = explained(capsys, WEAK, "--against", other, "--all")
     for each in found["lost"]:
         assert each["reasons"] == full[each["unit"]]["reasons"]
         assert f"\n{each['unit']}\n" in shown
+        for there in each["instead"]:
+            user, answer = (of["text"] for of in there["own"])
+            assert user == users[each["unit"]][there["turn"]]
+            assert answer == weak[each["unit"]][there["turn"]]["response"]
+            assert [of["speaker"] for of in there["utterances"]] == ["system"]
+    # The worst come first, and only ten are printed.
+    domains = [len({r["scope"] for r in full[of["unit"]]["reasons"]}) for of in found["lost"]]
+    assert domains == sorted(domains, reverse=True)
+    units = list(dict.fromkeys(each["unit"] for each in found["lost"]))
+    short = explained(capsys, WEAK, "--against", other)
+    assert [unit for unit in units if f"\n{unit}\n" in short] == units[:10]
+    assert f"{len(units) - 10} more dialogues" in short
     # What the other one did: in that turn it has what the state of this one lacks or has wrong.
     reasons = [(each, reason) for each in found["lost"] for reason in each["reasons"]]
     constraints = 0

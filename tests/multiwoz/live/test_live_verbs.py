@@ -351,8 +351,8 @@ def test_shards_are_one_run(trials: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["evaluate", "-b"], "leave out --bleu"),
-        (["evaluate", "--dst-rule", "exact"], "leave out --dst-rule"),
+        (["evaluate", "-b"], "--bleu needs responses"),
+        (["evaluate", "--dst-rule", "exact"], "--dst-rule needs responses"),
         (["evaluate", "--ceiling"], "there are no gold data of them"),
         (
             ["evaluate", "--compat", "convlab2"],
