@@ -121,6 +121,10 @@ class Benchmark(Protocol):
         """Return the scopes beside the whole that `compare` shows even without `--scopes`."""
         return ()
 
+    def compared_scores(self, arguments: Namespace) -> Sequence[str]:
+        """Return the names, or their beginnings, of the scores to compare; empty for all."""
+        return () if arguments.all else self.headline
+
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores for gates → their names in a report with this `meta`."""
 

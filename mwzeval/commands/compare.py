@@ -62,6 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
         help=f"also compare the scores of each {benchmark.words.scope}",
     )
     parser.add_argument(
+        "--all",
+        action="store_true",
+        help="compare all scores (default: those of the headline)",
+    )
+    parser.add_argument(
         "--table",
         choices=INTERVALS,
         help="one table for a paper instead: systems × scores, the best bold or starred, a dagger "
@@ -162,6 +167,7 @@ def _of_benchmark(
             resampling=_resampling(arguments),
             level=arguments.alpha,
             scopes=arguments.scopes or benchmark.compared_scopes(arguments),
+            headline=benchmark.compared_scores(arguments),
             intervals=_with_intervals(arguments),
             executor=executor,
             unit=unit_of(words, [of.scored_table for of in scored.values()]),

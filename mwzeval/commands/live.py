@@ -77,19 +77,22 @@ def run(arguments: argparse.Namespace, benchmark: Benchmark) -> int:
                 tell(line)
         arguments.interrupted = f"the dialogues are held: `mwzeval evaluate` scores {output}"
         if summary.scored:
-            _print_scores(arguments, scorer, output)
+            _print_scores(arguments, benchmark, scorer, output)
     if summary.problem:
         tell(f"failed: {summary.problem}")
         return FAILED
     return 0
 
 
-def _print_scores(arguments: argparse.Namespace, scorer: FileScorer, file: str) -> None:
+def _print_scores(
+    arguments: argparse.Namespace, benchmark: Benchmark, scorer: FileScorer, file: str
+) -> None:
     """Print the scores of a file as `mwzeval evaluate` does."""
     from mwzeval.report.summary import summary
     from mwzeval.report.terminal import printed
 
     report = scorer.score(file).report()
     with warnings_behind(report.warnings):
-        document = summary(report, places=arguments.places)
+        own = benchmark.document(report, arguments)
+        document = own or summary(report, places=arguments.places)
         write_result(printed(document, arguments.format), arguments.format)

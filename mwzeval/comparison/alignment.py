@@ -11,7 +11,7 @@ from mwzeval.comparison.pairs import AnyMeasure, Key, Rows, key_of
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import ScoredTable
 from mwzeval.scores.comparable import AMOUNTS, Group, differing, groups_of
-from mwzeval.scores.score import WHOLE, Signature
+from mwzeval.scores.score import WHOLE, Signature, is_named
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Trials
 
@@ -190,14 +190,18 @@ def in_clusters(rows: Rows, clusters: Mapping[str, str]) -> Rows:
 
 
 def lacking_measures(
-    systems: Mapping[str, ScoredTable], known: Mapping[str, Sequence[Key]], shared: Sequence[Key]
+    systems: Mapping[str, ScoredTable],
+    known: Mapping[str, Sequence[Key]],
+    shared: Sequence[Key],
+    headline: Collection[str],
 ) -> dict[str, tuple[str, ...]]:
-    """Return the systems without a score that others have, by its label."""
+    """Return the systems without a score (of the headline, if any) that others have, by label."""
     lacking = {}
     for scored in systems.values():
         for measure in measures_of(scored):
             key = key_of(measure)
-            if key not in shared and measure.scope == WHOLE:
+            is_asked = not headline or is_named(measure.name, headline)
+            if is_asked and key not in shared and measure.scope == WHOLE:
                 lacking[measure.label] = tuple(n for n, keys in known.items() if key not in keys)
     return lacking
 

@@ -16,7 +16,7 @@ from mwzeval.comparison.model import WITHOUT_DIRECTION
 from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.scores.score import WHOLE
-from mwzeval.statistics import holm
+from mwzeval.statistics import FEWEST_RUNS, holm
 
 LEVEL = 0.05
 """The significance level of `worse_than`, for all its tests together (Holm)."""
@@ -167,12 +167,20 @@ def worse_than(
     systems = {BASELINE: theirs, INPUT: ours}
     check_comparable(systems)
     comparison = compare(systems, resampling=resampling, level=LEVEL)
-    differences = [measure.of(INPUT).difference for measure in comparison.measures]
-    adjusted = holm([difference.p_value for difference in differences if difference])
+    found = [
+        (measure, difference.p_value)
+        for measure in comparison.measures
+        if (difference := measure.of(INPUT).difference) and difference.p_value is not None
+    ]
+    if not found:
+        raise UsageError(
+            f"--fail-below: fewer than {FEWEST_RUNS} seeds cannot be tested; test more seeds"
+        )
+    adjusted = holm([p_value for _, p_value in found])
     lower = {measure.name for measure in ours.measures if measure.lower_is_better}
     return tuple(
         Worse(measure.name, measure.of(INPUT).value, measure.of(BASELINE).value, p_value)
-        for measure, p_value in zip(comparison.measures, adjusted, strict=True)
+        for (measure, _), p_value in zip(found, adjusted, strict=True)
         if p_value <= LEVEL and _is_worse(measure, measure.name in lower)
     )
 
@@ -183,8 +191,8 @@ def _is_worse(measure: ComparedMeasure, lower_is_better: bool) -> bool:
 
 
 def _directed(scored: ScoredTable) -> ScoredTable:
-    """Return the scores of the whole that are better when higher, or when lower."""
-    measures = (m for m in scored.measures if m.scope == WHOLE)
+    """Return the scores of the whole that are better when higher, or when lower, and tested."""
+    measures = (m for m in scored.measures if m.scope == WHOLE and not m.is_description)
     return ScoredTable(
         scored.table, tuple(m for m in measures if not m.name.startswith(WITHOUT_DIRECTION))
     )

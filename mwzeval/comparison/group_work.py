@@ -20,6 +20,8 @@ from mwzeval.comparison.alignment import (
     signatures_of,
 )
 from mwzeval.comparison.model import (
+    MCNEMAR,
+    WITHOUT_DIRECTION,
     ComparedMeasure,
     ComparedSystem,
     Difference,
@@ -41,7 +43,7 @@ from mwzeval.comparison.runs import Resampled, Runs, compare_runs, own_intervals
 from mwzeval.metrics.measure import Measure, Resampling, ScoredTable, TypeMeasure, observed
 from mwzeval.progress import counting, followed, is_told
 from mwzeval.scores.score import WHOLE, Interval, Signature
-from mwzeval.statistics import Jackknife, holm, rank_clusters, significant_pairs
+from mwzeval.statistics import FEWEST_RUNS, Jackknife, holm, ranks, significant_pairs
 from mwzeval.statistics.resampling import evaluate
 
 PAIRS_TOGETHER = 32
@@ -104,7 +106,9 @@ class GroupWork:
         type_measures = tuple(m for m in first.type_measures if key_of(m) in defined)
         drawn = None if clusters is None else len({clusters[name] for name in units})
         by_key = {key_of(m): m for m in measures_of(first) if key_of(m) in defined}
-        cases = {key: _cases(m, rows) for key, m in by_key.items()}
+        cases = {
+            key: {name: _cases(m, of[0]) for name, of in rows.items()} for key, m in by_key.items()
+        }
         if clusters is not None:
             if type_measures:
                 raise ValueError(
@@ -139,6 +143,7 @@ class GroupWork:
                     values,
                     tested,
                     self.level,
+                    1 / (1 + how.samples),
                 ),
                 own,
             )
@@ -153,9 +158,9 @@ def _as_mean(measure: Measure, in_clusters: bool) -> Measure:
     return replace(measure, outcome=None, is_mean_rate=is_rate, cases=cases)
 
 
-def _cases(measure: AnyMeasure, rows: Mapping[str, Sequence[Rows]]) -> int:
-    """Return how many common units of the baseline a score is about."""
-    table = next(iter(rows.values()))[0].table
+def _cases(measure: AnyMeasure, rows: Rows) -> int:
+    """Return how many common units of a system a score is about."""
+    table = rows.table
     column = measure.cases if isinstance(measure, Measure) else None
     return len(table.units) if column is None else round(table.column(column).sum())
 
@@ -278,47 +283,58 @@ def _run(
 
 def _compared(
     measure: AnyMeasure,
-    cases: int,
+    cases: Mapping[str, int],
     signature: Signature,
     together: Together,
     values: Mapping[str, Sequence[Mapping[Key, float]]],
     tested: Mapping[tuple[str, str], Mapping[Key, Tested]],
     level: float,
+    least: float,
 ) -> ComparedMeasure:
     key = key_of(measure)
     baseline, *others = values
     against = [tested[system, baseline][key] for system in others]
-    adjusted = holm([test.p_value for test in against])
     lower_is_better = isinstance(measure, Measure) and measure.lower_is_better
+    is_description = isinstance(measure, Measure) and measure.is_description
     block = measure.block if isinstance(measure, Measure) else 1
     seeds = len(together.units) // block if block > 1 else None
+    is_tested = not is_description and not 1 < (seeds or 0) < FEWEST_RUNS
+    adjusted = holm([test.p_value for test in against])
     differences: dict[str, Difference | None] = {baseline: None}
     for system, test, p_value in zip(others, against, adjusted, strict=True):
         counts = test.counts
-        if counts is not None and lower_is_better:
+        if is_description:
+            counts = None
+        elif counts is not None and lower_is_better:
             counts = counts.reversed()
         differences[system] = Difference(
-            test.difference, test.interval, test.p_value, p_value, counts
+            value=test.difference,
+            interval=test.interval,
+            p_value=test.p_value if is_tested else None,
+            adjusted=p_value if is_tested else None,
+            counts=counts,
+            is_least=test.test != MCNEMAR and test.p_value <= least,
         )
     of_runs = {system: tuple(run[key] for run in of) for system, of in values.items()}
     # Exact: runs that score the same score that, and nothing a bit beside it.
     scores = {system: float(mean(of_run)) for system, of_run in of_runs.items()}
     places: dict[str, Place] = {}
     pairs: dict[tuple[str, str], float] = {}
-    if measure.scope == WHOLE and others:
+    if measure.scope == WHOLE and others and is_tested:
         p_values = {pair: tests[key].p_value for pair, tests in tested.items()}
         pairs = dict(zip(p_values, holm(list(p_values.values())), strict=True))
         goodness = scores
         if lower_is_better:
             goodness = {system: -score for system, score in scores.items()}
-        for rank in rank_clusters(goodness, significant_pairs(p_values, level)):
-            places[rank.system] = Place(rank.cluster, rank.rank, rank.lowest)
+        if not measure.name.startswith(WITHOUT_DIRECTION):
+            for rank in ranks(goodness, significant_pairs(p_values, level)):
+                places[rank.system] = Place(rank.rank, rank.lowest)
     return ComparedMeasure(
         name=measure.name,
         label=measure.label,
-        n=cases,
+        n=len(together.units) if together.clusters is None else together.clusters,
         signature=signature,
-        test=against[0].test if against else None,
+        test=against[0].test if against and is_tested else None,
         systems=tuple(
             ComparedSystem(
                 system,
@@ -326,6 +342,7 @@ def _compared(
                 differences[system],
                 places.get(system),
                 of_runs[system],
+                cases[system],
                 seeds=seeds,
             )
             for system in values
@@ -334,6 +351,7 @@ def _compared(
         places=measure.places,
         scope=measure.scope,
         lower_is_better=lower_is_better,
+        is_description=is_description,
         pairs=pairs,
     )
 

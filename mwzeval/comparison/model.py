@@ -27,29 +27,29 @@ class Difference:
     """A score of a system minus that of the baseline, in the unit of the score.
 
     `p_value` is two-sided; `adjusted` is it after Holm's correction over all systems that are
-    compared to the baseline by this score. `counts` says on how many units the system is better,
-    by the same formula on each unit alone (of several runs, by their mean); None where a unit alone
-    has no such score.
+    compared to the baseline by this score; both are None where nothing is tested. `counts` says on
+    how many units the system is better, by the same formula on each unit alone (of several runs, by
+    their mean); None where a unit alone has no such score. `is_least` says that the p value is the
+    smallest that the test can return with so many samples.
     """
 
     value: float
     interval: Interval | None
-    p_value: float
-    adjusted: float
+    p_value: float | None
+    adjusted: float | None
     counts: WinsTiesLosses | None
+    is_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """The place of a system by one score, from tests of all pairs.
 
-    Systems that do not differ significantly share `rank`, which counts from 1; they may share it
-    with others that do. The true place is between `best` (1 + how many are significantly better)
-    and `worst` (how many are not significantly worse, itself among them).
+    `rank` is 1 + how many systems are significantly better; `worst` is how many are not
+    significantly worse, itself among them.
     """
 
     rank: int
-    best: int
     worst: int
 
 
@@ -57,10 +57,10 @@ class Place:
 class ComparedSystem:
     """One score of one system; the baseline has no `difference`.
 
-    `runs` has the score of each run, in the order of their names; `value` is the mean. `interval`
-    is of the score itself; None where none was asked for or there is none. A system that is alone
-    in its group has no `place`. `seeds` is how many are resampled where one file has the tests of
-    several; else None.
+    `runs` has the score of each run, in the order of their names; `value` is the mean. `cases` is
+    the number of common units that the score is about. `interval` is of the score itself; None
+    where none was asked for or there is none. A system that is alone in its group has no `place`.
+    `seeds` is how many are resampled where one file has the tests of several; else None.
     """
 
     system: str
@@ -68,6 +68,7 @@ class ComparedSystem:
     difference: Difference | None
     place: Place | None
     runs: tuple[float, ...]
+    cases: int
     interval: Interval | None = None
     seeds: int | None = None
 
@@ -108,9 +109,10 @@ class ComparedMeasure:
     `setting` says in what these differ from other systems, which cannot be compared with them in
     this score; it is empty where there are none. `test` is where the p values come from: `MCNEMAR`
     or `RANDOMIZATION`, and where a system has several runs `statistics.HIERARCHICAL`; None of a
-    system alone. `signature` is what the systems have in common; `n` is the number of units
-    (dialogues) behind each value. `pairs` has the p value of each pair of systems after Holm's
-    correction over all pairs, from which the places follow; a score of a part has neither.
+    system alone, of a description and of few seeds, which are not tested. `signature` is what the
+    systems have in common; `n` is the number of units (or clusters) that are resampled. `pairs` has
+    the p value of each pair of systems after Holm's correction over all pairs, from which the
+    places follow; a score of a part has neither.
     """
 
     name: str
@@ -124,18 +126,27 @@ class ComparedMeasure:
     places: int = 2
     scope: str = WHOLE
     lower_is_better: bool = False
+    is_description: bool = False
     pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @property
-    def best(self) -> Sequence[ComparedSystem]:
-        """The systems with the best score, all of them where they are level.
+    def has_direction(self) -> bool:
+        """Whether one value of the score is better than another."""
+        return not (self.is_description or self.name.startswith(WITHOUT_DIRECTION))
 
-        None is where there is nothing to compare: a single system, a score without a direction.
+    @property
+    def best(self) -> Sequence[ComparedSystem]:
+        """The systems with the best score; several where they tie.
+
+        There is none where all systems tie, and where nothing is better: of a single system, of a
+        description, of a score without a direction.
         """
-        if len(self.systems) == 1 or self.name.startswith(WITHOUT_DIRECTION):
+        if not self.has_direction:
             return ()
         values = [entry.value for entry in self.systems]
         best = min(values) if self.lower_is_better else max(values)
+        if min(values) == max(values):
+            return ()
         return [entry for entry in self.systems if entry.value == best]
 
     def against_best(self, entry: ComparedSystem) -> float | None:
@@ -155,7 +166,9 @@ class ComparedMeasure:
 
         0 stands for neither, for scores without a good direction and for no `level`.
         """
-        if level is None or difference.adjusted > level or not (difference.value and self.best):
+        if level is None or difference.adjusted is None or difference.adjusted > level:
+            return 0
+        if not (difference.value and self.best):
             return 0
         return 1 if (difference.value < 0) == self.lower_is_better else -1
 

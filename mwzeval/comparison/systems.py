@@ -20,7 +20,7 @@ from mwzeval.comparison.pairs import Key
 from mwzeval.comparison.runs import check_alike
 from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
-from mwzeval.scores.score import WHOLE
+from mwzeval.scores.score import WHOLE, is_named
 
 LEVEL = 0.05
 """Adjusted p values up to this are called significant, unless said otherwise."""
@@ -32,6 +32,7 @@ def compare(
     resampling: Resampling | None = None,
     level: float = LEVEL,
     scopes: bool | Collection[str] = False,
+    headline: Collection[str] = (),
     intervals: bool = False,
     executor: Executor | None = None,
     unit: str = "dialogue",
@@ -49,6 +50,7 @@ def compare(
     jackknife. P values are corrected by Holm's method, over the systems for each score, and over
     all pairs for the ranks. Higher is better, unless a measure says otherwise. `scopes` adds the
     scores of parts (domains), all or those named, which are only compared with the first system;
+    of scores, those of the `headline` are compared, or all where none of it is there;
     `intervals` adds those of the scores themselves. Outcomes of which the systems have different
     cases are tested as scores that are no outcomes. `executor` shares the work; the result is the
     same.
@@ -71,7 +73,14 @@ def compare(
     firsts = {name: next(iter(of.values())) for name, of in runs.items()}
     groups = groups_by_score(firsts)
     more = () if isinstance(scopes, bool) else scopes
-    asked = {key: of for key, of in groups.items() if scopes is True or key[1] in (WHOLE, *more)}
+    if not any(is_named(name, headline) for name, _ in groups):
+        headline = ()
+    asked = {
+        key: of
+        for key, of in groups.items()
+        if (not headline or is_named(key[0], headline))
+        and (scopes is True or key[1] in (WHOLE, *more))
+    }
     if all(len(group.systems) == 1 for of in asked.values() for group in of):
         raise not_comparable(firsts)
     work = GroupWork(how, level, intervals, executor, unit, clusters)
@@ -97,7 +106,7 @@ def compare(
         systems=tuple(systems),
         runs={name: tuple(of) for name, of in runs.items()},
         measures=shown,
-        lacking=lacking_measures(firsts, known, list(groups)),
+        lacking=lacking_measures(firsts, known, list(groups), headline),
         undefined=tuple(labels_of(next(iter(firsts.values())), undefined)),
         amounts={name: amounts_of(scored) for name, scored in firsts.items()},
         level=level,

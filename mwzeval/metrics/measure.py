@@ -78,7 +78,9 @@ class Measure:
     is better unless `lower_is_better` (or it has no direction at all). `block` is how many
     neighbouring units belong together when resampling; `known` is the score of all units where `of`
     cannot tell it from small inputs. `is_mean_rate` says that it is the mean of shares, one a case,
-    from 0 to `scale`. `unit` is that of the score, as axes of figures have it.
+    from 0 to `scale`. `unit` is that of the score, as axes of figures have it. A description
+    (`is_description`: turns, calls, cost, endings) is neither good nor bad alone: comparisons show
+    its difference, and neither test nor rank it.
 
     >>> rows = [("a", {"right": 1, "all": 2}), ("b", {"all": 2})]
     >>> table = Table.from_rows(("right", "all"), rows)
@@ -102,6 +104,7 @@ class Measure:
     lower_is_better: bool = False
     is_mean_rate: bool = False
     unit: str = PERCENT
+    is_description: bool = False
 
     def value(self, sums: Sums) -> float:
         """Return the score of the observed sums."""
@@ -216,12 +219,14 @@ class _Resampled:
         except ValueError:
             # The score has a value in no resample.
             return None
-        if measure.is_mean_rate and interval.low == interval.high in (0, measure.scale):
-            # All shares are none or all: there is no spread to resample, but others may be there.
-            cases = len(self._table.units) if measure.cases is None else sums[measure.cases][0]
-            share = interval.low / measure.scale
-            return wilson(share * cases, round(cases), self._how.confidence).scaled(measure.scale)
-        return interval
+        if interval.low < interval.high:
+            return interval
+        # All units score the same: there is no spread to resample, but others may score otherwise.
+        if measure.unit != PERCENT or interval.low not in (0, measure.scale):
+            return None
+        cases = len(self._table.units) if measure.cases is None else sums[measure.cases][0]
+        share = interval.low / measure.scale
+        return wilson(share * cases, round(cases), self._how.confidence).scaled(measure.scale)
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:

@@ -307,6 +307,13 @@ class MultiWoz(Benchmark):
         """Return the scope of dialogues without faults of the user where it is asked for."""
         return (WITHOUT_FAULTS,) if arguments.exclude_user_faults else ()
 
+    def compared_scores(self, arguments: Namespace) -> Sequence[str]:
+        """Return the headline, with that of live runs, unless metrics are chosen."""
+        from mwzeval.multiwoz.live.scored.scores import HEADLINE
+
+        is_chosen = arguments.dst_rule or any(getattr(arguments, name) for _, name, _ in METRICS)
+        return () if arguments.all or is_chosen else (*self.headline, *HEADLINE)
+
     def aliases(self, meta: Mapping[str, Any]) -> Mapping[str, str]:
         """Return short names of scores: `bleu` is against the corpus' own references."""
         from mwzeval.multiwoz.corpus.corpora import CORPORA
@@ -325,9 +332,14 @@ class MultiWoz(Benchmark):
         return found
 
     def document(self, report: Report, arguments: Namespace) -> Document | None:
-        """Return the errors of state tracking where they are asked for."""
+        """Return the errors of state tracking where they are asked for, and live runs in short."""
         from mwzeval.multiwoz.tracking.joint_goals import state_errors
 
+        if report.meta["fold"] == LIVE:
+            from mwzeval.multiwoz.live.scored.runs import live_document
+
+            details = getattr(arguments, "grounded", False)
+            return live_document(report, places=arguments.places, details=details)
         return state_errors(report) if arguments.dst_errors else None
 
     def live(self, arguments: Namespace) -> RunSetting:
@@ -362,12 +374,11 @@ def _refusal_of_live(arguments: Namespace) -> str | None:
         return "the published tables are of responses to dialogues of the corpus"
     if getattr(arguments, "ceiling", False):
         return "there are no gold data of them: leave out --ceiling"
-    # Their scores have the grounded ones among them.
     of_corpus = [name for _, name, _ in METRICS if name != "grounded"]
     asked = [f"--{name}" for name in of_corpus if getattr(arguments, name, False)]
     asked += ["--dst-rule"] if getattr(arguments, "dst_rule", []) else []
     if asked:
-        return f"{asked[0]} needs responses to dialogues of the corpus: leave it out"
+        return f"{asked[0]} needs responses to dialogues of the corpus; live runs accept only -g"
     return None
 
 

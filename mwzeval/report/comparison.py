@@ -7,7 +7,7 @@ from typing import Any
 
 from mwzeval.comparison import ComparedMeasure, ComparedSystem, Comparison
 from mwzeval.comparison.model import MCNEMAR, RANDOMIZATION, Together
-from mwzeval.report.formats import ALIKE, BETTER, FEW, WORSE, Cell, Document, Sheet, sheet
+from mwzeval.report.formats import BETTER, FEW, WORSE, Cell, Document, Sheet, sheet
 from mwzeval.scores.comparable import apart
 from mwzeval.scores.score import WHOLE
 from mwzeval.statistics import FEWEST_RUNS, HIERARCHICAL
@@ -21,12 +21,18 @@ TESTS = {
     HIERARCHICAL: "bootstrap of {unit}s and runs",
 }
 FEW_CLUSTERS = 30
+SENTENCES = 5
+"""How many systems the verdict is about."""
+NAMED_SCORES = 8
+"""How many scores one clause of the verdict names."""
 ABOUT_FEW = f"fewer than {FEWEST_RUNS} {{what}} say little about others: no interval is shown"
 
 
 def comparison_document(comparison: Comparison, *, places: int | None = None) -> Document:
     """Return a table per score, a row per system; `places` overrides the customary decimals."""
+    sentences = verdict(comparison)
     heading = (
+        *sentences,
         *about_units(comparison),
         *_about_conditions(comparison),
         *apart_in(comparison, comparison.measures),
@@ -47,6 +53,7 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
         records=records,
         plain={
             "schema": SCHEMA,
+            "verdict": sentences,
             "baseline": comparison.baseline,
             "systems": comparison.systems,
             "runs": comparison.runs,
@@ -69,22 +76,69 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
     )
 
 
+def verdict(comparison: Comparison) -> tuple[str, ...]:
+    """Return one sentence per system: in which scores it is better or worse than the baseline.
+
+    Only scores of the whole that are tested and have a direction count. Systems that cannot be
+    compared with the baseline have no sentence; of many systems the first ones have.
+    """
+    found: dict[tuple[str, str], dict[int, list[str]]] = {}
+    for measure in comparison.measures:
+        if measure.scope != WHOLE or not measure.has_direction:
+            continue
+        baseline, *others = measure.systems
+        for entry in others:
+            if (difference := entry.difference) and (p_value := difference.adjusted) is not None:
+                shown = shown_p(p_value, is_least=difference.is_least)
+                shown = shown if shown.startswith(("<", "≤")) else f"= {shown}"
+                result = f"{_signed(difference.value, measure.places)}, p {shown}"
+                direction = measure.direction(difference, comparison.level)
+                by_direction = found.setdefault((entry.system, baseline.system), {})
+                by_direction.setdefault(direction, []).append(f"{measure.label} ({result})")
+    sentences = [
+        _sentence(system, f" than {baseline}" if len(comparison.systems) > 2 else "", results)
+        for (system, baseline), results in list(found.items())[:SENTENCES]
+    ]
+    if len(found) > SENTENCES:
+        sentences.append(f"{count(len(found) - SENTENCES, 'more system')}: see the tables")
+    return tuple(sentences)
+
+
+def _sentence(system: str, than: str, results: Mapping[int, Sequence[str]]) -> str:
+    """Return in which scores a system is better (1), worse (-1) or neither (0)."""
+    parts = [
+        f"{word}{than} in {_listed(results[direction])}"
+        for direction, word in ((1, "better"), (-1, "worse"))
+        if direction in results
+    ]
+    level = f"no significant difference in {_listed(results[0])}" if 0 in results else ""
+    if not parts:
+        return f"{system}: {level}"
+    return "; ".join(filter(None, (f"{system} is {', and '.join(parts)}", level)))
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Return `a, b and c`; of many texts the first ones, with the number of the others."""
+    *shown, last = texts
+    if len(texts) > NAMED_SCORES:
+        shown, last = [*texts[:NAMED_SCORES]], f"{len(texts) - NAMED_SCORES} more"
+    return f"{', '.join(shown)} and {last}" if shown else last
+
+
 def about_units(comparison: Comparison) -> Iterator[str]:
     """Yield which systems are compared on which units, and what is left out."""
     for group in largest_groups(comparison):
         baseline, *others = group.systems
-        if len(group.systems) < len(comparison.systems):
+        named = f"{len(others)} systems"
+        if len(group.systems) < len(comparison.systems) or len(others) == 1:
             named = ", ".join(others)
-        else:
-            named = "the other one" if len(others) == 1 else f"{len(others)} others"
         on = count(len(group.units), comparison.unit)
-        within = "" if group.clusters is None else f", in {count(group.clusters, 'cluster')}"
-        yield f"{baseline} (the baseline) and {named}, on {on} that all have{within}"
+        within = "" if group.clusters is None else f" in {count(group.clusters, 'cluster')}"
+        both = "both" if len(others) == 1 else "all"
         left_out = [f"{count} of {name}" for name, count in group.left_out.items() if count]
-        if left_out:
-            yield f"left out, because not all systems have them: {', '.join(left_out)}"
-        else:
-            yield f"no {comparison.unit} is left out"
+        rest = f"; left out: {', '.join(left_out)}" if left_out else " (all of them)"
+        pair = f"{named} against {baseline} (the baseline)"
+        yield f"{pair}, on the {on}{within} that {both} have{rest}"
 
 
 def _about_conditions(comparison: Comparison) -> Iterator[str]:
@@ -105,7 +159,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     for label, names in comparison.lacking.items():
         labels.setdefault(names, []).append(label)
     for names, lacking in labels.items():
-        yield f"not compared, because there is none of {', '.join(names)}: {', '.join(lacking)}"
+        yield f"not compared, because it is not available for {', '.join(names)}: {', '.join(lacking)}"
     for label in comparison.undefined:
         yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
 
@@ -205,39 +259,36 @@ def _sheet(comparison: Comparison, measure: ComparedMeasure, places: int | None)
     about = [f"n = {measure.n}"]
     if measure.test is not None:
         about.append(TESTS[measure.test].format(unit=comparison.drawn))
-    if measure.lower_is_better:
+    if measure.lower_is_better and not measure.is_description:
         about.append("lower is better")
     title = f"{measure.label}{scope}{setting} ({'; '.join(about)})"
     spread = comparison.several_runs
     header = ["", *(["mean", "sd"] if spread else ["score"])]
-    is_compared = len(measure.systems) > 1
-    if is_compared:
-        header += ["difference", f"{100 * comparison.confidence:g} % interval", "p (Holm)"]
-        header.append("win/tie/loss")
+    columns = 0
+    if len(measure.systems) > 1:
+        compared = ["difference", f"{100 * comparison.confidence:g} % interval"]
+        if measure.test is not None:
+            compared += ["p" if len(measure.systems) == 2 else "p (Holm)", "win/tie/loss"]
+        header += compared
+        columns = len(compared)
     ranked = any(entry.place for entry in measure.systems)
     if ranked:
         header.append("rank")
+    counted = any(entry.cases != measure.n for entry in measure.systems)
+    if counted:
+        header.insert(1, "of")
     rows: list[list[Cell | str]] = [
         [
             entry.system,
-            _score_cell(comparison, measure, entry, decimals),
+            *([str(entry.cases)] if counted else []),
+            Cell(f"{entry.value:.{decimals}f}", best=entry in measure.best),
             *([_spread(entry, decimals)] if spread else []),
-            *(difference_cells(measure, entry, decimals, comparison.level) if is_compared else []),
+            *difference_cells(measure, entry, decimals, comparison.level)[:columns],
             *([str(entry.place.rank) if entry.place else NOTHING] if ranked else []),
         ]
         for entry in measure.systems
     ]
     return sheet(title, header, rows)
-
-
-def _score_cell(
-    comparison: Comparison, measure: ComparedMeasure, entry: ComparedSystem, decimals: int
-) -> Cell:
-    return Cell(
-        f"{entry.value:.{decimals}f}",
-        best=entry in measure.best,
-        mark=ALIKE if measure.is_alike(entry, comparison.level) else "",
-    )
 
 
 def _spread(entry: ComparedSystem, decimals: int) -> str:
@@ -258,12 +309,12 @@ def difference_cells(
     shown = NOTHING
     if any(each.has_few_runs for each in (entry, measure.systems[0])):
         shown = FEW
-    elif interval is not None:
+    elif interval is not None and interval.low < interval.high:
         shown = f"[{_signed(interval.low, decimals)}, {_signed(interval.high, decimals)}]"
     return [
         Cell(_signed(difference.value, decimals), tone=TONES[measure.direction(difference, level)]),
         Cell(shown),
-        Cell(shown_p(difference.adjusted)),
+        Cell(shown_p(difference.adjusted, is_least=difference.is_least)),
         Cell(f"{counts.wins}/{counts.ties}/{counts.losses}" if counts else NOTHING),
     ]
 
@@ -274,46 +325,46 @@ def _signed(value: float, decimals: int) -> str:
     return text[1:] if float(text) == 0 else text
 
 
-def shown_p(p_value: float) -> str:
-    """Return three decimals; only what rounds to nothing is `<0.001`."""
-    return f"{p_value:.3f}" if p_value >= 0.0005 else "<0.001"
+def shown_p(p_value: float | None, *, is_least: bool = False) -> str:
+    """Return a p value with three decimals; a dash where nothing was tested.
+
+    What rounds to nothing is `< 0.001`. A p value that is the least that a permutation test can
+    return is an upper bound: `≤ 0.001`.
+    """
+    if p_value is None:
+        return NOTHING
+    if p_value < 0.0005:
+        return "< 0.001"
+    return f"{'≤ ' * is_least}{p_value:.3f}"
 
 
 def about_tests(comparison: Comparison) -> Iterator[str]:
     """Yield how p values and intervals were found."""
     unit, samples = comparison.drawn, comparison.samples
-    sizes = {len(group.systems) for group in comparison.together} - {1}
-    over = count(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of each table"
-    yield (
-        f"p: two-sided, after Holm's correction over {over}; significant at most "
-        f"{comparison.level:g}"
-    )
-    pairs = _all_pairs(comparison)
-    if any(
-        measure.is_alike(entry, comparison.level)
-        for measure in comparison.measures
-        for entry in measure.systems
-    ):
-        yield (
-            f"{ALIKE}: does not differ significantly from the best (all {pairs}, Holm's correction)"
-        )
+    if any(measure.test is not None for measure in comparison.measures):
+        sizes = {len(group.systems) for group in comparison.together} - {1}
+        how = "two-sided"
+        if max(sizes) > 2:
+            over = count(max(sizes) - 1, "system") if len(sizes) == 1 else "the systems of a table"
+            how += f", after Holm's correction over {over}"
+        yield f"p: {how}; at most {comparison.level:g} is significant"
     if few := about_few(comparison):
         yield f"{FEW}: {few}"
     if any(measure.test == RANDOMIZATION for measure in comparison.measures):
         yield (
             f"approximate randomisation: {unit}s swapped at random in {samples} samples, seed "
-            f"{comparison.seed}; p is at least {1 / (1 + samples):.2g} before correction"
+            f"{comparison.seed}; the least p value is {1 / (1 + samples):.2g}"
         )
     if comparison.several_runs:
         yield (
             f"bootstrap of {unit}s and runs: the same {unit}s for all runs, and runs of each "
-            f"system, drawn in {samples} samples, seed {comparison.seed}; p is at least "
-            f"{1 / (1 + samples):.2g} before correction; interval: of the difference of means, on "
-            f"other {unit}s and in other runs like these"
+            f"system, drawn in {samples} samples, seed {comparison.seed}; the least p value is "
+            f"{1 / (1 + samples):.2g}; interval: of the difference of means, on other {unit}s and "
+            "in other runs like these"
         )
         yield "mean, sd: over the runs; sd is the standard deviation of one run"
     if comparison.pairs / (1 + samples) > comparison.level and any(
-        measure.test != MCNEMAR for measure in comparison.measures
+        measure.test not in (None, MCNEMAR) for measure in comparison.measures
     ):
         least = int(comparison.pairs / comparison.level)
         yield (
@@ -335,24 +386,28 @@ def about_tests(comparison: Comparison) -> Iterator[str]:
 
 def _about_columns(comparison: Comparison) -> Iterator[str]:
     """Yield what the counts and ranks of a table are."""
-    unit, pairs = comparison.drawn, _all_pairs(comparison)
-    alone = "mean over its runs is" if comparison.several_runs else "system alone scores"
-    how = "higher, the same, or lower"
-    if any(measure.lower_is_better for measure in comparison.measures):
-        how = "better, the same, or worse"
-    yield (
-        f"win/tie/loss: {unit}s on which the {alone} {how} than "
-        f"{'that of ' if comparison.several_runs else ''}the baseline"
-    )
-    yield (
-        "rank: another one begins where every system above is significantly better than every "
-        f"system below (all {pairs}, Holm's correction)"
-    )
+    unit = comparison.drawn
+    whose = "the mean over its runs" if comparison.several_runs else "the system"
+    than = "that of the baseline" if comparison.several_runs else "the baseline"
+    how = "higher than, the same as, or lower than"
+    if any(m.lower_is_better and not m.is_description for m in comparison.measures):
+        how = "better than, the same as, or worse than"
+    yield f"win/tie/loss: {unit}s on which {whose} is {how} {than}"
+    if any(entry.place for measure in comparison.measures for entry in measure.systems):
+        corrected = ""
+        if any(len(group.systems) > 2 for group in comparison.together):
+            corrected = f" ({all_pairs(comparison)}, Holm's correction)"
+        yield f"rank: 1 + the number of systems that are significantly better{corrected}"
+    if any(
+        entry.cases != measure.n for measure in comparison.measures for entry in measure.systems
+    ):
+        yield f"of: the number of {comparison.unit}s that the score of a system is about"
 
 
-def _all_pairs(comparison: Comparison) -> str:
+def all_pairs(comparison: Comparison) -> str:
+    """Return over how many pairs of systems p values are corrected, as a text."""
     sizes = {len(group.systems) for group in comparison.together} - {1}
-    return count(comparison.pairs, "pair") if len(sizes) == 1 else "pairs of each table"
+    return f"all {count(comparison.pairs, 'pair')}" if len(sizes) == 1 else "all pairs of a table"
 
 
 def _interval_methods(measure: ComparedMeasure) -> set[str]:
@@ -390,6 +445,7 @@ def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mappi
                 "sd": entry.over.standard_deviation if entry.over else None,
                 **({"values": entry.runs} if of_runs else {}),
                 "n": measure.n,
+                "cases": entry.cases,
                 "difference": difference.value if difference else None,
                 "low": interval.low if interval else None,
                 "high": interval.high if interval else None,
@@ -401,7 +457,6 @@ def _records(comparison: Comparison, *, of_runs: bool = False) -> Iterator[Mappi
                 "ties": counts.ties if counts else None,
                 "losses": counts.losses if counts else None,
                 "rank": place.rank if place else None,
-                "rank_best": place.best if place else None,
                 "rank_worst": place.worst if place else None,
                 "signature": str(measure.signature),
                 **_conditions(comparison, entry.system),

@@ -150,3 +150,14 @@ class Figures:
         """The names of the scores that are shown here."""
         amounts = (amount for _, of_row in self.rows for amount in of_row)
         return frozenset(amount.score for amount in amounts if amount.score is not None)
+
+
+def is_named(name: str, headline: Iterable[str]) -> bool:
+    """Tell whether a score is one of a headline.
+
+    `bleu` stands for `bleu` and `bleu.mwz22`, `pass^` for `pass^1` and so on.
+    """
+    return any(
+        name == asked or name.startswith(asked if asked.endswith(("^", ".")) else f"{asked}.")
+        for asked in headline
+    )

@@ -8,7 +8,7 @@ Everything starts from units × additive columns, or from one number a unit:
 * two systems on the same units — `mcnemar` for 0/1 outcomes, `randomization_test` for the p value
   and `Differences.bootstrap` for the interval of any other difference, `wins_ties_losses` for a
   look;
-* many systems — `significant_pairs` (Holm), then `rank_clusters`;
+* many systems — `significant_pairs` (Holm), then `ranks`;
 * several trials of each unit — `Trials`, `all_succeed` (pass^k), `some_differ`;
 * many runs of one system — `across_runs`, `variance_components`; of two, `ResampledRuns` and
   `hierarchical_bootstrap`.
@@ -30,7 +30,7 @@ from mwzeval.statistics.paired import (
     randomization_test,
     wins_ties_losses,
 )
-from mwzeval.statistics.ranking import Rank, holm, rank_clusters, significant_pairs
+from mwzeval.statistics.ranking import Rank, holm, ranks, significant_pairs
 from mwzeval.statistics.resampling import (
     SAMPLES,
     SEED,
@@ -92,7 +92,7 @@ __all__ = [
     "jackknife",
     "mcnemar",
     "randomization_test",
-    "rank_clusters",
+    "ranks",
     "resample_counts",
     "resampled_sums",
     "significant_pairs",

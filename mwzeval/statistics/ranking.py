@@ -11,15 +11,13 @@ class Rank:
     """The place of a system among others.
 
     `rank` is 1 + how many systems are significantly better, `lowest` how many are not
-    significantly worse (itself among them): its true place is somewhere in between. `cluster`
-    counts from 1; any system of an earlier cluster is significantly better than any of a later.
+    significantly worse (itself among them): its true place is somewhere in between.
     """
 
     system: str
     score: float
     rank: int
     lowest: int
-    cluster: int
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -48,16 +46,14 @@ def significant_pairs(
     return tuple(pair for pair, p_value in zip(p_values, adjusted, strict=True) if p_value <= level)
 
 
-def rank_clusters(
-    scores: Mapping[str, float], significant: Iterable[tuple[str, str]]
-) -> tuple[Rank, ...]:
+def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -> tuple[Rank, ...]:
     """Rank systems by score (higher is better), given the pairs that differ significantly.
 
     Systems come sorted by score, ties by name. Systems share a rank when equally many are
     significantly better; since "not significantly different" is not transitive, sharing a rank
-    does not mean that two do not differ, and a lower score may have the better rank. A new cluster
-    starts where every system above is significantly better than every system below, as in the WMT
-    rankings (Bojar et al., WMT 2013).
+    does not mean that two do not differ, and a lower score may have the better rank. No system is
+    significantly better than one of rank 1 (the rank ranges of the WMT rankings, Bojar et al., WMT
+    2013).
 
     Raises `ValueError` for a pair of unknown systems, or of two with the same score.
     """
@@ -73,13 +69,12 @@ def rank_clusters(
         high, low = (first, second) if scores[first] > scores[second] else (second, first)
         better[low].add(high)
     order = sorted(scores, key=lambda system: (-scores[system], system))
-    ranks = []
-    cluster = 1
-    for place, system in enumerate(order):
-        above = set(order[:place])
-        if place and all(better[below] >= above for below in order[place:]):
-            cluster += 1
-        worse = sum(system in others for others in better.values())
-        rank = 1 + len(better[system])
-        ranks.append(Rank(system, scores[system], rank, len(order) - worse, cluster))
-    return tuple(ranks)
+    return tuple(
+        Rank(
+            system,
+            scores[system],
+            rank=1 + len(better[system]),
+            lowest=len(order) - sum(system in others for others in better.values()),
+        )
+        for system in order
+    )

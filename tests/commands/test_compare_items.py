@@ -32,7 +32,8 @@ def write(path: Path, text: str) -> str:
 def test_logs_are_compared_as_predictions_are(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "compare", "--items", WEAK, STRONG, "--score", "match", *FEW)
     assert code == 0
-    assert out.startswith("weak (the baseline) and the other one, on 8 items that all have\n")
+    assert out.startswith("strong: ")
+    assert "strong against weak (the baseline), on the 8 items" in out
     assert "\nMatch (n = 8; approximate randomisation)\n" in out
     assert "items swapped at random in 200 samples" in out
     assert "samples that ended in an error are not counted" in err
@@ -50,7 +51,7 @@ def test_logs_are_compared_as_predictions_are(capsys: pytest.CaptureFixture[str]
 def test_clusters_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("compare", "--items", WEAK, STRONG, *FEW, "--cluster-column", "metadata.text")
     _, out, _ = run(capsys, *arguments)
-    assert "on 8 items that all have, in 3 clusters\n" in out
+    assert "on the 8 items in 3 clusters" in out
     assert "caution: of 3 clusters little is known about others" in out
     assert "clusters swapped at random" in out
     assert "\nmatch|unit:percent|common:8|clusters:3\n" in out
@@ -111,7 +112,7 @@ def test_many_systems_are_corrected_and_ranked(
     rows = json.loads(out)["comparisons"]
     assert {r["system"]: r["p"] for r in rows[1:]} == pytest.approx(EXACT)
     assert {r["system"]: r["p_holm"] for r in rows[1:]} == pytest.approx(HOLM)
-    assert {r["system"]: r["rank"] for r in rows} == {"d": 1, "b": 2, "c": 2, "a": 3}
+    assert {r["system"]: r["rank"] for r in rows} == {"d": 1, "b": 2, "c": 2, "a": 4}
     _, out, _ = run(capsys, "compare", "--items", *files, *FEW, "-f", "markdown")
     assert "| d | **85.00** | +42.50 |" in out
 
@@ -130,7 +131,7 @@ def test_published_rates_of_tau_bench(capsys: pytest.CaptureFixture[str], tmp_pa
     assert {score: round(passed[score], 1) for score in published} == published
     _, out, _ = run(capsys, "compare", "--items", str(file), other, *FEW)
     assert "\npass^2 (n = 50; approximate randomisation)\n" in out
-    assert "not compared, because there is none of two: pass^3, pass^4, Flips in 4 trials\n" in out
+    assert "two: pass^3, pass^4, Flips in 4 trials\n" in out
 
 
 def test_lower_may_be_better(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -147,18 +148,18 @@ def test_lower_may_be_better(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     rows = {row["system"]: row for row in json.loads(out)["comparisons"]}
     assert 'Wer: higher counts as better; if it is not, add --lower-is-better "wer"' in err
     assert (rows["b"]["wins"], rows["b"]["ties"], rows["b"]["losses"]) == (1, 1, 10)
-    assert (rows["a"]["rank"], rows["b"]["rank"]) == (1, 2)
+    assert [rows[name]["rank"] for name in "abc"] == [1, 3, 1]
     lower = (*asked, "--lower-is-better", "WER")
     _, out, err = run(capsys, *lower, "-f", "json")
     turned = {row["system"]: row for row in json.loads(out)["comparisons"]}
     assert err == ""
     assert (turned["b"]["wins"], turned["b"]["ties"], turned["b"]["losses"]) == (10, 1, 1)
-    assert (turned["b"]["rank"], turned["a"]["rank"]) == (1, 2)
+    assert [turned[name]["rank"] for name in "abc"] == [2, 1, 2]
     for key in ("value", "difference", "low", "high", "p", "p_holm"):
         assert [row[key] for row in turned.values()] == [row[key] for row in rows.values()]
     _, out, _ = run(capsys, *lower)
     assert "\nWer (n = 12; approximate randomisation; lower is better)\n" in out
-    assert "items on which the system alone scores better, the same, or worse" in out
+    assert "items on which the system is better than" in out
     _, out, _ = run(capsys, *lower, "--table", "none", "-f", "latex")
     assert r"Wer $\downarrow$" in out or "Wer ↓" in out
     assert r"\textbf{2.42}" in out
@@ -290,7 +291,7 @@ def test_a_score_is_compared_where_both_have_it(
     other = write(tmp_path / "b.csv", "item,acc,f1\na,0,0.5\nb,0,0.5\nc,1,0.5\ne,1,0.25\n")
     _, out, err = run(capsys, "compare", "--items", one, other, *FEW, "-f", "json")
     value = {
-        (r["score"], r["system"]): (r["value"], r["n"]) for r in json.loads(out)["comparisons"]
+        (r["score"], r["system"]): (r["value"], r["cases"]) for r in json.loads(out)["comparisons"]
     }
     assert value["acc", "a"] == (pytest.approx(200 / 3), 3)
     assert value["f1", "a"] == (0.75, 2)

@@ -92,7 +92,7 @@ def test_compare_names_the_systems_by_what_tells_them_apart(
     assert main(["compare", "--benchmark", "dstc7", RANDOM, OVERLAP]) == 0
     shown = capsys.readouterr().out
     assert "dstc7-overlap/Ubuntu_subtask_4" in shown
-    assert "on 10 examples that all have" in shown
+    assert "on the 10 examples that both have" in shown
 
 
 def test_explain_counts_reasons_and_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:

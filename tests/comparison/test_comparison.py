@@ -20,7 +20,7 @@ from mwzeval.errors import UsageError
 from mwzeval.metrics.measure import Resampling, ScoredTable
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.progress import Count
-from mwzeval.report.comparison import comparison_document, shown_p
+from mwzeval.report.comparison import about_units, comparison_document, shown_p
 from mwzeval.report.formats import FORMATS, render
 from mwzeval.report.json import to_json
 from mwzeval.scores.score import WHOLE
@@ -30,7 +30,7 @@ from mwzeval.statistics import (
     ResampledSums,
     WinsTiesLosses,
     holm,
-    rank_clusters,
+    ranks,
     resampled_sums,
     significant_pairs,
 )
@@ -87,7 +87,8 @@ def test_a_system_does_not_differ_from_itself() -> None:
         if difference.counts is not None:
             assert difference.counts == WinsTiesLosses(0, difference.counts.ties, 0)
             assert difference.counts.ties > 0
-        if measure.scope == WHOLE:
+        assert measure.best == ()
+        if measure.scope == WHOLE and measure.has_direction:
             assert first.place == second.place
             assert first.place is not None
             assert first.place.rank == 1
@@ -177,13 +178,14 @@ def test_only_common_dialogues_are_compared_and_score_as_if_there_were_no_others
     expected = {(score.name, score.scope): score for score in alone.scores()}
     for measure in comparison.measures:
         score = expected[measure.name, measure.scope]
-        assert measure.n == score.n
+        assert measure.n == len(common)
+        assert measure.of("weak-tracker").cases == score.n
         # The windows of MSTTR are those of the whole input.
         close = 0.02 if measure.name == "richness.msttr" else 1e-9
         assert measure.of("weak-tracker").value == pytest.approx(score.value, abs=close)
-    heading = comparison_document(comparison).heading
-    assert f"{len(common)} dialogues that all have" in heading[0]
-    assert heading[1].endswith("2 of good, 3 of weak-tracker")
+    (line,) = about_units(comparison)
+    assert f"{len(common)} dialogues" in line
+    assert line.endswith("2 of good, 3 of weak-tracker")
 
 
 def test_outcomes_are_tested_by_mcnemar_and_everything_else_by_swapping() -> None:
@@ -216,22 +218,24 @@ def test_p_values_are_corrected_over_the_systems_and_ranks_follow_from_all_pairs
     rows = {name: scored(name) for name in comparison.systems}
     for measure in comparison.measures:
         differences = [d for entry in measure.systems if (d := entry.difference) is not None]
-        assert [d.adjusted for d in differences] == list(holm([d.p_value for d in differences]))
-    for name in ("success", "bleu.sample", "richness.num_unigrams"):
-        p_values: dict[tuple[str, str], float] = {}
+        p_values = [d.p_value for d in differences if d.p_value is not None]
+        assert [d.adjusted for d in differences] == list(holm(p_values))
+    for name in ("success", "bleu.sample"):
+        of_pairs: dict[tuple[str, str], float] = {}
         names = comparison.measure(name).together.systems
         for index, earlier in enumerate(names):
             for later in names[index + 1 :]:
                 pair = compare({earlier: rows[earlier], later: rows[later]}, resampling=FEW)
                 difference = pair.measure(name).of(later).difference
                 assert difference is not None
-                p_values[later, earlier] = difference.p_value
+                assert difference.p_value is not None
+                of_pairs[later, earlier] = difference.p_value
         scores = {entry.system: entry.value for entry in comparison.measure(name).systems}
-        ranks = rank_clusters(scores, significant_pairs(p_values, comparison.level))
-        places = {rank.system: (rank.cluster, rank.rank, rank.lowest) for rank in ranks}
+        ranked = ranks(scores, significant_pairs(of_pairs, comparison.level))
+        places = {rank.system: (rank.rank, rank.lowest) for rank in ranked}
         for entry in comparison.measure(name).systems:
             assert entry.place is not None
-            place = (entry.place.rank, entry.place.best, entry.place.worst)
+            place = (entry.place.rank, entry.place.worst)
             assert place == places[entry.system]
         assert len({place[0] for place in places.values()}) > 1
 
@@ -351,7 +355,7 @@ def test_every_format_has_every_system(format_name: str) -> None:
     assert all(system in text for system in SAMPLE_SYSTEMS)
 
 
-def test_tables_begin_with_the_baseline_and_mark_what_is_best_or_as_good() -> None:
+def test_tables_begin_with_the_baseline_mark_the_best_and_rank_by_significance() -> None:
     comparison = of_all()
     document = comparison_document(comparison)
     assert len(document.sheets) == len(comparison.measures)
@@ -359,24 +363,32 @@ def test_tables_begin_with_the_baseline_and_mark_what_is_best_or_as_good() -> No
         assert [row[0].text for row in sheet.rows] == list(measure.together.systems)
         compared = len(measure.systems) > 1
         if compared:
-            assert sheet.rows[0][2].text == "baseline"
+            assert sheet.rows[0][sheet.header.index("difference")].text == "baseline"
         directed = compared and not measure.name.startswith("richness.")
-        best = max(entry.value for entry in measure.systems)
+        values = [entry.value for entry in measure.systems]
+        column = sheet.header.index("score")
         for row, entry in zip(sheet.rows, measure.systems, strict=True):
-            assert row[1].best is (directed and entry.value == best)
-            p_value = measure.against_best(entry)
-            alike = p_value is not None and p_value > comparison.level
-            assert row[1].mark == ("†" if alike else "")
-    marks = {row[1].mark for sheet in document.sheets for row in sheet.rows}
-    assert marks == {"", "†"}
+            is_best = directed and entry.value == max(values) > min(values)
+            assert row[column].best is is_best
+            if directed and measure.scope == WHOLE:
+                assert entry.place is not None
+                assert row[-1].text == str(entry.place.rank)
+                # A system that is significantly worse than the best has not its rank.
+                p_value = measure.against_best(entry)
+                assert p_value is None or p_value > comparison.level or entry.place.rank > 1
 
 
 @pytest.mark.parametrize(
     ("p_value", "expected"),
-    [(1.0, "1.000"), (0.0499, "0.050"), (1 / 1001, "0.001"), (0.0004, "<0.001"), (0.0, "<0.001")],
+    [
+        *[(1.0, "1.000"), (0.0499, "0.050"), (1 / 1001, "0.001")],
+        *[(0.0004, "< 0.001"), (0.0, "< 0.001"), (None, "—")],
+    ],
 )
-def test_p_values_are_shown_with_three_decimals(p_value: float, expected: str) -> None:
+def test_p_values_are_shown_with_three_decimals(p_value: float | None, expected: str) -> None:
     assert shown_p(p_value) == expected
+    if p_value is not None and p_value >= 0.0005:
+        assert shown_p(p_value, is_least=True) == f"≤ {expected}"
 
 
 def test_too_few_samples_for_ranks_are_pointed_out() -> None:
@@ -511,8 +523,9 @@ def test_p_values_over_runs_are_corrected_and_decide_ranks() -> None:
     comparison = compare({"a": mine, "b": theirs, "c": scored("good")}, resampling=FEW)
     for measure in comparison.measures:
         differences = [d for entry in measure.systems if (d := entry.difference) is not None]
-        assert [d.adjusted for d in differences] == list(holm([d.p_value for d in differences]))
-        assert all(entry.place is not None for entry in measure.systems)
+        p_values = [d.p_value for d in differences if d.p_value is not None]
+        assert [d.adjusted for d in differences] == list(holm(p_values))
+        assert all((entry.place is not None) == measure.has_direction for entry in measure.systems)
 
 
 def test_sums_are_resampled_once_a_run_whatever_the_number_of_pairs_and_scores(

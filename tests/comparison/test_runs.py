@@ -222,4 +222,4 @@ def test_runs_that_score_the_same_are_as_good_as_one_of_them(
     few = r"$^\ddagger$"
     assert rows["same"].count(few) == rows["d"].count(" & ") + 1
     assert rows["same"].replace(few, "") == rows["d"]
-    assert rows["same"].count("textbf") > 5
+    assert "textbf" not in rows["same"]  # where all systems tie, none is the best

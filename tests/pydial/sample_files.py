@@ -1,4 +1,4 @@
-"""Episodes of two policies in two published tasks, two seeds each."""
+"""Episodes of two policies in two published tasks, five seeds each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.samples import LiveSample, Sample
 
 TASKS = ("CR-1", "SFR-1")
-SEEDS = 2
+SEEDS = 5
 EPISODES = 4
 """Of a task and a seed."""
 

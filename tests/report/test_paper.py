@@ -107,6 +107,7 @@ def test_daggers_are_corrected_over_all_pairs() -> None:
             pair = compare({other: systems[other], system: systems[system]}, resampling=FEW)
             difference = pair.measure(measure.name).of(system).difference
             assert difference is not None
+            assert difference.p_value is not None
             alone.append(difference.p_value)
         assert measure.pairs == dict(zip(pairs, holm(alone), strict=True))
 

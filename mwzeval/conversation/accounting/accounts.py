@@ -134,7 +134,11 @@ class Accounts:
             of = partial(_ratio, f"{side}_seconds", f"{side}_timed")
             name, shown = f"{side}_seconds", f"{label}: seconds a turn"
             yield Measure(
-                name, shown, sign(name), of, cases=DIALOGUES, lower_is_better=True, unit="s"
+                *(name, shown, sign(name), of),
+                cases=DIALOGUES,
+                lower_is_better=True,
+                unit="s",
+                is_description=True,
             )
         if account.price is not None:
             yield from self._of_cost(side, f"{label}: cost", sums, sign)
@@ -158,6 +162,7 @@ class Accounts:
                 cases=counted,
                 lower_is_better=True,
                 unit="USD",
+                is_description=True,
             )
 
     def told(self, dialogue: str) -> Iterator[tuple[str, str]]:
@@ -212,7 +217,11 @@ def _mean(
 ) -> Measure:
     of = partial(_ratio, column, cases)
     return Measure(
-        column, label, sign(column), of, places, cases=cases, lower_is_better=True, unit=unit
+        *(column, label, sign(column), of, places),
+        cases=cases,
+        lower_is_better=True,
+        unit=unit,
+        is_description=True,
     )
 
 

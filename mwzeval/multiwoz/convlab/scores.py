@@ -138,7 +138,11 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         if sums[whole]:
             mean = partial(_ratio, part, whole)
             yield Measure(
-                name, label, sign(name), mean, cases=whole, lower_is_better=True, unit="turns"
+                *(name, label, sign(name), mean),
+                cases=whole,
+                lower_is_better=True,
+                unit="turns",
+                is_description=True,
             )
     for domain in ALL_DOMAINS:
         part, whole = f"success.{domain}", f"dialogues.{domain}"

@@ -112,6 +112,7 @@ def measures(signature: Signature, *, block: int = 1, scope: str = WHOLE) -> tup
             scope=scope,
             block=block,
             lower_is_better=True,
+            is_description=True,
         ),
     )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mwzeval.comparison import Comparison
-from mwzeval.report.comparison import about_tests, about_units, difference_cells
+from mwzeval.report.comparison import about_tests, about_units, all_pairs, difference_cells
+from mwzeval.report.formats import ALIKE
 from mwzeval.report.page.model import PageSystem
 
 
@@ -52,4 +53,12 @@ def standings_of(systems: Sequence[PageSystem], comparison: Comparison) -> Stand
 
 def about_comparison(comparison: Comparison) -> list[str]:
     """Return sentences that say on what, and how, the systems were compared."""
-    return [*about_units(comparison), *about_tests(comparison)]
+    sentences = [*about_units(comparison), *about_tests(comparison)]
+    if any(
+        measure.is_alike(entry, comparison.level)
+        for measure in comparison.measures
+        for entry in measure.systems
+    ):
+        pairs = f" ({all_pairs(comparison)}, Holm's correction)" * (len(comparison.systems) > 2)
+        sentences.append(f"{ALIKE}: does not differ significantly from the best{pairs}")
+    return sentences

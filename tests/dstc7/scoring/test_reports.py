@@ -108,6 +108,7 @@ def test_systems_are_compared_by_the_spine() -> None:
         difference = comparison.measure(name).of("strong").difference
         assert difference is not None
         assert 0.1 < difference.value < 0.5
+        assert difference.p_value is not None
         assert difference.p_value < 0.01
         assert difference.interval is not None
         assert 0 < difference.interval.low < difference.value < difference.interval.high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -311,16 +312,19 @@ def files(tmp_path: Path) -> list[str]:
     ]
 
 
-def test_less_is_a_win_when_compared(
+def test_what_is_used_is_compared_without_a_test(
     files: list[str], prices: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = ("--prices", prices, "--exclude-user-faults", "--offline", "-j", "1")
-    assert main(["compare", *files, *more, "-f", "json"]) == 0
+    assert main(["compare", *files, *more, "--all", "-f", "json"]) == 0
     plain = json.loads(capsys.readouterr().out)
-    of = {(each["score"], each["scope"]): each for each in plain["comparisons"] if each["p"]}
-    tokens, cost = of["agent_tokens_in", WHOLE], of["agent_usd", WHOLE]
-    assert (tokens["wins"], tokens["ties"], tokens["losses"]) == (1, 0, 3)
-    assert (cost["wins"], cost["losses"]) == (1, 3)
+    of = {(each["score"], each["scope"]): each for each in plain["comparisons"][1:]}
+    for name in ("agent_tokens_in", "agent_usd", "user_turns", "end.limit", "user_faults"):
+        described = of[name, WHOLE]
+        absent = ("p", "p_holm", "test", "wins", "rank", "p_best")
+        assert [described[key] for key in absent] == [None] * len(absent)
+        assert not described["best"]
+    cost = of["agent_usd", WHOLE]
     assert cost["low"] <= cost["difference"] <= cost["high"]
     success = of["success", WITHOUT_FAULTS]
     assert (success["value"], success["difference"], success["test"]) == (
@@ -329,9 +333,10 @@ def test_less_is_a_win_when_compared(
     )
     assert of["success", WHOLE]["losses"] == 1
     assert main(["compare", *files, *more]) == 0
-    out = capsys.readouterr().out
-    assert "Agent: tokens in (n = 4; approximate randomisation; lower is better)" in out
-    assert "Task success, no user faults (n = 4; approximate randomisation)" in out
+    titles = re.findall(r"(?m)^(.+) \(n = 4", capsys.readouterr().out)
+    assert titles[:2] == ["Task success", "Inform"]
+    assert {"Agent: cost, USD", "Ended by the user"} <= set(titles)
+    assert "Agent: tokens in" not in titles
 
 
 def test_reports_have_it(

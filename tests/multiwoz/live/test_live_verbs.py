@@ -88,9 +88,9 @@ def test_trials_are_scored_by_goal(trials: str) -> None:
     assert live["flips^3"] == 100
     scores = {each["score"]: each for each in plain["meta"]["scores"] if each["scope"] == "total"}
     assert scores["success"]["n"] == len(USED)
-    assert "|trials:3|pass:unbiased|ci:95%-bootstrap|" in scores["pass^2"]["signature"]
-    # All goals are alike, so resampling them changes nothing.
-    assert scores["pass^1"]["low"] == scores["pass^1"]["high"]
+    assert "|trials:3|pass:unbiased" in scores["pass^2"]["signature"]
+    # All goals are alike, so resampling them has no spread.
+    assert (scores["pass^1"]["low"], scores["pass^1"]["high"]) == (None, None)
 
 
 def test_one_trial_of_a_goal_has_wilson_intervals(good: str) -> None:

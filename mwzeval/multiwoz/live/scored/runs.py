@@ -26,11 +26,14 @@ from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
 from mwzeval.multiwoz.live.scored.explanation import with_facts
 from mwzeval.multiwoz.live.scored.reading import LiveRun, described
+from mwzeval.multiwoz.live.scored.scores import BY_SLOT, HEADLINE
 from mwzeval.multiwoz.scoring.scored_predictions import SAMPLE_NOTE
+from mwzeval.report.formats import Document
+from mwzeval.report.summary import score_records, summary
 from mwzeval.scores.explanation import Claim, Explanation, Fact
 from mwzeval.scores.findings import Findings
 from mwzeval.scores.report import Report
-from mwzeval.scores.score import WHOLE, Score, Signature
+from mwzeval.scores.score import WHOLE, Score, Signature, is_named
 from mwzeval.scores.table import Table
 from mwzeval.version import __version__, library_version
 
@@ -300,3 +303,28 @@ def _signature(
 
 def _limit(limits: Any) -> object:
     return limits.get("user_turns", "none") if isinstance(limits, Mapping) else "none"
+
+
+def live_document(report: Report, *, places: int | None = None, details: bool = False) -> Document:
+    """Return the scores of a live run as tables: task success, pass^k, cost and endings first.
+
+    Hallucination and consistency by slot are among them with `details`.
+    """
+
+    def order(score: Score) -> int:
+        found = (n for n, name in enumerate(HEADLINE) if is_named(score.name, [name]))
+        return next(found, len(HEADLINE))
+
+    shown = [s for s in report.scores if details or s.scope == WHOLE or s.name not in BY_SLOT]
+    document = summary(replace(report, scores=tuple(sorted(shown, key=order))), places=places)
+    own = len(document.sheets) - len(report.figures)
+    first, *parts, whole = document.sheets[:own]
+    hidden = len(shown) < len(report.scores)
+    more = ("-g shows hallucination and consistency by slot",) * hidden
+    return replace(
+        document,
+        sheets=(first, whole, *parts, *document.sheets[own:]),
+        notes=(*more, *document.notes),
+        records=score_records(report),
+        plain=report,
+    )

@@ -52,6 +52,10 @@ MEANS = (
     ("tool_errors", "Tool errors", "errors"),
 )
 """Name, label and unit of what is counted and told as a mean over dialogues."""
+HEADLINE = (SUCCESS, "pass^", "flips^", "agent_usd", "user_usd", "both_usd", "end.")
+"""The scores that come first, in this order, by what their names begin with."""
+BY_SLOT = ("hallucination", "consistency")
+"""Scores whose parts are slots, which are shown on request."""
 COLUMNS = (
     *TASK.columns,
     *grounded_columns(lexicalized=True),
@@ -116,7 +120,13 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         )
     for name, label, unit in MEANS:
         score = partial(_mean, name)
-        yield Measure(name, label, sign(name), score, cases=ALL, lower_is_better=True, unit=unit)
+        yield Measure(
+            *(name, label, sign(name), score),
+            cases=ALL,
+            lower_is_better=True,
+            unit=unit,
+            is_description=True,
+        )
     for end in SCORED_ENDS:
         yield Measure(
             *(f"end.{end}", END_LABELS[end], sign(f"end.{end}"), percentage(end, of=ALL)),
@@ -124,6 +134,7 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
             cases=ALL,
             outcome=end,
             lower_is_better=end != USER_STOP,
+            is_description=True,
         )
     if sums["watched_turns"]:
         yield Measure(
@@ -131,6 +142,7 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
             percentage("faults", of="watched_turns"),
             cases=ALL,
             lower_is_better=True,
+            is_description=True,
         )
 
 
