@@ -41,6 +41,7 @@ from mwzeval.multiwoz.corpus.references import (
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.formats.functions import Tools, read_tools
 from mwzeval.multiwoz.predictions.census import Census, Coverage, check_fit, coverage
+from mwzeval.multiwoz.predictions.evidence import Evidence, check_evidence
 from mwzeval.multiwoz.predictions.plausibility import (
     check_grounded,
     check_keys,
@@ -52,7 +53,7 @@ from mwzeval.multiwoz.predictions.plausibility import (
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings, check_dialogues
 from mwzeval.multiwoz.predictions.shapes import PredictedTurn, Predictions
 from mwzeval.multiwoz.predictions.unfilled import filled, parse_unfilled
-from mwzeval.multiwoz.predictions.wording import check_each_turn
+from mwzeval.multiwoz.predictions.wording import answers_alike, check_each_turn
 from mwzeval.multiwoz.scoring.scored_dialogues import Metrics, ScoredDialogues
 from mwzeval.multiwoz.scoring.scored_predictions import (
     CheckedPart,
@@ -310,6 +311,7 @@ class Evaluator:
         check_fit(dialogues, scorer.gold, findings)
         check_turns(dialogues, self.rules, findings)
         census = Census.of(dialogues, scorer.reference_sets, scorer.gold)
+        census.evidence = Evidence.of(dialogues, scorer.gold, self.rules, findings.positions)
         return CheckedPart(dialogues, scorer, census)
 
     def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:
@@ -326,6 +328,12 @@ class Evaluator:
             check_responses(census, lexicalized, findings, self.responses)
         if self.metrics.grounded:
             check_grounded(census, lexicalized, findings)
+        check_evidence(
+            census.evidence,
+            findings,
+            responses=self.metrics.need_responses,
+            informative=not answers_alike(census.answers),
+        )
         check_references(census, scorer.reference_sets, scorer.gold.reference_set, findings)
         return coverage(census, scorer.gold, findings)
 

@@ -17,6 +17,7 @@ from mwzeval.multiwoz.corpus.corpora import SAMPLE_PREFIX, GoldFold, Seen, dialo
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.corpus.references import References
 from mwzeval.multiwoz.normalization.normalize import unknown_placeholders
+from mwzeval.multiwoz.predictions.evidence import Evidence
 from mwzeval.multiwoz.predictions.reading import Dialogues, Findings
 from mwzeval.multiwoz.predictions.wording import Answers, Wording
 
@@ -28,7 +29,8 @@ DIFFERENT_PLACEHOLDERS = 2**12
 class Census:
     """Counts of turns: with a predicted state, with a value in it, with active domains, with any
     domain among these, of dialogues that say what they book, by reference set those that have a
-    reference, in `wording` those with placeholders and words, and in `answers` those alike.
+    reference, in `wording` those with placeholders and words, in `answers` those alike, and in
+    `evidence` what a sample of the dialogues shows.
 
     `seen` are the ids of the dialogues; `unknown_placeholders` are counted by name.
     """
@@ -41,6 +43,7 @@ class Census:
     with_bookings: int = 0
     wording: Wording = field(default_factory=Wording)
     answers: Answers = field(default_factory=Answers)
+    evidence: Evidence = field(default_factory=Evidence)
     references: Counter[str] = field(default_factory=Counter)
     unknown_placeholders: Counter[str] = field(default_factory=Counter)
     seen: Seen = field(default_factory=Seen)
@@ -91,6 +94,7 @@ class Census:
         self.with_bookings += later.with_bookings
         self.wording.merge(later.wording)
         self.answers.merge(later.answers)
+        self.evidence.merge(later.evidence)
         # Not `+`, which drops what is counted 0 times.
         self.references.update(later.references)
         for name, times in later.unknown_placeholders.items():

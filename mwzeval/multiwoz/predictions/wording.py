@@ -90,15 +90,23 @@ def _first_asked(slot: str, user_utterances: tuple[str, ...]) -> int | None:
     return next((turn for turn, text in said if _ASKED[slot].search(text.lower())), None)
 
 
-def check_answers(answers: Answers, findings: Findings) -> None:
-    """Warn when most turns have the same placeholders, or answer what nobody has asked yet."""
-    some = [(times, names) for names, times in answers.placeholders.items() if names]
-    alike, names = max(some, default=(0, ()))
-    most_alike = answers.turns >= FEWEST_TURNS and alike > MOST_ALIKE * answers.turns
-    most_early = (
+def answers_alike(answers: Answers) -> bool:
+    """Tell whether most turns have the same placeholders, or answer what nobody has asked yet."""
+    alike, _ = _most_frequent(answers)
+    return (answers.turns >= FEWEST_TURNS and alike > MOST_ALIKE * answers.turns) or (
         answers.requests >= FEWEST_REQUESTS and answers.early > MOST_EARLY * answers.requests
     )
-    if most_alike or most_early:
+
+
+def _most_frequent(answers: Answers) -> tuple[int, tuple[str, ...]]:
+    some = [(times, names) for names, times in answers.placeholders.items() if names]
+    return max(some, default=(0, ()))
+
+
+def check_answers(answers: Answers, findings: Findings) -> None:
+    """Warn when most turns have the same placeholders, or answer what nobody has asked yet."""
+    if answers_alike(answers):
+        alike, names = _most_frequent(answers)
         findings.warning(
             "same-placeholders",
             f"{alike} of {answers.turns} turns have the same placeholders ({', '.join(names)}), "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -198,19 +199,19 @@ WARNINGS: list[tuple[str, Any, str, str, int, tuple[Any, ...]]] = [
      'unknown placeholder "[restaurant_nam]" is dropped — did you mean "restaurant_name"?', 2,
      (None, None, None)),
     ("no placeholder at all",
-     {name: [{**turn, "response": "hello"} for turn in turns]
+     {name: [{**turn, "response": re.sub(r"\[\w+\]", "it", turn["response"])} for turn in turns]
       for name, turns in complete().items()}, "lexicalized",
      "no response has a placeholder like [restaurant_name]: they look lexicalised, and were "
      "delexicalised with the database before they were scored; --responses lexicalized says that "
      "it is meant", 1, (None, None, None)),
     ("some without state", complete((0, {})) | {FIRST: [{"response": "[name]",
      "active_domains": []}] * 3}, "partial-state",
-     '3 of 452 turns have no "state": gold states replace all predicted ones', 1,
+     "states: gold (3 of 452 turns have none); compare only with policy-optimization results", 1,
      (None, None, None)),
     ("some without active domains", complete() | {FIRST: [{"response": "[name]", "state": {}}] * 3},
      "partial-active_domains",
-     '3 of 452 turns have no "active_domains": they are estimated from the states for all turns',
-     1, (None, None, None)),
+     "active domains: estimated from the states, for all turns (3 of 452 turns have none)", 1,
+     (None, None, None)),
     ("a turn too few", {n: t[1:] if n == FIRST else t for n, t in complete().items()},
      "fewer-turns", "1 of the fold's 452 turns are not in the predictions; the scores are of the "
      "451 that are, and not comparable to those of the whole fold", 1, (None, None, None)),

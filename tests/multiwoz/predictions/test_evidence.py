@@ -1,0 +1,170 @@
+"""Realistic mistakes are reported with their count and place; correct systems are not."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.cli import main
+from mwzeval.errors import Problem
+from mwzeval.multiwoz.ceiling import gold_predictions
+from mwzeval.multiwoz.evaluator import Evaluator
+from mwzeval.multiwoz.predictions import evidence
+from mwzeval.multiwoz.predictions.reading import read_predictions
+from tests.multiwoz.predictions.mistakes import MISTAKES, OF_ALL
+from tests.parts import cut
+from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions, shared
+
+KINDS = frozenset(MISTAKES)
+PUBLISHED = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
+ON_SAMPLE = {
+    "responses one turn early": "same-placeholders",
+    "responses in reversed order": "shifted-responses",
+    "responses in random order": "shifted-responses",
+    "turns in reversed order": "shifted-states",
+    "turns in random order": "shifted-states",
+    "turns one early": "shifted-states",
+    "first turn missing": "shifted-states",
+    "every 10th response lexicalized": "mixed-responses",
+}
+"""Mistakes that have another kind of warning in the 62 dialogues of the sample."""
+
+
+def evaluator(corpus: str = "sample", **choices: Any) -> Evaluator:
+    data = None if corpus == "sample" else shared("data", "multiwoz")
+    return Evaluator(success=True, dst=True, corpus=corpus, data=data, **choices)
+
+
+def published(system: str) -> dict[str, list[dict[str, Any]]]:
+    predictions: dict[str, list[dict[str, Any]]] = read_json(
+        shared("data", "multiwoz", "predictions", f"{system}.json")
+    )
+    return predictions
+
+
+def made(name: str, predictions: Any, by: Evaluator, corpus: str = "sample") -> Any:
+    """Return predictions with a mistake."""
+    return OF_ALL[name][1](predictions, by.scorer(corpus).gold.dialogues)
+
+
+def reported(problems: Sequence[Problem]) -> set[str]:
+    return {problem.kind for problem in problems} & KINDS
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+@pytest.mark.exhaustive(but=40)
+def test_a_mistake_in_the_sample_is_reported_with_count_and_place(name: str) -> None:
+    predictions = sample_predictions("good")
+    by = evaluator()
+    kind = ON_SAMPLE.get(name, OF_ALL[name][0])
+    (problem,) = [p for p in by.validate(made(name, predictions, by)) if p.kind == kind][:1]
+    assert problem.severity == "warning"
+    if kind in KINDS:
+        assert problem.count > 1
+        assert problem.dialogue in predictions
+        assert problem.turn in range(len(predictions[str(problem.dialogue)]))
+
+
+@pytest.mark.parametrize("system", ["augpt", "galaxy-e2e"])
+@pytest.mark.parametrize("name", OF_ALL)
+@pytest.mark.exhaustive(but=6)
+def test_a_mistake_in_real_predictions_is_reported(name: str, system: str) -> None:
+    by = evaluator("multiwoz-2.2")
+    kinds = reported(by.validate(made(name, published(system), by, "multiwoz-2.2")))
+    # A wrong value is wrong in several ways.
+    also = {"states of the previous dialogue": "unknown-values"}
+    assert not kinds.isdisjoint({OF_ALL[name][0], also.get(name)})
+
+
+@pytest.fixture
+def half_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All limits are half as far from none, so that what passes has a wide margin."""
+    for rules in ("OF_TEXTS", "OF_VALUES", "OF_TURNS"):
+        changed = [
+            # Systems that have domains only where they offer have none in 42 % of the turns.
+            rule._replace(limit=rule.limit * (0.7 if rule.sign == "inactive" else 0.5))
+            for rule in getattr(evidence, rules)
+        ]
+        monkeypatch.setattr(evidence, rules, changed)
+    for limit in ("ALIKE", "UNFIT", "IN_WORDS", "MOVED", "HOURS", "UNKNOWN", "UNKNOWN_NAMES"):
+        monkeypatch.setattr(evidence, limit, getattr(evidence, limit) / 2)
+    monkeypatch.setattr(evidence, "FIT", 1.7)  # LAVA has 2.0, gold data have 9.
+    monkeypatch.setattr(evidence, "NEIGHBOUR", 0.7)  # LAVA has 0.59, gold data have 0.1.
+
+
+@pytest.mark.parametrize("system", PUBLISHED)
+@pytest.mark.exhaustive(but=2)
+def test_published_systems_are_far_from_every_limit(system: str, half_limits: None) -> None:
+    predictions = published(system)
+    by = evaluator("multiwoz-2.2")
+    assert not reported(by.validate(predictions))
+    gold = by.scorer("multiwoz-2.2").gold.dialogues
+    with_gold = {
+        name: [{**turn, "state": gold[name].states[i]} for i, turn in enumerate(turns)]
+        for name, turns in predictions.items()
+    }
+    assert not reported(by.validate(with_gold))
+
+
+@pytest.mark.parametrize("in_words", [False, True])
+def test_gold_data_are_far_from_every_limit(in_words: bool, half_limits: None) -> None:
+    by = evaluator("multiwoz-2.2")
+    for corpus in ("multiwoz-2.1", "multiwoz-2.2"):
+        gold = evaluator(corpus).scorer(corpus).gold
+        assert not reported(by.validate(gold_predictions(gold, in_words=in_words)))
+
+
+@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
+def test_sample_systems_are_far_from_every_limit(system: str, half_limits: None) -> None:
+    assert not reported(evaluator().validate(sample_predictions(system)))
+
+
+@pytest.mark.parametrize("file", ["template-sample.json", "template-multiwoz-2.2.json.zst"])
+def test_the_template_system_is_not_reported(file: str) -> None:
+    corpus = "sample" if "sample" in file else "multiwoz-2.2"
+    predictions = read_predictions(ROOT / "predictions" / file)
+    assert not reported(evaluator(corpus).validate(predictions))
+
+
+@pytest.mark.parametrize("system", [*SAMPLE_SYSTEMS, "lava", "ubar"])
+@pytest.mark.exhaustive(but=2)
+def test_few_dialogues_are_not_reported(system: str) -> None:
+    corpus = "sample" if system in SAMPLE_SYSTEMS else "multiwoz-2.2"
+    predictions = sample_predictions(system) if corpus == "sample" else published(system)
+    by = evaluator(corpus)
+    for dialogues in (1, 2, 5, 10, 20, 30, 45, 60):
+        for seed in range(5):
+            some = random.Random(f"{dialogues} {seed}").sample(sorted(predictions), dialogues)
+            assert not reported(by.validate({name: predictions[name] for name in some}))
+
+
+@pytest.mark.parametrize(
+    "name", ["states one turn late", "values in double quotes", "responses twice"]
+)
+def test_parts_in_any_order_report_what_the_whole_does(name: str) -> None:
+    by = evaluator()
+    predictions = made(name, sample_predictions("good"), by)
+    whole = by.evaluate(predictions)
+    assert OF_ALL[name][0] in {warning["kind"] for warning in whole["meta"]["warnings"]}
+    incremental = by.incremental()
+    for part in reversed(cut(predictions, [3, 30])):
+        incremental.update(part)
+    assert incremental.compute()["meta"]["warnings"] == whole["meta"]["warnings"]
+
+
+@pytest.mark.parametrize("name", ["only the changes", "responses cut at 40 characters"])
+def test_strict_refuses_a_mistake(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "odd.json", tmp_path / "report.json"
+    predictions = made(name, sample_predictions("good"), evaluator())
+    file.write_text(json.dumps(predictions), encoding="utf-8")
+    arguments = ["evaluate", "-s", "--strict", "-i", str(file), "-o", str(output)]
+    assert main(arguments) == 2
+    assert not output.exists()
+    assert main([argument for argument in arguments if argument != "--strict"]) == 0
