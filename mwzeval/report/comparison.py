@@ -159,7 +159,8 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     for label, names in comparison.lacking.items():
         labels.setdefault(names, []).append(label)
     for names, lacking in labels.items():
-        yield f"not compared, because it is not available for {', '.join(names)}: {', '.join(lacking)}"
+        of_systems = ", ".join(names)
+        yield f"not compared, because not available for {of_systems}: {', '.join(lacking)}"
     for label in comparison.undefined:
         yield f"not compared, because it has no value on these {comparison.unit}s: {label}"
 

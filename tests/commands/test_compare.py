@@ -77,7 +77,7 @@ def test_several_processes_find_the_same(tmp_path: Path) -> None:
     for jobs in ("1", "2"):
         target = tmp_path / f"{jobs}.json"
         done = subprocess.run(
-            [MWZEVAL, "compare", *files, *FEW, "-f", "json", "-o", target, "--jobs", jobs],
+            [MWZEVAL, "compare", *files, *FEW, "--all", "-f", "json", "-o", target, "--jobs", jobs],
             capture_output=True,
             check=True,
             timeout=HANGING,
