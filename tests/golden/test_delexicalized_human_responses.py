@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -81,6 +83,43 @@ def test_human_responses_score_like_annotated_placeholders() -> None:
     assert metrics["success"]["inform"]["total"] >= 91.5
     assert metrics["success"]["success"]["total"] >= 87
     assert metrics["bleu"]["mwz22"] >= 92
+
+
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+FIRST_WORD = re.compile(r"^[\w']+")
+MARKDOWN: dict[str, Callable[[list[str]], str]] = {
+    "plain": " ".join,
+    "bullets": lambda sentences: "\n".join(f"- {each}" for each in sentences),
+    "bold first words in bullets": lambda sentences: "\n".join(
+        f"- {FIRST_WORD.sub(lambda word: f'**{word[0]}**', each)}" for each in sentences
+    ),
+    "bold": lambda sentences: " ".join(f"**{each}**" for each in sentences),
+    "headings": lambda sentences: "\n".join(["## " + sentences[0], *sentences[1:]]),
+    "tables": lambda sentences: "\n".join(
+        ["| Answer |", "|---|", *(f"| {each} |" for each in sentences)]
+    ),
+}
+
+
+@cache
+def grounded(layout: str) -> dict[str, float]:
+    data = shared("data", "multiwoz")
+    evaluator = Evaluator(grounded=True, corpus="multiwoz-2.2", data=data, responses=LEXICALIZED)
+    scores = evaluator.evaluate(
+        {
+            name: [{"response": MARKDOWN[layout](SENTENCE_END.split(turn.response))} for turn in of]
+            for name, of in annotated_turns(FOLD).items()
+        }
+    )["grounded"]
+    names = ("hallucination", "consistency", "grounded_inform", "grounded_success")
+    return {name: scores[name]["total"] for name in names}
+
+
+@pytest.mark.parametrize("layout", list(MARKDOWN)[1:])
+@pytest.mark.exhaustive(but=2)
+def test_markdown_changes_no_grounded_score(layout: str) -> None:
+    for name, value in grounded(layout).items():
+        assert value == pytest.approx(grounded("plain")[name], abs=0.2 + 1e-9), name
 
 
 def test_the_report_says_that_responses_were_lexicalised() -> None:

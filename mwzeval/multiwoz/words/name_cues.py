@@ -14,11 +14,13 @@ from mwzeval.multiwoz.words.surface_tables import (
     AREAS,
     CUISINES,
     DAYS,
+    FIELD_WORDS,
     FOOD_SPELLINGS,
     KIND_WORDS,
     LABEL_WORDS,
     LANDMARK_PHRASES,
     LONG_CUISINES,
+    OPENING_WORDS,
     PRICE_RANGES,
     STREETS,
 )
@@ -36,6 +38,7 @@ DOMAIN_OF = {
 NO_NAMES = frozenset(
     {
         *LABEL_WORDS,
+        *FIELD_WORDS,
         *(word for day in DAYS for word in (day, f"{day}s", day[:3])),
         *(word for area in AREAS for word in (area, f"{area}ern")),
         *(word for food in (*CUISINES, *LONG_CUISINES, *FOOD_SPELLINGS) for word in food.split()),
@@ -45,6 +48,14 @@ NO_NAMES = frozenset(
 """Words in capitals that are no names by themselves, and that no name begins with."""
 NEUTRAL = frozenset({"the", "cambridge", "city", "centre", "in", "at", "of", "and", "a"})
 """Words that make no other venue of a name."""
+
+_ADVERB = re.compile(r"[a-z]{3,}ly")
+
+
+def is_ordinary(word: str) -> bool:
+    """Tell whether a word in lower case is no name by itself and begins none."""
+    return word in NO_NAMES or word in OPENING_WORDS or _ADVERB.fullmatch(word) is not None
+
 
 STREET_ENDINGS = STREETS | {"way", "close", "row", "square"}
 WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&'+-]|\.(?=\w)){0,60}(?: 's\b)?"

@@ -395,3 +395,47 @@ LABEL_WORDS = frozenset(
     )
 )
 """Words of labels and of small talk, which are in capitals and are no names by themselves."""
+
+FIELD_WORDS = frozenset(
+    words_of(
+        """
+    pricerange entrancefee openhours opentime opening_hours trainid leaveat leave_at arriveby
+    arrive_by departureday bookday booktime bookpeople bookstay bookingtime price_range entrance_fee
+    open_hours train_id signature specialty speciality specialties specialities introduction
+    description atmosphere ambience ambiance vibe takesbookings department choose perk perks
+    highlight cancellation policy reason verdict rank category venue venues district
+    neighbourhood neighborhood wireless fax cost/person budget
+    """
+    )
+)
+"""Fields of the tools and of the database, in one word, and labels that chat models use."""
+
+OPENING_WORDS = frozenset(
+    words_of(
+        """
+    their theirs them him her his hers me mine us our ours yours one ones some most many few several
+    two four five six seven eight nine ten none neither nor either every everyone everything
+    everybody someone something somebody somewhere anyone anybody nothing nobody nowhere elsewhere
+    than though although because since unless until while whereas whether despite instead rather
+    otherwise however therefore thus hence moreover furthermore besides meanwhile meantime anyway
+    anyhow nonetheless nevertheless regardless perhaps indeed again always never often sometimes
+    today tonight tomorrow yesterday soon later earlier once twice almost quite rather very too much
+    might must ought were been being am wo ca were having doing done did
+    out up down off over under into onto upon within without during between among against along
+    across through toward towards around near nearby beside behind above below inside outside past
+    ah aha oh ooh ohh hmm hm mm um uh wow yay yeah yep yup nope nah ha oops whoa gosh alas cool
+    awesome super brilliant amazing lovely terrific splendid marvellous marvelous sounds sound
+    understood understand agreed noted correct true right wrong fine sweet apologies apologize
+    apologise pardon pleasure pleased sorry hope hopefully wish guess think believe feel know say
+    said tell ask asked give given take taken make made get got go going come coming put keep call
+    called text email write read hear heard show shown send sent wait want wanted wanna need needed
+    like liked love loved prefer preferred consider considering based looks look seems seem appears
+    appear plus minus same different such own whether wherever whenever whatever whichever whoever
+    possible possibilities certainty unsuccessful successful success failed additional extra
+    important alternative alternatives example warning caution attention reminder question questions
+    answer answers request requests requirement requirements criteria preferences preference
+    congratulations congrats cheerio farewell take care done finally lastly firstly secondly
+    """
+    )
+)
+"""Words that begin sentences, list items and headings, and are no names by themselves."""

@@ -189,7 +189,9 @@ class _Names:
         """Return a phrase with the place of its own words; None when too little of it is own."""
         words = list(cues.SINGLE.finditer(self._text, phrase.start, phrase.end))
         first = 0
-        while first < len(words) and cues.POSSESSIVE.sub("", words[first][0].lower()) in NO_NAMES:
+        while first < len(words) and cues.is_ordinary(
+            cues.POSSESSIVE.sub("", words[first][0].lower())
+        ):
             first += 1
         while words and words[-1][0].lower() in cues.LABELS_BEHIND:
             words.pop()
@@ -222,7 +224,7 @@ class _Names:
             return True
         if name.strong:
             if cues.FOLLOWED.match(behind) or words == 1:
-                return name.heads and self._begins_item(name)
+                return name.heads and self._begins_item(name) and not self._is_label(name)
             ends = cues.ENDING if name.heads else cues.PLACED
             return bool(cues.SAYING.match(behind) or ends.match(behind)) or self._ends_with_kind(
                 name
@@ -261,6 +263,19 @@ class _Names:
                 return False
             above = blocks[above].parent
         return True
+
+    def _is_label(self, name: _Phrase) -> bool:
+        """Tell whether a line has only a value of the database behind a colon: `Vibe: cheap`."""
+        colon = cues.FOLLOWED.match(self._text, name.end)
+        if colon is None:
+            return False
+        block = self._shown.blocks[self._shown.block_at(name.start)]
+        values = self._mentions_in(colon.end(), block.end)
+        if len(values) != 1:
+            return False
+        start, end = self._shown.shown_at(values[0].start, values[0].end)
+        around = self._text[colon.end() : start] + self._text[end : block.end]
+        return not any(character.isalnum() for character in around)
 
     def _ends_with_kind(self, name: _Phrase) -> bool:
         words = self._text[name.own : name.end].lower().split()
@@ -367,7 +382,7 @@ class _Names:
 
 
 def _is_telling(word: str) -> bool:
-    return word not in DOMAIN_OF and word not in NEUTRAL and word not in NO_NAMES
+    return word not in DOMAIN_OF and word not in NEUTRAL and not cues.is_ordinary(word)
 
 
 @lru_cache(maxsize=2**12)

@@ -129,6 +129,29 @@ def test_labels_and_names_of_the_database_are_not_invented(response: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "label",
+    [
+        *("Pricerange", "Entrancefee", "Openhours", "TrainID", "Leaveat", "Signature", "Specialty"),
+        *("Description", "Atmosphere", "Vibe", "Sadly", "Otherwise", "Certainly", "Surely"),
+        *("Their", "Comparatively", "Setting"),
+    ],
+)
+def test_labels_and_sentence_adverbs_are_no_names(label: str) -> None:
+    for line in (f"- {label}: cheap", f"- **{label}:** cheap", f"### {label}: cheap"):
+        assert invented(f"Blue Lantern fits.\n{line}") == []
+        assert invented(line) == []
+    if label != "Setting":
+        assert invented(f"- {label}, it is in the north and cheap.") == []
+        assert invented(f"**{label}** the north has none that is cheap.") == []
+
+
+def test_a_name_before_a_colon_and_a_description_is_found() -> None:
+    assert invented("Two places:\n- Wasabi: a cheap place in the north") == [
+        ("Wasabi", "restaurant")
+    ]
+
+
+@pytest.mark.parametrize(
     "response",
     [
         "",
