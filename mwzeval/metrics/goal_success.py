@@ -8,7 +8,7 @@ Source: Budzianowski et al., EMNLP 2018, section 6; Nekvinda and Dušek, GEM 202
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -147,11 +147,19 @@ class OutcomeRates:
     """Rows and measures of 0/1 outcomes of the parts of a goal, and of the whole goal.
 
     `cases` names the column that counts where the outcomes are asked for; `labels` are those of
-    the outcomes, in their order; `parts` are the scopes beside the whole.
+    the outcomes, in their order; `parts` are the scopes beside the whole. `descriptions` are the
+    outcomes that comparisons neither test nor rank.
     """
 
-    def __init__(self, cases: str, labels: Mapping[str, str], parts: Iterable[str]) -> None:
+    def __init__(
+        self,
+        cases: str,
+        labels: Mapping[str, str],
+        parts: Iterable[str],
+        descriptions: Collection[str] = (),
+    ) -> None:
         self.cases = cases
+        self._descriptions = descriptions
         self.labels = labels
         self.scopes = (WHOLE, *parts)
         self.columns = tuple(
@@ -182,18 +190,15 @@ class OutcomeRates:
                         scope=scope,
                         cases=cases,
                         outcome=outcome,
+                        is_description=name in self._descriptions,
                     )
 
 
 class GoalSuccess:
-    """Rows and measures of Inform and Success over the given domains.
+    """Rows and measures of Inform and Success over the given domains."""
 
-    A `prefix` and what stands before the `label` tell several of them apart.
-    """
-
-    def __init__(self, domains: Iterable[str], prefix: str = "", label: str = "") -> None:
-        labels = {f"{prefix}inform": f"{label}Inform", f"{prefix}success": f"{label}Success"}
-        self._rates = OutcomeRates(f"{prefix}goals", labels, domains)
+    def __init__(self, domains: Iterable[str]) -> None:
+        self._rates = OutcomeRates("goals", {"inform": "Inform", "success": "Success"}, domains)
         self.columns = self._rates.columns
 
     def row(self, outcome: DialogueOutcome) -> dict[str, float]:

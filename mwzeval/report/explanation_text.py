@@ -20,6 +20,7 @@ from mwzeval.report.terminal import (
 )
 from mwzeval.scores.explanation import (
     CANNOT_BE,
+    NOT_JUDGED,
     SYSTEM,
     Explanation,
     Fact,
@@ -32,6 +33,8 @@ from mwzeval.scores.explanation import (
 from mwzeval.scores.score import WHOLE
 
 WIDTH = 96
+UNMARKED = {CANNOT_BE: "could not be met", NOT_JUDGED: "not judged"}
+"""What is printed in place of the turn from which on a line of the goal is met."""
 """Columns of a line at most, also where a terminal has more: longer ones are hard to read."""
 NARROWEST = 30
 """Columns of a line at least, also where a terminal has fewer: labels alone take 17."""
@@ -271,8 +274,8 @@ class _Lines:
             return
         for fact, turn in zip(explanation.goal, explanation.reached, strict=True):
             mark = f"{LOST} never" if turn is None else f"{MARKS[True]} turn {turn}"
-            if turn == CANNOT_BE:
-                mark = f"{MARKS[None]} could not be met"
+            if turn in UNMARKED:
+                mark = f"{MARKS[None]} {UNMARKED[turn]}"
             text = fact.value if fact.scope is None else f"{fact.scope}: {fact.value}"
             yield from self.entry(fact.label, f"{text}  {mark}")
 

@@ -161,6 +161,8 @@ class TurnView(NamedTuple):
 
 CANNOT_BE = -2
 """In place of a turn: a line of the goal that could not be met, so that nothing is lost by it."""
+NOT_JUDGED = -3
+"""In place of a turn: a line of the goal for which the system did nothing that can be judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ class Explanation:
     The scope of the whole unit is `WHOLE` of `mwzeval.scores.score`; an outcome is None where it
     was not asked for (Success of a domain when Inform has failed). `reached` has the turn from
     which on each line of the `goal` is met, None for one that never is, `CANNOT_BE` for one that
-    nobody could meet; it is None where nobody knows.
+    nobody could meet, `NOT_JUDGED` for one without anything to judge. It is None where nobody
+    knows.
     """
 
     unit: str

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mwzeval.metrics.goal_success import GoalSuccess, OutcomeRates
+from mwzeval.metrics.goal_success import OutcomeRates, judge
 from mwzeval.metrics.grounding import HeldByLog, LogRates, MentionRates
 from mwzeval.metrics.measure import Measure, Sign
 from mwzeval.multiwoz.corpus.gold import ALL_DOMAINS
@@ -21,12 +21,19 @@ from mwzeval.scores.score import WHOLE
 
 MENTIONS = MentionRates(SLOTS)
 LOG = LogRates(dict.fromkeys((*SLOTS, *OF_LOG)))
-GOALS = GoalSuccess(ALL_DOMAINS, "grounded_", "Grounded ")
+INFORM, SILENT, SUCCESS = "grounded_inform", "silent_inform", "grounded_success"
+GOALS = OutcomeRates(
+    "grounded_goals",
+    {INFORM: "Grounded Inform", SILENT: "Inform if silent", SUCCESS: "Grounded Success"},
+    ALL_DOMAINS,
+    descriptions=(SILENT,),
+)
+"""`SILENT` is the Grounded Inform of a system that names nothing, with which the other compares."""
 BOOKINGS = OutcomeRates("booking_goals", {"booking": "Booking"}, BOOKED_BY)
 BY_CALLS = "booking_by_calls"
 """The column that counts dialogues which say themselves what they book."""
 
-OF_WORDS = ("hallucination", "consistency", "grounded_inform", "grounded_success")
+OF_WORDS = ("hallucination", "consistency", INFORM, SILENT, SUCCESS)
 """The scores of what responses say."""
 BY_LOG = ("log_consistency", "log_only")
 """The scores of what responses say, held against what tools returned."""
@@ -34,8 +41,9 @@ BY_LOG = ("log_consistency", "log_only")
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "hallucination": {"echo": "left-out", "invented": "layout"},
     "consistency": {"offer": "named-or-query", "several": "sentence", "invented": "layout"},
-    "grounded_inform": {"offer": "named-last", "invented": "layout"},
-    "grounded_success": {"offer": "named-last", "given": "of-offer", "invented": "layout"},
+    INFORM: {"offer": "named-last", "invented": "layout"},
+    SILENT: {},
+    SUCCESS: {"offer": "named-last", "given": "of-offer", "invented": "layout"},
     "log_consistency": {"offer": "named-or-query", "cut": "whole-part"},
     "log_only": {"offer": "named-or-query", "cut": "whole-part"},
     "booking": {"tried-first": "right"},
@@ -75,8 +83,17 @@ def grounded_row(grounded: Grounded, claims: Iterable[LogClaim] = ()) -> dict[st
     """Return one dialogue's counts of what its responses say; `claims` are those of its log."""
     return {
         **MENTIONS.row(judged.value for judged in grounded.judged),
-        **GOALS.row(grounded.outcome),
+        **GOALS.row(_goal_outcomes(grounded)),
         **LOG.row(HeldByLog(one.mention.slot, one.agrees, one.known) for one in claims),
+    }
+
+
+def _goal_outcomes(grounded: Grounded) -> dict[str, tuple[bool, bool, bool]]:
+    """Return the outcomes of the whole goal and of each domain, in the order of `GOALS.labels`."""
+    outcome, silent = grounded.outcome, judge(grounded.goal, ())
+    return {WHOLE: (outcome.inform, silent.inform, outcome.success)} | {
+        domain: (result.inform, silent.domains[domain].inform, bool(result.success))
+        for domain, result in outcome.domains.items()
     }
 
 

@@ -209,7 +209,7 @@ def data_of(
     turn is [utterances, facts], with claims [start, length, verdict, string with what is told, …]
     behind them, and calls of functions [name, arguments, result, 1 if it failed, …] behind those.
     0 is a unit that the system lacks, -1 no scope and no turn, -2 in place of a turn a line that
-    could not be met.
+    could not be met, -3 one that was not judged.
     """
     strings = _Numbered[str]()
     facts = _Numbered[Fact]()

@@ -30,7 +30,14 @@ from tests.places import ROOT, SAMPLE_SYSTEMS, read_json, sample_predictions
 
 Predictions = dict[str, list[dict[str, Any]]]
 WORDS = "lexicalized"
-OF_WORDS = ("mentions", "hallucination", "consistency", "grounded_inform", "grounded_success")
+OF_WORDS = (
+    "mentions",
+    "hallucination",
+    "consistency",
+    "grounded_inform",
+    "silent_inform",
+    "grounded_success",
+)
 
 
 @cache
@@ -357,3 +364,13 @@ def test_an_input_in_parts_scores_as_a_whole() -> None:
     for start in range(0, len(names), 25):
         parts.update({name: predictions[name] for name in names[start : start + 25]})
     assert parts.compute()["grounded"] == grounded(predictions)
+
+
+def test_inform_if_silent_is_what_a_system_reaches_that_names_nothing() -> None:
+    evaluator = Evaluator(grounded=True, corpus="sample", responses="lexicalized")
+    good = sample_predictions("lexicalized")
+    silent = {name: [{**turn, "response": "Okay."} for turn in of] for name, of in good.items()}
+    of_good, of_silent = (evaluator.evaluate(each)["grounded"] for each in (good, silent))
+    assert of_silent["grounded_inform"] == of_silent["silent_inform"] == of_good["silent_inform"]
+    assert of_silent["silent_inform"]["taxi"] == 100
+    assert of_good["grounded_inform"][WHOLE] > of_good["silent_inform"][WHOLE]

@@ -13,11 +13,12 @@ from mwzeval.errors import InputError
 from mwzeval.metrics.measure import named
 from mwzeval.multiwoz.choices import CONVLAB2, SAMPLE
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.goals.goals import corpus_goals
 from mwzeval.multiwoz.live.judgement import Judge
 from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
 from mwzeval.multiwoz.live.scored.reading import Settings, described
 from mwzeval.multiwoz.live.scored.runs import ScoredRun
-from mwzeval.scores.explanation import Fact
+from mwzeval.scores.explanation import NOT_JUDGED, Fact
 from mwzeval.scores.score import WHOLE
 from tests.multiwoz.convlab.records import golden
 from tests.multiwoz.live.written_runs import HEADER, USED, goals, line
@@ -110,6 +111,25 @@ def test_faults_that_a_user_does_not_report_are_told_by_code() -> None:
     assert values(scored(plain))["user_faults"] == 75  # the value twice, and the repetition
     told = [f.value for t in scored(plain).explain("smp0021").turns for f in t.facts]
     assert "repeated: I want it in the north." in told
+
+
+@pytest.mark.parametrize(
+    ("answer", "turn"),
+    [("Sure, anything else?", NOT_JUDGED), ("It is a blue toyota, phone 01632961234.", 0)],
+)
+def test_a_taxi_is_met_only_where_the_agent_did_something_for_it(answer: str, turn: int) -> None:
+    goal = corpus_goals(SAMPLE, "test", corpus_root(SAMPLE, None, offline=True))["smp0025"]
+    info = goal["taxi"]["info"]
+    asked = "I need a taxi from {departure} to {destination}, arriving by {arriveBy}. The car type?"
+    said = [
+        {"role": "user", "content": asked.format(**info)},
+        {"role": "assistant", "content": answer},
+    ]
+    ordered = {**line("smp0024"), "dialogue": "smp0025", "goal": goal, "messages": said}
+    explained = scored(ordered).explain("smp0025")
+    assert explained.reached is not None
+    assert explained.goal[0].label == "wants"
+    assert explained.reached[0] == turn
 
 
 @pytest.mark.parametrize(

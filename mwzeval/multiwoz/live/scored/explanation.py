@@ -18,6 +18,7 @@ from mwzeval.multiwoz.live.verdicts.answers import slot_of
 from mwzeval.multiwoz.scoring.losses import spelled
 from mwzeval.scores.explanation import (
     CANNOT_BE,
+    NOT_JUDGED,
     SYSTEM,
     Claim,
     Explanation,
@@ -104,7 +105,11 @@ class _Ticks:
         self._judgement = judgement
 
     def of(self, fact: Fact) -> int | None:
-        """Return the exchange from which on a line is met; None when it is not."""
+        """Return the exchange from which on a line is met, or the reason why there is none.
+
+        None: the line is not met; `CANNOT_BE`: nobody could meet it; `NOT_JUDGED`: the agent did
+        nothing for it that can be judged.
+        """
         domain = str(fact.scope)
         judged = self._judgement.domains[domain]
         if fact.label == ASKS:
@@ -118,7 +123,12 @@ class _Ticks:
             return self._booked(domain) if is_met else None
         if not judged.inform:
             return None
-        return self._named(judged.venue) if judged.venue else self._booked(domain)
+        if judged.venue:
+            return self._named(judged.venue)
+        # Neither a venue nor a booking: the line is met only as far as an answer shows it.
+        given = [answer.turn for answer in judged.answers if answer.given]
+        told = min((turn for turn in given if turn is not None), default=NOT_JUDGED)
+        return self._booked(domain, self._last if judged.booking else told)
 
     def _named(self, venue: str) -> int:
         called = " ".join(venue.lower().split())
@@ -127,15 +137,15 @@ class _Ticks:
                 return turn
         return self._last
 
-    def _booked(self, domain: str) -> int:
-        """Return the exchange of the last booking; the last one where nobody knows."""
+    def _booked(self, domain: str, otherwise: int | None = None) -> int:
+        """Return the exchange of the last booking, else `otherwise` (default: the last one)."""
         turns = [
             turn
             for turn, exchange in enumerate(self._exchanges)
             for use in _uses(exchange.steps)
             if use.name == f"book_{domain}" and not use.has_failed
         ]
-        return turns[-1] if turns else self._last
+        return turns[-1] if turns else self._last if otherwise is None else otherwise
 
     @property
     def _last(self) -> int:

@@ -4,11 +4,11 @@ import { capital, badge, button, element, textElement } from "./elements.js";
 import { factOf, words } from "./data.js";
 import { factLines, head } from "./lines.js";
 
-const CANNOT_BE = -2;
+const UNMARKED = new Map([[-2, "could not be met"], [-3, "not judged"]]);
 
 function tick(turn, jump) {
-  if (turn === CANNOT_BE) {
-    return element("span", { class: "tick" }, element("span", { class: "sign unasked", "aria-hidden": "true" }, "–"), "could not be met");
+  if (UNMARKED.has(turn)) {
+    return element("span", { class: "tick" }, element("span", { class: "sign unasked", "aria-hidden": "true" }, "–"), UNMARKED.get(turn));
   }
   return turn < 0
     ? element("span", { class: "tick" }, element("span", { class: "sign lost", "aria-hidden": "true" }, "✗"), "never")
