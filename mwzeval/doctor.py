@@ -108,16 +108,14 @@ def _packages() -> Iterator[dict[str, str]]:
         return
     requirements = [Requirement(line) for line in lines]
     for extra, purpose in PURPOSES.items():
-        states = {
-            canonicalize_name(each.name): _state(each)
-            for each in requirements
-            if _is_of(each, extra)
-        }
+        of_extra = [each for each in requirements if _is_of(each, extra)]
+        problems = {canonicalize_name(each.name): _problem(each) for each in of_extra}
+        found = [f"{each.name} {version(each.name)}" for each in of_extra if not _problem(each)]
         yield {
             "extra": extra,
             "purpose": purpose,
-            "found": ", ".join(state for state in states.values() if state),
-            "missing": ", ".join(name for name, state in states.items() if not state),
+            "found": ", ".join(found),
+            "missing": ", ".join(problem for problem in problems.values() if problem),
         }
 
 
@@ -129,14 +127,16 @@ def _is_of(requirement: Requirement, extra: str) -> bool:
     return marker.evaluate({"extra": extra})
 
 
-def _state(requirement: Requirement) -> str:
-    """Return a package's name and version, empty where it is missing or another is needed."""
+def _problem(requirement: Requirement) -> str:
+    """Return the name of a package that is missing or has another version; "" for others."""
+    name = canonicalize_name(requirement.name)
     try:
         found = version(requirement.name)
     except PackageNotFoundError:
+        return name
+    if requirement.specifier.contains(found, prereleases=True):
         return ""
-    fits = requirement.specifier.contains(found, prereleases=True)
-    return f"{requirement.name} {found}" if fits else ""
+    return f"{name}{requirement.specifier} (not {found})"
 
 
 def _files(data: str | None, *, offline: bool | None) -> Iterator[dict[str, str]]:
