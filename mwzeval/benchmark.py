@@ -104,6 +104,8 @@ class Benchmark(Protocol):
     """The scores that figures show when none is named; of those with a dot what is before it."""
     gates: str
     """An example of gates: `inform=85,success=70`."""
+    input_help: str
+    """An example of a correct input, and the page that describes the input."""
     lacks: Mapping[str, str]
     """What has no meaning here (`ceiling`, `claims`) → a sentence that says why."""
 

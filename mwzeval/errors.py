@@ -67,6 +67,23 @@ class Problem:
         return self if self.file is None else replace(self, file=PurePath(self.file).name or None)
 
 
+def grouped(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems that differ only in their place as one, with its count and first place."""
+    groups: dict[tuple[str | None, str, str, str], Problem] = {}
+    for problem in problems:
+        key = problem.file, problem.severity, problem.kind, problem.message
+        known = groups.get(key)
+        groups[key] = (
+            problem if known is None else replace(known, count=known.count + problem.count)
+        )
+    return list(groups.values())
+
+
+def counted(text: str, count: int) -> str:
+    """Return the text of a problem, with how often it was found if that is more than once."""
+    return f"{text} ({count:,} times)" if count > 1 else text
+
+
 def conditions(warnings: Iterable[Problem]) -> list[str]:
     """Return the messages of warnings about the conditions of scores, each once."""
     return list(dict.fromkeys(each.message for each in warnings if each.kind in CONDITIONS))
@@ -98,11 +115,12 @@ class InputError(MwzevalError):
         super().__init__(self.problems)
 
     def __str__(self) -> str:
-        shown = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
-        hidden = len(self.problems) - len(shown)
+        lines = grouped(self.problems)
+        shown = [counted(str(problem), problem.count) for problem in lines[:SHOWN_PROBLEMS]]
+        hidden = sum(problem.count for problem in lines[SHOWN_PROBLEMS:])
         if hidden:
             where = " (`mwzeval validate` lists all of them)" if self.can_be_validated else ""
-            shown.append(f"… and {hidden} more{where}")
+            shown.append(f"… and {hidden:,} more{where}")
         return "\n".join(shown)
 
 

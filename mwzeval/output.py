@@ -16,7 +16,14 @@ from io import TextIOWrapper
 from typing import Any
 
 from mwzeval import progress
-from mwzeval.errors import SHOWN_PROBLEMS, MwzevalWarning, Problem, printable, shorten
+from mwzeval.errors import (
+    SHOWN_PROBLEMS,
+    MwzevalWarning,
+    Problem,
+    counted,
+    printable,
+    shorten,
+)
 
 ESCAPING = "mwzeval.escaping"
 """The error handler of the streams: what an encoding lacks becomes an escape that JSON knows."""
@@ -104,7 +111,7 @@ def warning_lines(
 
 def _of_a_kind(first: Problem, others: Sequence[Problem]) -> str:
     """Return what the first one says, without its file, and how many others there are."""
-    times = f" ({first.count:,} times)" if first.count > 1 else ""
+    times = counted("", first.count)
     if others:
         in_all = sum(problem.count for problem in others)
         times += f", and {len(others):,} more of this kind"

@@ -51,6 +51,11 @@ class CrossWoz(Benchmark):
     words = WORDS
     revision = SCORING_REVISION
     reasons: Mapping[str, str] = MEANINGS
+    input_help = (
+        'A correct file: {"_meta": {"dataset": "crosswoz", "split": "test", "track": "dst"}, '
+        '"10264": [{"turn": 0, "state": {"景点": {"评分": "4分以上"}}}, …], …}\n'
+        "docs/crosswoz.md describes the files of each task."
+    )
     headline: Sequence[str] = ("nlu.f1", "dst.joint_single_turn", "policy.f1", "nlg", "finish")
     gates = "nlu=90,policy=50"
     lacks: Mapping[str, str] = {

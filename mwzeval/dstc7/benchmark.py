@@ -58,6 +58,11 @@ class SentenceSelection(Benchmark):
     words = WORDS
     revision = SCORING_REVISION
     reasons: Mapping[str, str] = MEANINGS
+    input_help = (
+        'A correct file: [{"example-id": 100000, "candidate-ranking": '
+        '[{"candidate-id": "A1", "confidence": 0.9}, …]}, …]\n'
+        "docs/dstc7.md describes submissions."
+    )
     headline: Sequence[str] = ("recall@1", "recall@10", "mrr", "final")
     gates = "final=0.5,recall10=0.6"
     lacks: Mapping[str, str] = {

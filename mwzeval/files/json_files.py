@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.errors import DataError, InputError, Problem, shorten
-from mwzeval.files.reading import SIZE_VARIABLE, most_values, read_bytes, read_zip
+from mwzeval.files.reading import SIZE_VARIABLE, ZIP_MAGIC, most_values, read_bytes, read_zip
 
 NO_MEMORY = "does not fit into memory"
 FEW_CHARACTERS = 1_000_000
@@ -78,6 +78,13 @@ def read_text(path: str | Path) -> str:
 
 def decoded(raw: bytes, path: str | Path) -> str:
     """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
+    if raw.startswith(ZIP_MAGIC):
+        message = (
+            "is a log of inspect_ai: `mwzeval compare --items` reads its scores"
+            if str(path).endswith(".eval")
+            else "is a zip archive: unpack it, and name the file that is in it"
+        )
+        raise InputError([Problem("zip", message, file=str(path))])
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -126,7 +133,20 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
         raise InputError([Problem("too-large", NO_MEMORY, file=name)]) from None
     except ValueError as error:  # an integer of more digits than Python converts
         message = str(error)
-    raise InputError([_not_json(name, message)])
+    raise InputError([_not_json(name, f"{message}{_looks_like(text, name)}")])
+
+
+def _looks_like(text: str, name: str) -> str:
+    """Return a remedy for a text that is in a well-known format other than JSON, or nothing."""
+    start = text[:FEW_CHARACTERS].lstrip()
+    line = start.partition("\n")[0]
+    if name.lower().endswith((".csv", ".tsv")) or (
+        line.count(",") + line.count("\t") > 1 and not start.startswith(("{", "[", '"'))
+    ):
+        return " — this looks like a table (CSV); write the predictions as JSON"
+    if re.match(r"[\[{]\s*'", start):
+        return " — this looks like a printed Python object; write it with json.dump"
+    return ""
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[][{},]', re.DOTALL)

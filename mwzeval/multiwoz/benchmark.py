@@ -187,6 +187,11 @@ class MultiWoz(Benchmark):
     names: Sequence[str] = (NAME,)
     words = Words("dialogue", "dialogues", "domain")
     revision = SCORING_REVISION
+    input_help = (
+        'A correct file: {"sng0073": [{"response": "How about [hotel_name]?", '
+        '"state": {"hotel": {"area": "south"}}}, …], …}\n'
+        "docs/formats.md describes all formats that are read."
+    )
     headline: Sequence[str] = ("inform", "success", "bleu", "combined")
     gates = "inform=85,success=70,inform.hotel=80"
     lacks: Mapping[str, str] = {}

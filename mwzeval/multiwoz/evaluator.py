@@ -40,7 +40,13 @@ from mwzeval.multiwoz.corpus.references import (
 )
 from mwzeval.multiwoz.formats.adaptation import adapt, adapt_dialogue
 from mwzeval.multiwoz.formats.functions import Tools, read_tools
-from mwzeval.multiwoz.predictions.census import Census, Coverage, check_fit, coverage
+from mwzeval.multiwoz.predictions.census import (
+    Census,
+    Coverage,
+    check_fit,
+    coverage,
+    with_ids_of_fold,
+)
 from mwzeval.multiwoz.predictions.evidence import Evidence, check_evidence
 from mwzeval.multiwoz.predictions.plausibility import (
     check_grounded,
@@ -69,6 +75,8 @@ from mwzeval.statistics import SAMPLES, SEED
 if TYPE_CHECKING:
     from mwzeval.multiwoz.incremental import IncrementalEvaluator
 
+UNREAD = ("missing-response", "shape")
+"""Kinds of errors after which the checks of responses and states of all turns would mislead."""
 Turns = Sequence[PredictedTurn] | Sequence[Mapping[str, Any]]
 
 
@@ -282,6 +290,7 @@ class Evaluator:
             check_dialogues(predictions, findings, need_responses=True), self.unfilled
         )
         scorer = self._scorer_of(dialogues)
+        dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
         check_fit(dialogues, scorer.gold, findings)
         findings.check()
         ((name, checked),) = dialogues.items()
@@ -308,6 +317,7 @@ class Evaluator:
         if not dialogues:
             return None
         scorer = self._scorer_of(dialogues)
+        dialogues = with_ids_of_fold(dialogues, scorer.gold, findings)
         check_fit(dialogues, scorer.gold, findings)
         check_turns(dialogues, self.rules, findings)
         census = Census.of(dialogues, scorer.reference_sets, scorer.gold)
@@ -317,6 +327,8 @@ class Evaluator:
     def conclude(self, scorer: Scorer, census: Census, findings: Findings) -> Coverage:
         """Check what only the whole input tells, and return how much of the fold it is."""
         findings.other_files(scorer.gold.corpus, scorer.gold.checksum, scorer.gold.other_files)
+        if any(error.kind in UNREAD for error in findings.errors):
+            return coverage(census, scorer.gold, findings)
         # Without any metric, an input is only validated, for whatever it may be scored by.
         metrics = self.metrics
         judges_goals = metrics.success or metrics.grounded or metrics == Metrics()

@@ -49,6 +49,11 @@ class PyDial(Benchmark):
     words = Words("dialogue", "dialogues", "task")
     revision = SCORING_REVISION
     reasons: Mapping[str, str] = MEANINGS
+    input_help = (
+        'A correct line: {"task": "CR-1", "seed": 0, "dialogue": 0, "success": true, '
+        '"exchanges": 6, "reward": 14}\n'
+        "docs/pydial.md describes episode files."
+    )
     headline: Sequence[str] = ("success", "reward")
     gates = "success=90,reward=10"
     lacks: Mapping[str, str] = {

@@ -10,10 +10,11 @@ whose checks then say what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mwzeval.benchmark import recognised
+from mwzeval.errors import Problem
 from mwzeval.multiwoz import NAME, TITLE
 from mwzeval.multiwoz.choices import AUTO, OWN_FORMAT
 from mwzeval.multiwoz.formats.exchanges import Adapted
@@ -28,6 +29,14 @@ MESSAGES, UNIFIED, SGD = "messages", "unified", "sgd"
 _OF_MWZEVAL = frozenset(TURN_KEYS)
 _OF_UNIFIED = frozenset({"state", "predictions", "utt_idx", "dialogue_acts", "db_results"})
 _OF_SGD = frozenset({"frames"})
+_OF_ANNOTATED = frozenset({"speaker", "utterance", "frames", "predictions", "utt_idx"})
+"""Keys of turns that somebody annotated; predictions in mwzeval's own format have none of them."""
+PREDICTIONS = "predictions"
+TITLES = {
+    MESSAGES: "chat messages",
+    UNIFIED: "ConvLab-3's unified format",
+    SGD: "dialogues with schema-guided frames",
+}
 
 
 def marks(raw: Any) -> set[str]:
@@ -66,6 +75,9 @@ def _marks_of_list(raw: list[Any] | tuple[Any, ...]) -> Iterator[str]:
         turns = dialogue.get("turns") if isinstance(dialogue, OBJECT) else None
         for turn in turns if isinstance(turns, list | tuple) else ():
             if isinstance(turn, OBJECT):
+                if "response" in turn and _OF_ANNOTATED.isdisjoint(turn):
+                    yield OWN_FORMAT
+                    continue
                 if not _OF_SGD.isdisjoint(turn):
                     yield SGD
                 if not _OF_UNIFIED.isdisjoint(turn):
@@ -90,7 +102,9 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
     if foreign := recognised(raw, but=NAME):
         findings.error("other-benchmark", foreign.advice(TITLE))
         return None
-    if input_format == AUTO:
+    raw = _unwrapped(raw)
+    is_detected = input_format == AUTO
+    if is_detected:
         chosen = _detected(raw, findings)
         if chosen is None:
             return None
@@ -98,13 +112,40 @@ def adapt(raw: Any, input_format: str, findings: Findings, tools: Tools = OUR_TO
     elif _is_of_another_format(raw, input_format, findings):
         return None
     if input_format == OWN_FORMAT:
-        return raw
+        return _by_id(raw) if is_list_of_dialogues(raw) else raw
+    before = len(findings.errors)
     if input_format == MESSAGES:
         adapted = adapt_messages(raw, findings, tools)
     else:
         adapted = _ADAPTERS[input_format](raw, findings)
+    if is_detected and len(findings.errors) > before:
+        message = (
+            f"the file was read as {TITLES[input_format]}, as its keys suggest: if it is in "
+            "another format, choose it with --input-format"
+        )
+        findings.errors.insert(before, Problem("read-as", message, file=findings.file))
     findings.positions = adapted.positions
     return adapted.dialogues or None
+
+
+def _unwrapped(raw: Any) -> Any:
+    """Return the dialogues of `{"predictions": {…}}`, whatever is said of them beside that."""
+    if not isinstance(raw, OBJECT) or any(isinstance(value, list) for value in raw.values()):
+        return raw
+    wrapped = raw.get(PREDICTIONS)
+    is_wrapped = isinstance(wrapped, OBJECT) and "messages" not in wrapped
+    return wrapped if is_wrapped or is_list_of_dialogues(wrapped) else raw
+
+
+def _by_id(raw: Sequence[Any]) -> Any:
+    """Return listed dialogues whose turns are mwzeval's own by their ids."""
+    dialogues: dict[Any, Any] = {}
+    for dialogue in raw:
+        name = dialogue.get("dialogue_id") if isinstance(dialogue, OBJECT) else None
+        if not isinstance(name, str) or name in dialogues or "turns" not in dialogue:
+            return raw
+        dialogues[name] = dialogue["turns"]
+    return dialogues
 
 
 def adapt_dialogue(

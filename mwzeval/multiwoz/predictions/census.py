@@ -129,6 +129,29 @@ class Coverage:
         }
 
 
+def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> Dialogues:
+    """Return dialogues under the ids of the fold where capitals or `.json` are all that differs.
+
+    Ids stay as they are unless all of them fit then, each to a dialogue of its own.
+    """
+    if not dialogues or any(gold.name_of(name) in gold.dialogues for name in dialogues):
+        return dialogues
+    ids = {name: dialogue_id(name) for name in dialogues}
+    if len(set(ids.values())) < len(ids) or not all(
+        name in gold.dialogues for name in ids.values()
+    ):
+        return dialogues
+    findings.positions = {ids[name]: turns for name, turns in findings.positions.items()}
+    first = next(iter(ids))
+    findings.warning(
+        "other-ids",
+        f'ids are read in lower case and without file ending: "{ids[first]}" for "{first}"',
+        count=len(ids),
+        dialogue=ids[first],
+    )
+    return {ids[name]: turns for name, turns in dialogues.items()}
+
+
 def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
     """Note dialogues that the fold does not have, and those with more turns than there are."""
     strangers = len(dialogues) > 1 and not any(

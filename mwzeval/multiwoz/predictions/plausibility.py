@@ -245,7 +245,7 @@ def check_responses(
         if responses == AUTO:
             findings.warning(
                 "lexicalized",
-                f"{seems} were delexicalised with the database before they were scored; "
+                f"{seems} are delexicalised with the database for scoring; "
                 "--responses lexicalized says that it is meant",
             )
         elif responses != LEXICALIZED:

@@ -7,6 +7,7 @@ Whether it fits a corpus is the business of `census.py`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,17 @@ _TURN_KEYS = frozenset(TURN_KEYS)
 _PLAIN_KEYS = _TURN_KEYS - {"calls"}
 BOOKING_KEYS = ("domain", "slots")
 CALL_KEYS = ("function", "arguments", "result", "slots")
+
+RESPONSE_NAMES = frozenset(
+    {"resp", "text", "utterance", "output", "answer", "reply", "generated", "generation"}
+    | {"generated_response", "prediction", "predicted", "pred", "hypothesis", "hyp", "system"}
+    | {"content", "resp_gen", "delex_response", "response_delex", "system_response", "message"}
+)
+"""Names under which systems leave their responses, for the messages about turns without one."""
+FLAT_KEY = re.compile(r"(?P<domain>[a-z]+)-(?:semi-|book-)?(?P<slot>[a-z][a-z _-]*)", re.IGNORECASE)
+SHOWN_KEYS = 6
+"""How many keys of a record a message names."""
+AN_EXAMPLE = '{"hotel": {"area": "south"}}'
 
 LONGEST_RESPONSE = 100_000
 """Characters; people's longest has a few hundred. Scores take a hundred bytes for each."""
@@ -162,7 +174,12 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
     """Return the typed dialogues of raw predictions; problems go to `findings`."""
     if not isinstance(raw, Mapping):
         message = 'expected an object of dialogues, {"sng0073": [turn, …], …}'
-        findings.error("shape", f"{message}, {found(raw)}")
+        if isinstance(raw, list | tuple) and raw and isinstance(raw[0], Mapping):
+            keys = ", ".join(shorten(str(key)) for key in list(raw[0])[:SHOWN_KEYS])
+            remedy = f" of records with the keys {keys}: group the turns by dialogue"
+        else:
+            remedy = ""
+        findings.error("shape", f"{message}, {found(raw)}{remedy}")
         return {}
     if isinstance(raw, RepeatedKeys):
         for key in raw.repeated:
@@ -219,7 +236,8 @@ def _is_plain_state(raw: Any) -> bool:
 
 def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
     if not isinstance(raw, Mapping):
-        place.error("shape", f"expected an object, {found(raw)}")
+        remedy = ': write {"response": "…"}' if isinstance(raw, str) else ""
+        place.error("shape", f"expected an object, {found(raw)}{remedy}")
         return Turn(None, None, None)
     check_repeated(raw, place)
     response = raw.get("response")
@@ -227,11 +245,11 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
         pass
     elif "response" not in raw:
         if need_response:
-            near = [key for key in raw if isinstance(key, str)]
-            close = did_you_mean("response", near).replace("did you mean", "was this meant:")
-            place.error("missing-response", f"the turn has no response{close}", "response")
+            message = f"the turn has no response{_meant_as_response(raw)}"
+            place.error("missing-response", message, "response")
     elif not isinstance(response, str):
-        place.error("shape", f"expected text, {found(response)}", "response")
+        remedy = ': write "" if the system says nothing' if response is None else ""
+        place.error("shape", f"expected text, {found(response)}{remedy}", "response")
         response = None
     elif len(response) > LONGEST_RESPONSE:
         message = f"{len(response):,} characters, where a response has at most {LONGEST_RESPONSE:,}"
@@ -240,11 +258,10 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
     for key in raw:
         if key not in TURN_KEYS:
             name = shorten(str(key))
-            place.warning(
-                "unknown-key",
-                f'a turn\'s key "{name}" is not known and not used{did_you_mean(name, TURN_KEYS)}',
-                name,
-            )
+            close = ' — did you mean "response"?' if name.lower() in RESPONSE_NAMES else ""
+            close = close or did_you_mean(name, TURN_KEYS)
+            message = f'a turn\'s key "{name}" is not known and not used{close}'
+            place.warning("unknown-key", message, name)
     state = _state(raw["state"], place) if "state" in raw else None
     active = _active_domains(raw["active_domains"], place) if "active_domains" in raw else None
     bookings = _bookings(raw["bookings"], place) if "bookings" in raw else None
@@ -252,16 +269,45 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
     return Turn(response, state, active, bookings, calls)
 
 
+def _meant_as_response(raw: Mapping[Any, Any]) -> str:
+    """Return ` — was "x" meant?` for a key that is nearly or often called so, or nothing."""
+    names = [key for key in raw if isinstance(key, str)]
+    called = [name for name in names if name.lower() in RESPONSE_NAMES]
+    if called:
+        return f' — was "{called[0]}" meant?'
+    return did_you_mean("response", names).replace("did you mean", "was this meant:")
+
+
 def _state(raw: Any, place: Place) -> State:
     if not isinstance(raw, Mapping):
-        place.error("shape", f"a state is an object of domains, {found(raw)}", "state")
+        remedy = f": write {AN_EXAMPLE}, without quotes around it" if isinstance(raw, str) else ""
+        message = f"a state is an object of domains, {found(raw)}{remedy}"
+        place.error("shape", message, "state")
         return {}
     check_repeated(raw, place)
+    if any(map(FLAT_KEY.fullmatch, (key for key in raw if isinstance(key, str)))):
+        raw = _unflattened(raw, place)
     return {
         domain: values
         for domain, slots in raw.items()
         if (values := _slots_of_domain(domain, slots, place)) is not None
     }
+
+
+def _unflattened(raw: Mapping[Any, Any], place: Place) -> dict[Any, Any]:
+    """Return a state with slots called `hotel-area` or `hotel-book day` as slots of domains."""
+    state = {key: value for key, value in raw.items() if isinstance(value, Mapping)}
+    for key, value in raw.items():
+        flat = FLAT_KEY.fullmatch(key) if isinstance(key, str) else None
+        if isinstance(value, Mapping):
+            continue
+        if flat is None:
+            state[key] = value
+            continue
+        slots = state.get(flat["domain"], {})
+        state[flat["domain"]] = {**slots, flat["slot"]: value}
+        place.warning("flat-state", 'slots called "hotel-area" are read as slots of domains', key)
+    return state
 
 
 def _slots_of_domain(domain: Any, raw: Any, place: Place) -> dict[str, str] | None:

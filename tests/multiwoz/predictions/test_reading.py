@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,12 @@ from hypothesis import strategies as st
 from mwzeval.cli import main
 from mwzeval.errors import InputError, Problem, UsageError
 from mwzeval.multiwoz.evaluator import Evaluator
-from mwzeval.multiwoz.predictions.reading import Findings, check_dialogues, read_predictions
+from mwzeval.multiwoz.predictions.reading import (
+    Findings,
+    check_dialogues,
+    predictions_of_text,
+    read_predictions,
+)
 from tests.places import ROOT, sample_predictions
 
 ID = "smp0021"  # of 3 turns
@@ -63,7 +69,7 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
     ("turns by number", json.dumps({ID: {"0": TURN}}), "shape",
      f"{AT}: expected a list of turns, found an object"),
     ("turns of text", json.dumps({ID: ["hello"]}), "shape",
-     f"{AT}, turn 0: expected an object, found text"),
+     f"{AT}, turn 0: expected an object, found text: write {{\"response\": \"…\"}}"),
     ("dialogue twice", f'{{"{ID}": [{json.dumps(TURN)}], "{ID}": [{json.dumps(TURN)}]}}',
      "repeated-key", f"{AT}: the dialogue is given more than once"),
     ("response twice", f'{{"{ID}": [{{"response": "[name]", "response": "b"}}]}}', "repeated-key",
@@ -74,7 +80,7 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
     ("slot twice",
      f'{{"{ID}": [{{"response": "a", "state": {{"taxi": {{"a": "b", "a": "c"}}}}}}]}}',
      "repeated-key", f'{AT}, turn 0: given more than once in one object: "a"'),
-    ("file name as id", json.dumps({"SMP0021.json": [TURN]}), "unknown-dialogue",
+    ("file name as id", json.dumps({"SMP0021.json": [TURN], "smp0022": [TURN]}), "unknown-dialogue",
      'dialogue "SMP0021.json": ids are lower-case and without file ending: write "smp0021"'),
     ("foreign id", json.dumps({"wozs0099x": [TURN]}), "unknown-dialogue",
      'dialogue "wozs0099x": not in the test fold of sample'),
@@ -94,7 +100,8 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
     ("number as response", one(response=5), "shape",
      f'{AT}, turn 0, key "response": expected text, found a number'),
     ("null as response", one(response=None), "shape",
-     f'{AT}, turn 0, key "response": expected text, found null'),
+     f'{AT}, turn 0, key "response": expected text, found null: write ""'
+     " if the system says nothing"),
     ("list as state", one(state=[]), "shape",
      f'{AT}, turn 0, key "state": a state is an object of domains, found a list'),
     ("null as state", one(state=None), "shape",
@@ -161,8 +168,68 @@ def test_only_the_first_of_very_many_errors_are_spelled_out() -> None:
         Evaluator(success=True, corpus="sample").evaluate({f"x{n}": [TURN] for n in range(500)})
     assert len(caught.value.problems) == 501
     lines = str(caught.value).splitlines()
+    assert len(lines) == 2  # none of them is in the fold; each of them is not
+    assert lines[-1].endswith("(500 times)")
+    different = [Problem("x", f"problem {number}", count=2) for number in range(30)]
+    lines = str(InputError(different)).splitlines()
     assert len(lines) == 21
-    assert lines[-1] == "… and 481 more (`mwzeval validate` lists all of them)"
+    assert lines[-1] == "… and 20 more (`mwzeval validate` lists all of them)"
+
+
+def flat(state: dict[str, dict[str, str]], before: str = "") -> dict[str, str]:
+    return {f"{d}-{before}{slot}": value for d, of in state.items() for slot, value in of.items()}
+
+
+WELL = sample_predictions("good")
+READ_AS_MEANT: list[tuple[str, Any, str | None]] = [
+    ("wrapped", {"predictions": WELL}, None),
+    ("wrapped with a name", {"model": "mine", "predictions": WELL}, None),
+    ("a list", [{"dialogue_id": name, "turns": turns} for name, turns in WELL.items()], None),
+    ("capitals", {name.upper(): turns for name, turns in WELL.items()}, "other-ids"),
+    ("file names", {f"{name.upper()}.json": turns for name, turns in WELL.items()}, "other-ids"),
+    *(
+        (
+            f"flat {before}",
+            {
+                name: [{**turn, "state": flat(turn["state"], before)} for turn in turns]
+                for name, turns in WELL.items()
+            },
+            "flat-state",
+        )
+        for before in ("", "semi-", "book-")
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"), [pytest.param(*case[1:], id=case[0]) for case in READ_AS_MEANT]
+)
+def test_other_ways_to_write_the_same_predictions_are_read(written: Any, kind: str | None) -> None:
+    evaluator = Evaluator(success=True, bleu=True, dst=True, corpus="sample")
+    report, expected = evaluator.evaluate(written), evaluator.evaluate(WELL)
+    assert [score.value for score in report.scores] == [score.value for score in expected.scores]
+    assert [warning.kind for warning in report.warnings] == [kind] * (kind is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "remedy"),
+    [
+        ("dialogue_id,turn,response\nsmp0021,0,hello\n", "mine.csv", "CSV"),
+        ("dialogue_id,turn,response\nsmp0021,0,hello\n", "mine.json", "CSV"),
+        ("{'smp0021': [{'response': 'hello'}]}", "mine.json", "json.dump"),
+    ],
+)
+def test_files_that_are_not_json_have_a_remedy(text: str, name: str, remedy: str) -> None:
+    with pytest.raises(InputError, match=remedy):
+        predictions_of_text(text, name)
+
+
+@pytest.mark.parametrize(("name", "remedy"), [("a.zip", "unpack"), ("a.eval", "--items")])
+def test_archives_have_a_remedy(name: str, remedy: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("mine.json", json.dumps(WELL))
+    with pytest.raises(InputError, match=remedy):
+        read_predictions(tmp_path / name)
 
 
 def complete(*changes: tuple[int, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -201,8 +268,8 @@ WARNINGS: list[tuple[str, Any, str, str, int, tuple[Any, ...]]] = [
     ("no placeholder at all",
      {name: [{**turn, "response": re.sub(r"\[\w+\]", "it", turn["response"])} for turn in turns]
       for name, turns in complete().items()}, "lexicalized",
-     "no response has a placeholder like [restaurant_name]: they look lexicalised, and were "
-     "delexicalised with the database before they were scored; --responses lexicalized says that "
+     "no response has a placeholder like [restaurant_name]: they look lexicalised, and are "
+     "delexicalised with the database for scoring; --responses lexicalized says that "
      "it is meant", 1, (None, None, None)),
     ("some without state", complete((0, {})) | {FIRST: [{"response": "[name]",
      "active_domains": []}] * 3}, "partial-state",
@@ -245,7 +312,7 @@ def test_what_may_be_a_mistake_is_counted_and_scored_unless_strict(
     output.unlink()
 
     assert main(["evaluate", "-s", "-i", str(file), "-o", str(output), "--strict"]) == 2
-    assert capsys.readouterr().err == f"error: {problem}\n"
+    assert capsys.readouterr().err == f"error: {problem}{times}\n"
     assert not output.exists()
 
     assert main(["validate", "-i", str(file)]) == 0

@@ -1,0 +1,90 @@
+"""`validate` groups problems for people, and lists each for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mwzeval.benchmark import benchmark_named, known_benchmarks
+from mwzeval.cli import main
+from tests.places import ROOT, sample_predictions
+
+
+def validated(
+    predictions: Any,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *options: str,
+    terminal: bool = True,
+) -> tuple[int, str]:
+    """Return the exit code of `validate`, and what it prints on a terminal or into a pipe."""
+    file = folder / "mine.json"
+    file.write_text(json.dumps(predictions), encoding="utf-8")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    code = main(["validate", str(file), *options])
+    return code, capsys.readouterr().out
+
+
+def renamed() -> dict[str, list[dict[str, Any]]]:
+    """Return the predictions of a system that calls its responses `resp`."""
+    return {
+        name: [{"resp": turn["response"], "state": turn["state"]} for turn in turns]
+        for name, turns in sample_predictions("good").items()
+    }
+
+
+def test_one_mistake_in_every_turn_is_one_line_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = validated(renamed(), tmp_path, monkeypatch, capsys)
+    assert code == 2
+    turns = sum(map(len, renamed().values()))
+    errors = [line for line in text.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert '"resp"' in errors[0]
+    assert f"({turns} times)" in errors[0]
+    assert len(text.splitlines()) < 10
+    assert benchmark_named("multiwoz").input_help in text
+
+
+def test_what_follows_from_a_missing_response_is_not_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, text = validated(renamed(), tmp_path, monkeypatch, capsys, "-f", "json")
+    assert {problem["kind"] for problem in json.loads(text)["problems"]} == {
+        "missing-response",
+        "unknown-key",
+    }
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("options", [(), ("-f", "json"), ("-f", "text")])
+def test_a_pipe_gets_json_unless_text_is_chosen(
+    options: tuple[str, ...],
+    terminal: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, text = validated(
+        sample_predictions("good"), tmp_path, monkeypatch, capsys, *options, terminal=terminal
+    )
+    assert code == 0
+    is_json = "json" in options or not (options or terminal)
+    assert text.startswith("{") == is_json
+    if is_json:
+        assert json.loads(text) == {"valid": True, "problems": []}
+    else:
+        assert len(text.splitlines()) == 1
+
+
+def test_every_benchmark_describes_its_input() -> None:
+    for known in known_benchmarks():
+        text = benchmark_named(known.name).input_help
+        page = text.split("\n")[1].split()[0]
+        assert (ROOT / page).exists()
