@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,15 @@ class RepeatedKeys(dict[str, Any]):
 def read_json(path: str | Path) -> Any:
     """Return the value of a JSON file. Raises `InputError` (see `parse_json`)."""
     return parse_json(read_text(path), str(path))
+
+
+@contextmanager
+def expecting(expected: str, place: str) -> Iterator[None]:
+    """Turn errors that a value of another shape causes into a `DataError` about its place."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DataError(f"{place}: expected {expected}") from error
 
 
 def data_bytes(path: Path) -> bytes:

@@ -150,6 +150,7 @@ def _json_object(text: str | None, option: str) -> Mapping[str, Any]:
         return {}
     try:
         value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

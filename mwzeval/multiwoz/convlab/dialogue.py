@@ -190,9 +190,9 @@ def judged(dialogue: Trajectory, database: ActDatabase, judge: Judge = PublicEva
         return evaluator.outcome()
     except (AnswerError, LookupError, TypeError, AttributeError) as error:
         raise ValueError(
-            f'dialogue "{shorten(dialogue.name)}" is none of acts about a goal of MultiWOZ '
-            f"({type(error).__name__}: {error})"
-        ) from None
+            f'dialogue "{shorten(dialogue.name)}": expected a goal of MultiWOZ, and acts such as '
+            '["Inform", "Hotel", "Area", "north"]'
+        ) from error
 
 
 def checked_acts(said: Iterable[Any] | None) -> list[Act]:

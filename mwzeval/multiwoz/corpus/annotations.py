@@ -21,41 +21,45 @@ from typing import Any
 
 from mwzeval.errors import DataError, InputError
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import data_bytes, parse_data
+from mwzeval.files.json_files import data_bytes, expecting, parse_data
 from mwzeval.files.reading import read_zip
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus.gold import Annotations, Span, delexicalize, dialogue_id
 
+VERSION_22 = 'a dialogue of MultiWOZ 2.2, with "dialogue_id" and "turns" whose values are texts'
+
 
 def annotations_of_version_22(
-    dialogues: Sequence[Mapping[str, Any]], acts: Mapping[str, Any]
+    dialogues: Sequence[Mapping[str, Any]], acts: Mapping[str, Any], place: str
 ) -> Iterator[tuple[str, Annotations]]:
-    """Yield the annotations by dialogue id."""
+    """Yield the annotations by dialogue id. Raises `DataError` with the `place`, that of a file."""
     acts_by_id = {dialogue_id(name): turns for name, turns in acts.items()}
-    for dialogue in dialogues:
-        identifier = dialogue_id(dialogue["dialogue_id"])
-        turns = dialogue["turns"]
-        references, utterances, states, alternatives = [], [], [], []
-        responses: list[str] = []
-        for before, turn in zip([None, *turns], turns, strict=False):
-            if turn["speaker"] != "SYSTEM":
-                continue
-            annotated = acts_by_id.get(identifier, {}).get(str(turn["turn_id"]), {})
-            references.append(delexicalize(turn["utterance"], _spans_22(annotated)))
-            utterances.append(before["utterance"] if before else "")
-            states.append(_state_22(before) if before else {})
-            alternatives.append(_alternatives_22(before) if before else {})
-            responses.append(turn["utterance"])
-        yield (
-            identifier,
-            Annotations(
-                tuple(references),
-                tuple(utterances),
-                tuple(states),
-                tuple(alternatives),
-                tuple(responses),
-            ),
-        )
+    for number, dialogue in enumerate(dialogues):
+        with expecting(VERSION_22, f"{place}: dialogue {number} (from 0)"):
+            identifier = dialogue_id(dialogue["dialogue_id"])
+            annotations = _annotations_22(dialogue["turns"], acts_by_id.get(identifier, {}))
+        yield identifier, annotations
+
+
+def _annotations_22(turns: Sequence[Mapping[str, Any]], acts: Mapping[str, Any]) -> Annotations:
+    references, utterances, states, alternatives = [], [], [], []
+    responses: list[str] = []
+    for before, turn in zip([None, *turns], turns, strict=False):
+        if turn["speaker"] != "SYSTEM":
+            continue
+        spans = _spans_22(acts.get(str(turn["turn_id"]), {}))
+        references.append(delexicalize(turn["utterance"], spans))
+        utterances.append(before["utterance"] if before else "")
+        states.append(_state_22(before) if before else {})
+        alternatives.append(_alternatives_22(before) if before else {})
+        responses.append(turn["utterance"])
+    return Annotations(
+        tuple(references),
+        tuple(utterances),
+        tuple(states),
+        tuple(alternatives),
+        tuple(responses),
+    )
 
 
 def _spans_22(annotated: Mapping[str, Any]) -> Iterator[Span]:
@@ -83,6 +87,8 @@ def _alternatives_22(user_turn: Mapping[str, Any]) -> dict[str, dict[str, list[s
 def _slot_values(user_turn: Mapping[str, Any]) -> Iterator[tuple[str, str, Sequence[str]]]:
     for frame in user_turn["frames"]:
         for name, values in frame.get("state", {}).get("slot_values", {}).items():
+            if not (isinstance(values, list) and all(isinstance(value, str) for value in values)):
+                raise TypeError(f"the values of {name} are not a list of texts")
             domain, _, slot = name.partition("-")
             yield domain, slot, values
 
@@ -175,11 +181,9 @@ def _contents(path: Path, names: frozenset[str]) -> dict[str, bytes]:
 
 
 def _dialogues(content: bytes, path: Path) -> Dialogues:
-    try:
+    with expecting("an object of dialogues, in the format of data.json", str(path)):
         plain = parse_data(content, path)
         return {dialogue_id(name): dialogue for name, dialogue in plain.items()}
-    except AttributeError as error:
-        raise DataError(f"{path}: not dialogues in the data.json format: {error}") from None
 
 
 def _listed(contents: Mapping[str, bytes], fold: Fold, path: Path) -> set[str]:

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import DataError, UsageError, did_you_mean
+from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
 from mwzeval.files.cache import combined_fingerprint, derive
 from mwzeval.files.downloads import DataRoot, embedded, locate
-from mwzeval.files.json_files import read_data
+from mwzeval.files.json_files import expecting, read_data
 from mwzeval.files.missing import all_there
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
@@ -277,6 +277,9 @@ class _Sources:
         ]
 
 
+DATA_JSON = 'a dialogue of data.json, an object with "goal" and "log"'
+
+
 def derived_revision() -> str:
     """Return what the derived gold data depend on beside their sources."""
     # References are kept as Moses spaces and sacreBLEU tokenises them.
@@ -294,8 +297,8 @@ def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         names = ", ".join(str(path) for path in sources.paths)
         raise DataError(
-            f"{corpus} {fold}: the files are not in the expected format "
-            f"({type(error).__name__}: {error}); read were {names}"
+            f"{corpus} {fold}: the files are not in the format of the published ones; the files "
+            f"that were read are {names}"
         ) from error
     if not gold:
         raise DataError(f"{corpus} {fold}: no dialogue found in {sources.paths[0]}")
@@ -304,8 +307,14 @@ def _gold(sources: _Sources, corpus: str, fold: Fold) -> dict[str, Any]:
 
 def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
     dialogues = read_fold(sources.data_json, fold) if sources.data_json else {}
-    goals = {name: goals_of(dialogue["goal"]) for name, dialogue in dialogues.items()}
-    booked = {name: booked_domains_of(dialogue["log"]) for name, dialogue in dialogues.items()}
+    goals, booked = {}, {}
+    annotated: dict[str, Annotations] = {}
+    for name, dialogue in dialogues.items():
+        with expecting(DATA_JSON, f'{sources.data_json[0]}: dialogue "{shorten(name)}"'):
+            goals[name] = goals_of(dialogue["goal"])
+            booked[name] = booked_domains_of(dialogue["log"])
+            if not sources.dialogues_22:
+                annotated[name] = annotations_of(dialogue["log"])
     for path in sources.goals:
         goals = {
             dialogue_id(name): {
@@ -320,12 +329,9 @@ def _derive_gold(sources: _Sources, fold: Fold) -> dict[str, GoldDialogue]:
             dialogue_id(name): tuple(frozenset(domains) for domains in turns)
             for name, turns in read_data(path).items()
         }
-    annotated: Mapping[str, Annotations]
-    if sources.dialogues_22:
-        turns = [dialogue for path in sources.dialogues_22 for dialogue in read_data(path)]
-        annotated = dict(annotations_of_version_22(turns, read_data(sources.acts_22[0])))
-    else:
-        annotated = {name: annotations_of(dialogue["log"]) for name, dialogue in dialogues.items()}
+    acts = read_data(sources.acts_22[0]) if sources.dialogues_22 else {}
+    for path in sources.dialogues_22:
+        annotated |= annotations_of_version_22(read_data(path), acts, str(path))
     return {
         name: GoldDialogue(
             goals[name],
@@ -349,11 +355,15 @@ def _one_per_turn(booked: tuple[frozenset[str], ...], turns: int) -> tuple[froze
 
 def _table(domain: str, path: Path) -> list[dict[str, Any]]:
     rows = read_data(path)
-    identifier = id_column(domain)
+    needed = {
+        id_column(domain),
+        *({"name"} if domain in ("restaurant", "hotel", "attraction") else ()),
+    }
     if not (
         isinstance(rows, list)
         and rows
-        and all(isinstance(row, dict) and identifier in row for row in rows)
+        and all(isinstance(row, dict) and needed <= row.keys() for row in rows)
     ):
-        raise DataError(f'{path}: expected a list of venues, each an object with "{identifier}"')
+        keys = " and ".join(f'"{key}"' for key in sorted(needed))
+        raise DataError(f"{path}: expected a list of venues, each an object with {keys}")
     return rows

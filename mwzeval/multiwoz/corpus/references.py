@@ -6,15 +6,14 @@ A reference response out of an utterance and its annotated spans.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mwzeval.errors import DataError, UsageError, shorten
 from mwzeval.files.cache import derive, fingerprint
 from mwzeval.files.downloads import DataRoot
-from mwzeval.files.json_files import read_data
+from mwzeval.files.json_files import expecting, read_data
 from mwzeval.metrics.bleu import tokenize
 from mwzeval.multiwoz.choices import SAMPLE, Fold
 from mwzeval.multiwoz.corpus.corpora import CORPORA, GoldFold, derived_revision, load_fold
@@ -89,24 +88,17 @@ def _file_name(name: str) -> str:
     return re.sub(r"[^a-z0-9._-]", "_", name.lower())
 
 
-def _lists(pairs: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
-    for name, turns in pairs:
-        if not isinstance(turns, list):
-            raise TypeError(f'the turns of "{shorten(name)}" are no list')
-        yield name, turns
-
-
 def _tokenized(path: Path) -> dict[str, list[str]]:
-    try:
-        return {
-            dialogue_id(name): [
+    references: dict[str, list[str]] = {}
+    with expecting("an object of dialogue id → list of turns", str(path)):
+        dialogues = dict(read_data(path))
+    for name, turns in dialogues.items():
+        expected = 'a list of turns, each a text or an object with a "response"'
+        with expecting(expected, f'{path}: dialogue "{shorten(name)}"'):
+            if not isinstance(turns, list):
+                raise TypeError
+            references[dialogue_id(name)] = [
                 tokenize(normalize_response(turn if isinstance(turn, str) else turn["response"]))
                 for turn in turns
             ]
-            for name, turns in _lists(read_data(path).items())
-        }
-    except (LookupError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"{path}: not a reference set, which is an object of dialogue id → list of turns, each "
-            f'a text or an object with a "response" ({type(error).__name__}: {error})'
-        ) from None
+    return references

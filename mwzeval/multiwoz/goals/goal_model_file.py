@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mwzeval.errors import DataError
+from mwzeval.errors import DataError, shorten
 from mwzeval.files.downloads import DataRoot
 from mwzeval.files.json_files import data_bytes, parse_data
 
@@ -32,6 +32,8 @@ PARTS = (
     "slot_combinations",
 )
 """The parts of the published model, in the order of its pickle."""
+LARGEST_WEIGHT = 1e100
+"""Sums of larger weights would not be finite."""
 UNUSED = "slot_counts"
 """A part that nothing is drawn by."""
 
@@ -52,7 +54,18 @@ def read_goal_model(path: Path) -> dict[str, Any]:
     missing = [part for part in needed if not isinstance(model.get(part), Mapping)]
     if missing:
         raise DataError(f"{path}: the goal model has no {', '.join(missing)}")
+    for name in PARTS:
+        _check_numbers(model.get(name, {}), f"{path}: {name}")
     return dict(model)
+
+
+def _check_numbers(part: Any, place: str) -> None:
+    """Raise `DataError` unless everything in a part is a number that can be a weight."""
+    if isinstance(part, Mapping):
+        for key, value in part.items():
+            _check_numbers(value, f"{place}, {shorten(str(key))}")
+    elif type(part) not in (int, float) or not 0 <= part <= LARGEST_WEIGHT:
+        raise DataError(f"{place}: expected a number from 0, a probability or a count")
 
 
 def find_goal_model(root: DataRoot) -> Path:
@@ -70,9 +83,10 @@ def _unpickled(path: Path) -> dict[str, Any]:
     except DataError:
         raise
     except Exception as error:  # a damaged pickle can raise anything
+        parts_expected = ", ".join(PARTS)
         raise DataError(
-            f"{path} is not the published goal model ({type(error).__name__}: {error})"
-        ) from None
+            f"{path} is not the published goal model, a pickle of the parts {parts_expected}"
+        ) from error
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -82,7 +96,7 @@ class _PlainUnpickler(pickle.Unpickler):
         """Return the class of an object in the pickle. Raises for all but one."""
         if (module, name) == ("collections", "Counter"):
             return dict
-        raise pickle.UnpicklingError(f"objects of {module}.{name} do not belong in it")
+        raise DataError(f"objects of {module}.{name} do not belong in a goal model")
 
 
 def _plain(value: object) -> Any:

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mwzeval.errors import DataError
+from mwzeval.errors import shorten
 from mwzeval.files.cache import derive
 from mwzeval.files.downloads import DataRoot
+from mwzeval.files.json_files import expecting
 from mwzeval.multiwoz.choices import Fold
 from mwzeval.multiwoz.corpus.annotations import fold_sources, read_fold
 from mwzeval.multiwoz.corpus.corpora import CORPORA
@@ -52,6 +53,7 @@ NAMED_AS: Mapping[str, tuple[str, ...]] = {
 """How sentences of MultiWOZ and of the sample speak of a domain; of the others, by their names."""
 
 GOALS_REVISION = 2
+GOAL_SHAPE = 'an object with "goal", the wishes by domain, and its "message", a list of sentences'
 """Raised when the same annotation becomes other goals."""
 
 _TAG = re.compile(r"<[^>]*>")
@@ -77,17 +79,12 @@ def annotated_goals(corpus: str, fold: Fold, root: DataRoot) -> dict[str, Annota
     sources = fold_sources(root, layout.data_json, fold, layout.fold_lists)
 
     def build() -> dict[str, Any]:
-        try:
-            annotated = {name: each["goal"] for name, each in read_fold(sources, fold).items()}
-            return {
-                name: [goal_of(goal, refused_bookings=True), sentences_of(goal["message"])]
-                for name, goal in annotated.items()
-            }
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(
-                f"{sources[0]}: the goals are not in the expected format "
-                f"({type(error).__name__}: {error})"
-            ) from error
+        goals = {}
+        for name, dialogue in read_fold(sources, fold).items():
+            with expecting(GOAL_SHAPE, f'{sources[0]}: dialogue "{shorten(name)}"'):
+                goal = dialogue["goal"]
+                goals[name] = [goal_of(goal, refused_bookings=True), sentences_of(goal["message"])]
+        return goals
 
     plain = derive(f"{corpus}-{fold}-live", sources, GOALS_REVISION, build)
     return {name: AnnotatedGoal(goal, tuple(message)) for name, (goal, message) in plain.items()}

@@ -18,8 +18,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from mwzeval.errors import DataError, UsageError, did_you_mean, shorten
+from mwzeval.errors import UsageError, did_you_mean, shorten
 from mwzeval.files.downloads import DataRoot
+from mwzeval.files.json_files import expecting
 from mwzeval.multiwoz.choices import FOLDS, SAMPLE, Fold, known_name
 from mwzeval.multiwoz.corpus.gold import dialogue_id
 from mwzeval.multiwoz.goals.goal_model import GoalModel
@@ -137,13 +138,8 @@ def select_goals(
     asked = parse_goal_source(source) if isinstance(source, str) else source
     if asked.kind == SAMPLED:
         place, plain = _goal_model(corpus, root, goal_model)
-        try:
+        with expecting("the domains, slots and values of the published goal model", str(place)):
             return _sampled(asked, GoalModel(plain, database), seed)
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise DataError(
-                f"{place}: the goal model is not in the expected format "
-                f"({type(error).__name__}: {error})"
-            ) from error
     if goal_model is not None:
         raise UsageError(f"--goal-model is about sampled goals, such as {SAMPLED}:100")
     annotated = annotated_goals(corpus, asked.fold, root)

@@ -47,7 +47,10 @@ def turns_of(exchanges: Iterable[Any]) -> list[dict[str, Any]]:
     what the user answered, and what was heard of that."""
     turns: list[dict[str, Any]] = []
     system = str(HELLO)
-    for user, answered in exchanges:
+    for exchange in exchanges:
+        if not (isinstance(exchange, list | tuple) and len(exchange) == 2):
+            continue  # the check of the file reports it
+        user, answered = exchange
         if isinstance(user, Mapping):
             turns.append({"system": system, "user": user.get(SAID), HEARD: user.get(HEARD)})
         system = answered if isinstance(answered, str) else ""

@@ -90,7 +90,13 @@ def test_options_say_how_a_model_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [("--agent-args", "{"), ("--agent-args", "[]"), ("--request-seconds", "0")]
+    "given",
+    [
+        ("--agent-args", "{"),
+        ("--agent-args", "[]"),
+        ("--agent-args", '{"a": "\\ud800"}'),
+        ("--request-seconds", "0"),
+    ],
 )
 def test_options_that_make_no_sense(given: tuple[str, str]) -> None:
     with pytest.raises(UsageError, match=given[0]):

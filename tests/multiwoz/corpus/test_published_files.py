@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
+import pytest
+
+from mwzeval.errors import DataError
+from mwzeval.files.downloads import DataRoot
+from mwzeval.multiwoz.choices import SAMPLE
+from mwzeval.multiwoz.corpus.annotations import annotations_of_version_22
+from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold, read_tables
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.findings import Findings
 from tests.places import shared
@@ -41,6 +51,36 @@ def test_a_file_with_other_content_is_told_and_changes_the_digits(tmp_path: Path
     (warning,) = [w for w in warnings if w.kind == "other-corpus-files"]
     assert ": not the published content" in warning.message
     assert f"corpus:multiwoz-2.2@{other.checksum}" in warning.message
+
+
+def changed(folder: Path, place: str, change: Callable[[Any], object]) -> Path:
+    """Return a copy of the sample corpus in which a value of one file is another."""
+    shutil.copytree(corpus_root(SAMPLE, None, offline=True).path, folder, dirs_exist_ok=True)
+    file = folder / place
+    content = json.loads(file.read_text(encoding="utf-8"))
+    change(content)
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("values", [None, [None], [["north"]], "north", [5]])
+def test_values_of_version_22_that_are_no_texts_are_named(values: object) -> None:
+    frame = {"state": {"slot_values": {"hotel-area": values}}}
+    turns = [
+        {"speaker": "USER", "utterance": "hi", "turn_id": "0", "frames": [frame]},
+        {"speaker": "SYSTEM", "utterance": "hello", "turn_id": "1", "frames": []},
+    ]
+    dialogues = [{"dialogue_id": "SNG1.json", "turns": turns}]
+    with pytest.raises(DataError, match=r"dialogues_001\.json: dialogue 0"):
+        dict(annotations_of_version_22(dialogues, {}, "dialogues_001.json"))
+
+
+@pytest.mark.parametrize("domain", ["restaurant", "hotel", "attraction"])
+def test_a_venue_without_a_name_is_refused(domain: str, tmp_path: Path) -> None:
+    place = f"db/{domain}_db.json"
+    folder = changed(tmp_path, place, lambda rows: rows[1].pop("name"))
+    with pytest.raises(DataError, match=f'{domain}_db.json: expected .* "name"'):
+        read_tables(DataRoot(folder, "--data"))
 
 
 def test_few_of_many_files_are_named() -> None:

@@ -66,7 +66,7 @@ class Runs:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "EOFError"),
+        (b"", "is not the published goal model"),
         (b"not a pickle", "is not the published goal model"),
         (pickle.dumps([1, 2]), "is not the published goal model"),
         (pickle.dumps(tuple({} for _ in range(7))), "is not the published goal model"),
@@ -83,7 +83,7 @@ def test_what_is_no_goal_model_is_refused(content: bytes, told: str, tmp_path: P
 def test_code_in_a_pickle_is_not_run(tmp_path: Path) -> None:
     path, touched = tmp_path / "model.pkl", tmp_path / "touched"
     path.write_bytes(pickle.dumps((Runs(touched), {}, {}, {}, {}, {})))
-    with pytest.raises(DataError, match="do not belong in it"):
+    with pytest.raises(DataError, match="do not belong in"):
         read_goal_model(path)
     assert not touched.exists()
 
@@ -93,6 +93,16 @@ def test_json_that_is_no_goal_model_is_refused(content: str, tmp_path: Path) -> 
     path = tmp_path / "model.json"
     path.write_text(content)
     with pytest.raises(DataError, match=r"model\.json"):
+        read_goal_model(path)
+
+
+@pytest.mark.parametrize("weight", [10**400, "0.5", None, -1, [1]])
+def test_a_weight_that_is_no_probability_is_named(weight: object, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    model = {part: {"hotel": {"info": {"area": 0.5}}} for part in PARTS}
+    model["value_distribution"] = {"hotel": {"info": {"area": weight}}}  # type: ignore[dict-item]
+    path.write_text(json.dumps(model))
+    with pytest.raises(DataError, match=r"model\.json: value_distribution, hotel, info, area"):
         read_goal_model(path)
 
 

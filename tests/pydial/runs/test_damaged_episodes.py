@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,19 @@ READERS = {
     "table": ("pydial", "table", "."),
     "plot": ("pydial", "plot", ".", "-o", "curves.svg"),
 }
+
+
+def test_a_run_that_asks_for_very_many_tests_takes_no_memory_for_them(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for tests in (300_000_000, 10**30):
+        settings = {"format": 1, "tests": tests, "legacy": False}
+        (run / "run.json").write_text(json.dumps(settings), encoding="utf-8")
+        tracemalloc.start()
+        assert main(["evaluate", *PYDIAL, "-q", "."]) == 2
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+        tracemalloc.stop()
+        assert "20 dialogues, which are not the" in capsys.readouterr().err
 
 
 def changed(**fields: Any) -> Callable[[Lines], Lines]:

@@ -235,10 +235,12 @@ def test_lines_that_are_wrong_are_named(capsys: pytest.CaptureFixture[str]) -> N
     header, first, second = Path("run.jsonl").read_text("utf-8").splitlines()
     lost = json.loads(second) | {"end": "infrastructure"}
     named = json.loads(first) | {"dialogue": "first"}
+    unpaired = json.loads(first) | {"acts": [5, ["hello"]]}
     for found, told in (
         ([header, first, second[:50]], "ends too early and is left out"),
         ([header, first, json.dumps(lost)], "nobody's fault: not scored"),
         ([header, json.dumps(named)], "a dialogue is called TASK/SEED/NUMBER"),
+        ([header, json.dumps(unpaired)], "an exchange is [acts of the user, acts of the agent]"),
         ([first.replace('"success":', '"succes":')], "Demo-CR-1/0/0: expected true or false"),
     ):
         Path("run.jsonl").write_text("\n".join(found), encoding="utf-8")
