@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,9 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from mwzeval.conversation.protocols import described
-from mwzeval.errors import UsageError
+from mwzeval.errors import UsageError, shorten
+from mwzeval.output import tell
 
 SUFFIX = ".py"
+NOTICE_SECONDS = 5.0
+"""After so long an import is reported."""
+IMPORT_LIMIT = "MWZEVAL_IMPORT_SECONDS"
+"""The environment variable with the seconds after which an import is ended (default: never)."""
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
@@ -33,11 +41,51 @@ def imported(name: str) -> Callable[..., Any]:
     those beside the file. Raises `UsageError` when it cannot be imported or called.
     """
     place, _, attribute = name.rpartition(":")
-    with failing_as_usage(name, "imported"):
+    with _watched(place), failing_as_usage(name, "imported"):
         found = getattr(_module(place), attribute)
     if not callable(found):
         raise UsageError(f'"{name}" cannot be called: expected a class or function')
     return found  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _watched(place: str) -> Iterator[None]:
+    """Report an import that takes long, and end it after the seconds of `IMPORT_LIMIT`.
+
+    Raises `UsageError` then. Only an import in the main thread can be ended.
+    """
+    given = os.environ.get(IMPORT_LIMIT, "").strip()
+    try:
+        limit = float(given) if given else None
+    except ValueError:
+        raise UsageError(f'{IMPORT_LIMIT} is a number of seconds, not "{shorten(given)}"') from None
+    late = threading.Event()
+
+    def report() -> None:
+        tell(
+            f"still importing {place} after {NOTICE_SECONDS:g} seconds (Ctrl-C ends it, as does a "
+            f"limit in seconds in {IMPORT_LIMIT})"
+        )
+
+    def end() -> None:
+        late.set()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    timers = [threading.Timer(NOTICE_SECONDS, report)]
+    if limit is not None and threading.current_thread() is threading.main_thread():
+        timers.append(threading.Timer(limit, end))
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if late.is_set():
+            raise UsageError(f"{place} was not imported within {limit:g} seconds") from None
+        raise
+    finally:
+        for timer in timers:
+            timer.cancel()
 
 
 @contextmanager

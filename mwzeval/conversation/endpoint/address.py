@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from mwzeval.errors import UsageError, shorten
 
@@ -22,6 +23,20 @@ OURS = ("messages", "model", "n", "stream", "stream_options", "tools")
 """What a request has from the conversation, and no argument may change."""
 DEFAULTS: Mapping[str, Any] = {"temperature": 0}
 _SECRETS = re.compile(r"\bsk-[\w-]{8,}|(?i:\bbearer\s+)[\w.~+/=-]{8,}")
+
+
+def forms_of(secret: str) -> tuple[str, ...]:
+    """Return a secret as a model may write it: as it is, reversed, quoted, as hex and in base64."""
+    raw = secret.encode()
+    forms = [secret, secret[::-1], quote(secret, safe=""), raw.hex(), raw.hex().upper()]
+    for before in range(3):
+        # Within a longer text a byte stands at one of three places of a group of four letters; the
+        # letters at the ends have bits of the neighbours too.
+        letters = b64encode(bytes(before) + raw).decode().rstrip("=")
+        is_shared = (before + len(raw)) % 3 > 0
+        inner = letters[(0, 2, 3)[before] : len(letters) - is_shared]
+        forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
+    return tuple(dict.fromkeys(forms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,9 @@ class Endpoint:
         """Return a text without the key."""
         if self.key is None or len(self.key) < SHORTEST_SECRET:
             return text
-        return text.replace(self.key, HIDDEN)
+        for form in forms_of(self.key):
+            text = text.replace(form, HIDDEN)
+        return text
 
     @classmethod
     def of_side(

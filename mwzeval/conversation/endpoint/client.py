@@ -17,6 +17,7 @@ from mwzeval.conversation.endpoint.address import (
     PATH,
     SHORTEST_SECRET,
     Endpoint,
+    forms_of,
 )
 from mwzeval.conversation.endpoint.connections import (
     Answer,
@@ -120,7 +121,9 @@ class Client:
         if endpoint.key is not None:
             self._headers["Authorization"] = f"Bearer {endpoint.key}"
         words = (endpoint.key or "", *self._connections.secrets)
-        self._secrets = tuple(word for word in words if len(word) >= SHORTEST_SECRET)
+        self._secrets = tuple(
+            form for word in words if len(word) >= SHORTEST_SECRET for form in forms_of(word)
+        )
         self._has_answered = False
 
     def complete(
@@ -142,7 +145,8 @@ class Client:
         clock, `more` are arguments of this request alone.
 
         Raises `ContextError` and `AnswerError` for what the agent has done, `InfrastructureError`
-        for what it has not, and `LimitError` at the deadline. No text has the key.
+        for what it has not, which includes a deadline that is reached while a server errs or does
+        not answer. Raises `LimitError` where no time is left to ask at all. No text has the key.
         """
         arguments = {**DEFAULTS, **self.endpoint.arguments, **(more or {})}
         request = request_of(self.endpoint.model, messages, tools, arguments, texts)
@@ -170,7 +174,7 @@ class Client:
         for retry in range(RETRIES + 1):
             begin = self.clock.now()
             seconds = self._seconds if deadline is None else min(self._seconds, deadline - begin)
-            if seconds <= 0:
+            if seconds <= 0 and retry == 0:
                 raise LimitError("no time is left for the dialogue")
             answer = None
             try:
@@ -190,7 +194,10 @@ class Client:
                 break
             wait = seconds_to_wait(retry + 1, answer, rng)
             if deadline is not None and self.clock.now() + wait >= deadline:
-                raise LimitError(f"no time is left for the dialogue; {self._place} {problem}")
+                # The server has used up the time, not what the agent says: nobody can judge it.
+                raise InfrastructureError(
+                    f"{self._place} {problem}, and no time is left for the dialogue"
+                )
             if self.clock.wait(wait):
                 raise InfrastructureError("the run has ended")
         raise InfrastructureError(f"{self._place} {problem} (asked {retry + 1} times)")
@@ -319,11 +326,24 @@ def completion_of(
 
 
 def _without(value: Any, words: Sequence[str]) -> Any:
-    """Return a JSON value without these words of ASCII, wherever they are in it."""
-    text = shown = json.dumps(value)
+    """Return a JSON value without these words, also in texts that are JSON themselves."""
+    if isinstance(value, dict):
+        return {_without(key, words): _without(inside, words) for key, inside in value.items()}
+    if isinstance(value, list):
+        return [_without(inside, words) for inside in value]
+    if not isinstance(value, str):
+        return value
+    if "\\" in value:  # an escape may stand for a part of a word
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = None
+        cleaned = _without(parsed, words)
+        if cleaned != parsed:
+            return json.dumps(cleaned, ensure_ascii=False)
     for word in words:
-        text = text.replace(json.dumps(word)[1:-1], HIDDEN)
-    return value if text == shown else json.loads(text)
+        value = value.replace(word, HIDDEN)
+    return value
 
 
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

@@ -8,6 +8,7 @@ Nothing is kept of a connection, so that any number of them may come and go.
 from __future__ import annotations
 
 import logging
+import re
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -54,6 +55,9 @@ class Address(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+HOST = re.compile(r"(?P<name>\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+?)\.?(?P<port>:[0-9]{1,5})?")
 
 
 class HttpServer:
@@ -125,6 +129,12 @@ class _NamedSessions:
         self._of_no_connection = made_up_name()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            raw = [
+                (name, _plain_host(value) if name == b"host" else value)
+                for name, value in scope["headers"]
+            ]
+            scope = {**scope, "headers": raw}
         if scope["type"] != "http" or scope["path"] != PATH:
             await self._app(scope, receive, send)
             return
@@ -151,6 +161,15 @@ class _NamedSessions:
             return
         scope[_NAME] = name
         await self._app(scope, receive, send)
+
+
+def _plain_host(value: bytes) -> bytes:
+    """Return the value of a Host header in lower case and without a dot at the end of the name.
+
+    What is no name or address, perhaps with a port, is no host, so that it is refused.
+    """
+    found = HOST.fullmatch(value.decode("latin-1").lower())
+    return b"?" if found is None else f"{found['name']}{found['port'] or ''}".encode("latin-1")
 
 
 def _with_header(send: Send, name: str, value: str) -> Send:

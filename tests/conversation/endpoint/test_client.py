@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,8 +11,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mwzeval.conversation.endpoint.address import Endpoint
+from mwzeval.conversation.endpoint.address import Endpoint, forms_of
 from mwzeval.conversation.endpoint.cache import FolderCache
 from mwzeval.conversation.endpoint.client import Client, Clock, ContextError, tools_text
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
@@ -263,6 +266,28 @@ def test_tokens_from_the_cache_of_the_server_are_kept(details: Any, kept: Any) -
         assert ask().usage == {"in": 7, "out": 3, **kept, "ms": 0}
 
 
+@pytest.mark.parametrize("form", forms_of(KEY))
+@pytest.mark.parametrize("escapes", [0, 1, 2, 3])
+def test_no_form_of_the_key_is_kept_however_often_it_is_escaped(form: str, escapes: int) -> None:
+    secret = form
+    for level in range(escapes):
+        inner = json.dumps({"a": secret})
+        # The first letter as an escape of JSON, which only parsing takes away.
+        secret = inner if level else inner.replace(form, f"\\u{ord(form[0]):04x}{form[1:]}")
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": secret}}
+    with asked(reply=lambda _: {"content": f"x{secret}y", "tool_calls": [call]}) as ask:
+        kept = ask().message["tool_calls"][0]["function"]["arguments"]
+    while isinstance(kept, str) and kept.startswith("{"):
+        kept = json.loads(kept)["a"]
+    assert form not in kept
+
+
+@given(st.binary(max_size=9), st.binary(max_size=9))
+def test_a_key_within_text_in_base64_is_found(before: bytes, behind: bytes) -> None:
+    text = base64.b64encode(before + KEY.encode() + behind).decode()
+    assert any(form in text for form in forms_of(KEY))
+
+
 def test_a_connection_that_the_server_has_ended_is_not_a_fault() -> None:
     with asked((400, {"connection": "close"})) as ask:
         with pytest.raises(InfrastructureError):
@@ -272,10 +297,10 @@ def test_a_connection_that_the_server_has_ended_is_not_a_fault() -> None:
 
 def test_a_dialogue_has_no_time_left() -> None:
     with asked(503, 503) as ask:
-        with pytest.raises(LimitError):
+        with pytest.raises(InfrastructureError, match="answers 503"):
             ask(deadline=2.5)
         assert len(ask.server.bodies) == 2
-        with pytest.raises(LimitError):
+        with pytest.raises(LimitError):  # before anything was asked
             ask(deadline=0.5)
         assert len(ask.server.bodies) == 2
 

@@ -182,10 +182,21 @@ def test_half_a_character_is_answered(served: tuple[HttpServer, Sessions]) -> No
     assert called(post(served[0], call({"terms": [1]}), "/mcp?session=a"))[0]["sum"] == 1
 
 
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "localhost.", "LocalHost.:80"])
+def test_the_name_of_the_host_has_no_case_and_may_end_in_a_dot(
+    host: str, served: tuple[HttpServer, Sessions]
+) -> None:
+    answer = post(served[0], call({"terms": [1]}), "/mcp?session=a", Host=host)
+    assert called(answer)[0]["sum"] == 1
+
+
 @pytest.mark.parametrize(
     ("status", "asked"),
     [
         (421, {"Host": "evil.example"}),
+        (421, {"Host": "localhost:80.evil.example"}),
+        (421, {"Host": "localhost:80@evil.example"}),
+        (421, {"Host": "localhost:evil"}),
         (421, {"Host": "evil.example:80"}),
         (403, {"Origin": "http://evil.example"}),
         (400, {"Mwzeval_Session": "a" * 201}),
