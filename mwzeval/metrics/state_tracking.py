@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mwzeval.metrics.measure import Measure
-from mwzeval.scores.score import PERCENT, Signature
+from mwzeval.scores.score import Signature
 from mwzeval.statistics import Sums
 
 Slot = TypeVar("Slot", bound=Hashable)
@@ -47,14 +47,14 @@ class StateTracking:
         return dict(zip(self.columns, numbers, strict=True))
 
     def measures(self, signature: Signature) -> Iterator[Measure]:
-        """Yield joint accuracy and slot F1 in percent, precision and recall between 0 and 1."""
-        for name, label, of, places, unit in (
-            ("joint_accuracy", "Joint accuracy", joint_accuracy, 1, PERCENT),
-            ("slot_f1", "Slot F1", slot_f1, 1, PERCENT),
-            ("slot_precision", "Slot precision", slot_precision, 3, ""),
-            ("slot_recall", "Slot recall", slot_recall, 3, ""),
+        """Yield joint accuracy, and F1, precision and recall of slots, all in percent."""
+        for name, label, of in (
+            ("joint_accuracy", "Joint accuracy", joint_accuracy),
+            ("slot_f1", "Slot F1", slot_f1),
+            ("slot_precision", "Slot precision", slot_precision),
+            ("slot_recall", "Slot recall", slot_recall),
         ):
-            yield Measure(f"dst.{name}", label, signature, of, places, unit=unit)
+            yield Measure(f"dst.{name}", label, signature, of, places=1)
 
 
 def joint_accuracy(sums: Sums) -> NDArray[np.float64]:
@@ -63,16 +63,16 @@ def joint_accuracy(sums: Sums) -> NDArray[np.float64]:
 
 
 def slot_precision(sums: Sums) -> NDArray[np.float64]:
-    """Return how many of the predicted slots are right, 0 to 1."""
-    return sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fp"] + EPSILON)
+    """Return the percentage of the predicted slots that are right."""
+    return 100 * sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fp"] + EPSILON)
 
 
 def slot_recall(sums: Sums) -> NDArray[np.float64]:
-    """Return how many of the gold slots were predicted, 0 to 1."""
-    return sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fn"] + EPSILON)
+    """Return the percentage of the gold slots that were predicted."""
+    return 100 * sums["dst.tp"] / (sums["dst.tp"] + sums["dst.fn"] + EPSILON)
 
 
 def slot_f1(sums: Sums) -> NDArray[np.float64]:
     """Return the harmonic mean of both, in percent."""
-    precision, recall = slot_precision(sums), slot_recall(sums)
+    precision, recall = slot_precision(sums) / 100, slot_recall(sums) / 100
     return 100 * 2 * precision * recall / (precision + recall + EPSILON)

@@ -1,6 +1,7 @@
 """From observations of files that are held together to scores with an item a unit.
 
-Scores that are 0 or 1 in all files are rates in percent; where items have several trials, the first
+Scores that are 0 or 1 in all files are rates in percent, as are those that are 0 or 100 in some of
+them; where items have several trials, the first
 of them has pass^k. All others keep their unit. A score is compared on the items for which all files
 have it.
 """
@@ -23,6 +24,8 @@ from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from mwzeval.statistics import Sums, Trials
 
+FEWEST_DOUBLED = 10
+"""Two equal trials of fewer items may well be chance."""
 PERCENT, AS_GIVEN = "percent", "as-given"
 
 
@@ -45,7 +48,12 @@ def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
     observed = observations_of_all(dict.fromkeys(files), asked)
     _check_common(observed)
     lower = _lower(observed, asked.lower)
+    whole = dict(observed)
     warnings = {file: [*of_file.warnings] for file, of_file in observed.items()}
+    for file in observed:
+        if list(files).count(file) > 1:
+            message = "the file is given more than once"
+            warnings[file].append(Problem("same-file", message, "warning", file))
     common = set.intersection(*(set(of.items.values()) for of in observed.values()))
     for score in _shared(observed):
         everywhere = set.intersection(*(set(of.items_of(score)) for of in observed.values()))
@@ -58,6 +66,10 @@ def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
                 message = f"{left_out} items with {score} are left out: another file has it not"
                 warnings[file].append(Problem("left-out", message, "warning", file))
                 observed[file] = of.without(score, lacking)
+    for score in _shared(observed):
+        _as_shares(observed, score, warnings)
+        _check_values(observed, score, warnings)
+        _check_left_out(whole, observed, score, warnings)
     outcomes: dict[str, bool] = {}
     for of in observed.values():
         for score, values in of.values.items():
@@ -65,6 +77,107 @@ def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
             outcomes[score] = outcomes.get(score, True) and are_outcomes
     scored = {file: _scored(of, outcomes, lower) for file, of in observed.items()}
     return ItemScores(scored, _clusters(observed), {f: tuple(w) for f, w in warnings.items()})
+
+
+def _as_shares(
+    observed: dict[str, Observations], score: str, warnings: Mapping[str, list[Problem]]
+) -> None:
+    """Divide a score of 0 and 100 by 100 where it is 0 and 1 in another file."""
+    kinds = {file: set(of.values[score].values()) for file, of in observed.items()}
+    if not any(kind <= {0, 1} and 1 in kind for kind in kinds.values()):
+        return
+    for file, kind in kinds.items():
+        if kind <= {0, 100} and 100 in kind:
+            of = observed[file]
+            values = {unit: value / 100 for unit, value in of.values[score].items()}
+            observed[file] = replace(of, values={**of.values, score: values})
+            message = f"{score}: 0 and 100 are read as 0 and 1, as in another file"
+            warnings[file].append(Problem("units", message, "warning", file))
+
+
+def _check_values(
+    observed: Mapping[str, Observations], score: str, warnings: Mapping[str, list[Problem]]
+) -> None:
+    """Warn of values that look like marks of errors, other units, means, or copies of a file."""
+    seen: dict[tuple[tuple[str, float], ...], str] = {}
+    ranges = {}
+    for file, of in observed.items():
+        values = of.values[score]
+        found = set(values.values())
+        ranges[file] = min(found), max(found)
+        messages = []
+        errors = sum(value == -1 for value in values.values())
+        if errors and min(found - {-1}, default=-1) >= 0:
+            messages.append(
+                f"{score} is -1 in {errors} rows and at least 0 in all others: if -1 marks an "
+                "error, leave the score of these rows empty"
+            )
+        if _is_doubled(of, score):
+            messages.append(
+                f"each item has two rows with the same {score}: was the file joined with itself?"
+            )
+        copy_of = seen.setdefault(tuple(sorted(values.items())), file)
+        if copy_of != file and len(values) > 1:
+            messages.append(f"{score} is the same as in {copy_of} for every item")
+        warnings[file] += (Problem("values", text, "warning", file) for text in messages)
+    shares = [file for file, (low, high) in ranges.items() if low >= 0 and high <= 1]
+    for file, (_, high) in ranges.items():
+        kinds = set(observed[file].values[score].values())
+        if shares and high > 1:
+            message = (
+                f"{score} is up to {high:g}, and at most 1 in {shares[0]}: is it in the same unit?"
+            )
+            warnings[file].append(Problem("units", message, "warning", file))
+        elif file in shares and not kinds <= {0, 1}:
+            single = [
+                each for each in shares if set(observed[each].values[score].values()) <= {0, 1}
+            ]
+            if single:
+                message = (
+                    f"{score} has values between 0 and 1, and only 0 and 1 in {single[0]}: if they "
+                    "are means of trials, write a row for each trial"
+                )
+                warnings[file].append(Problem("means", message, "warning", file))
+
+
+def _is_doubled(of: Observations, score: str) -> bool:
+    rows: dict[str, list[float]] = {}
+    for unit, value in of.values[score].items():
+        rows.setdefault(of.items[unit], []).append(value)
+    return len(rows) >= FEWEST_DOUBLED and all(
+        len(values) == 2 and values[0] == values[1] for values in rows.values()
+    )
+
+
+def _check_left_out(
+    whole: Mapping[str, Observations],
+    observed: Mapping[str, Observations],
+    score: str,
+    warnings: Mapping[str, list[Problem]],
+) -> None:
+    """Warn where the items that some file lacks move a score by more than its standard error."""
+    common = set.intersection(*(set(of.items_of(score)) for of in observed.values()))
+    for file, of in whole.items():
+        means = _item_means(of, score)
+        kept = [value for item, value in means.items() if item in common]
+        if len(kept) == len(means):
+            continue
+        error = float(np.std(list(means.values()), ddof=1)) / len(means) ** 0.5
+        before, after = np.mean(list(means.values())), np.mean(kept)
+        if abs(after - before) > error:
+            message = (
+                f"{len(means) - len(kept)} of {len(means)} items are not in all files; without "
+                f"them {score} changes from {before:.3g} to {after:.3g}, by more than its standard "
+                f"error ({error:.2g})"
+            )
+            warnings[file].append(Problem("left-out", message, "warning", file))
+
+
+def _item_means(of: Observations, score: str) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for unit, value in of.values[score].items():
+        values.setdefault(of.items[unit], []).append(value)
+    return {item: float(np.mean(each)) for item, each in values.items()}
 
 
 def _shared(observed: Mapping[str, Observations]) -> list[str]:

@@ -58,10 +58,10 @@ def _rows(
                 Amount(in_all if total.is_known else None),
             ),
         )
-    if total.cached:
-        dialogues = len(account.usages)
-        cached = (Amount(total.cached / dialogues, 1), Amount(None), Amount(total.cached))
-        yield f"{label}: of these from the server's cache", cached
+        if part == "tokens_in" and total.cached:
+            dialogues = len(account.usages)
+            cached = (Amount(total.cached / dialogues, 1), Amount(None), Amount(total.cached))
+            yield f"{label}: {LABELS[part]} from the server's cache", cached
     for what, count in (("retries", total.retries), ("messages cut off", total.cut_off)):
         mean = Amount(_ratio(count, len(account.usages)), 2)
         yield f"{label}: {what}", (mean, Amount(_ratio(count, sums[SUCCESSES]), 2), Amount(count))

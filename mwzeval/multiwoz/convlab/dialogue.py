@@ -188,7 +188,9 @@ def judged(dialogue: Trajectory, database: ActDatabase, judge: Judge = PublicEva
             evaluator.user(checked_acts(said))
             heard = checked_acts(answer)
         return evaluator.outcome()
-    except (AnswerError, LookupError, TypeError, AttributeError) as error:
+    except AnswerError as error:
+        raise ValueError(f'dialogue "{shorten(dialogue.name)}": {error}') from None
+    except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(
             f'dialogue "{shorten(dialogue.name)}": expected a goal of MultiWOZ, and acts such as '
             '["Inform", "Hotel", "Area", "north"]'

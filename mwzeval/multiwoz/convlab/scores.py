@@ -121,14 +121,17 @@ def inform_row(found: int, superfluous: int, missing: int) -> dict[str, float]:
 
 
 def shares(
-    names: Iterable[tuple[str, str, str, str]], sums: Mapping[str, float], sign: Sign
+    names: Iterable[tuple[str, str, str, str]],
+    sums: Mapping[str, float],
+    sign: Sign,
+    places: int = 2,
 ) -> Iterator[Measure]:
-    """Yield those of `SHARES` that have a value for these sums of columns."""
+    """Yield those of `SHARES` that have a value for these sums of columns, in percent."""
     for name, label, part, whole in names:
         if sums[whole]:
             outcome = part if part in OUTCOMES else None
             score = percentage(part, of=whole)
-            yield Measure(name, label, sign(name), score, cases=whole, outcome=outcome)
+            yield Measure(name, label, sign(name), score, places, cases=whole, outcome=outcome)
 
 
 def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:

@@ -102,7 +102,7 @@ def plain_metrics(dialogues: ScoredDialogues, scores: Iterable[Score]) -> dict[s
         "bleu": bleu if metrics.bleu else None,
         "success": success if metrics.success else None,
         "richness": _whole(values, "richness", RICHNESS) if metrics.richness else None,
-        "dst": _whole(values, "dst", STATE_TRACKING) if dialogues.has_dst else None,
+        "dst": _state_tracking(values) if dialogues.has_dst else None,
     }
     if metrics.dst_rules and not dialogues.sources.predicted_states:
         plain["dst_rules"] = None
@@ -118,6 +118,18 @@ def plain_metrics(dialogues: ScoredDialogues, scores: Iterable[Score]) -> dict[s
 
 RICHNESS = tuple(RichnessScores.__annotations__)
 STATE_TRACKING = ("joint_accuracy", "slot_f1", "slot_precision", "slot_recall")
+
+
+def _state_tracking(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the part `dst` of the JSON report, in the units of the original evaluator.
+
+    That is percent for joint accuracy and F1, and 0 to 1 for precision and recall.
+    """
+    plain = _whole(values, "dst", STATE_TRACKING)
+    return {
+        name: value / 100 if name in ("slot_precision", "slot_recall") else value
+        for name, value in plain.items()
+    }
 
 
 def _whole(

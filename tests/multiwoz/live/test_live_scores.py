@@ -241,7 +241,7 @@ def test_dialogues_in_acts_are_judged_by_their_acts() -> None:
     ("lines", "expected"),
     [
         ([acts_line(acts=[[[["Inform"]], []]])], "an act is four texts"),
-        ([acts_line(user={"goal": 3})], "none of acts about a goal of MultiWOZ"),
+        ([acts_line(user={"goal": 3})], "expected a goal of MultiWOZ"),
         ([acts_line(), line("smp0021")], "there are no messages to be judged"),
     ],
 )

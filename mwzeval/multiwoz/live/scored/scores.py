@@ -109,7 +109,7 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         return
     yield from TASK.measures(sums, sign)
     yield from grounded_measures(GROUNDED, sums, sign)
-    yield from act_scores.shares(act_scores.INFORM_SHARES, sums, sign)
+    yield from act_scores.shares(act_scores.INFORM_SHARES, sums, sign, places=1)
     if sums["telling"]:
         yield Measure(
             *("complete", "Complete (as the user believes)", sign("complete")),
@@ -140,6 +140,7 @@ def measures(sums: Mapping[str, float], sign: Sign) -> Iterator[Measure]:
         yield Measure(
             *("user_faults", "Faults of the user, % of turns", sign("user_faults")),
             percentage("faults", of="watched_turns"),
+            places=1,
             cases=ALL,
             lower_is_better=True,
             is_description=True,
