@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from mwzeval.benchmark import benchmark_named
 from mwzeval.cli import main
 from mwzeval.commands.systems.scoring import names_of
 from mwzeval.multiwoz.evaluator import Evaluator
-from tests.places import ROOT, sample_predictions
+from tests.places import ROOT, read_json, sample_predictions
 
 GOOD = str(ROOT / "predictions" / "sample-good.json")
 WEAK = str(ROOT / "predictions" / "sample-weak-tracker.json")
+NO_PHONE = str(ROOT / "predictions" / "sample-no-phone.json")
 POLICY = str(ROOT / "predictions" / "sample-policy-only.json")
 
 
@@ -146,7 +148,7 @@ def texts_of(html: str, tag: str) -> list[str]:
 def cells_of(page: str) -> dict[tuple[str, str, str, str], str]:
     """Return each cell of the tables of scores: score, scope, setting and letter → its text."""
     found = {}
-    for table in re.findall('<table class="scores".*?</table>', page, re.DOTALL):
+    for table in re.findall('<table class="scores[ "].*?</table>', page, re.DOTALL):
         panel = re.search(
             "<figcaption>((?!<figcaption>|</figure>).)*$", page[: page.index(table)], re.DOTALL
         )
@@ -255,3 +257,45 @@ def test_systems_are_called_by_what_tells_their_files_apart(
 ) -> None:
     assert names_of(files) == names
     assert len(set(names)) == len(files)
+
+
+def test_the_page_begins_with_the_verdict_of_compare_and_folds_other_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = reported(tmp_path, GOOD, NO_PHONE)
+    capsys.readouterr()
+    assert main(["compare", GOOD, NO_PHONE, "-f", "json"]) == 0
+    (sentence,) = json.loads(capsys.readouterr().out)["verdict"]
+    lead = page[: page.index('id="page-scores"')]
+    assert [unescape(text) for text in re.findall('<p class="finding">(.*?)</p>', lead)] == [
+        sentence
+    ]
+    first, more = re.findall('<table class="scores sortable".*?</table>', page, re.DOTALL)
+    assert [text.split()[0] for text in texts_of(first, "th")[3:]] == [
+        *("Inform", "Success", "BLEU", "Combined")
+    ]
+    assert "Distinct trigrams" in more
+    assert page.index('<details class="more-scores">') < page.index(more)
+
+
+def test_only_warnings_that_bear_on_scores_are_at_the_top(tmp_path: Path) -> None:
+    turns = read_json(Path(GOOD))
+    for turn in next(iter(turns.values())):
+        turn["note"] = "x"
+    page = reported(tmp_path, written(tmp_path, "noted.json", turns), POLICY)
+    lead = page[: page.index('id="page-scores"')]
+    alerts = re.findall('<p class="note alert">(.*?)</p>', lead)
+    assert len(alerts) == 1
+    assert "gold" in alerts[0]
+    assert "note" not in "".join(re.sub("<[^>]*>", "", text) for text in alerts)
+    assert "not known and not used" in page[page.index('id="page-warnings"') :]
+
+
+def test_reasons_are_explained_where_they_are_counted(tmp_path: Path) -> None:
+    page = reported(tmp_path, NO_PHONE)
+    counted = page[page.index('id="page-reasons"') : page.index('id="page-warnings"')]
+    codes = re.findall('<span class="reason-code">([a-z-]+)<span', counted)
+    meanings = re.findall('<span class="reason-meaning">(.*?)</span>', counted)
+    reasons = benchmark_named("multiwoz").reasons
+    assert codes
+    assert [unescape(text) for text in meanings] == [reasons[code] for code in codes]

@@ -12,7 +12,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +24,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from mwzeval.comparison import Comparison
-from mwzeval.errors import conditions
+from mwzeval.errors import CONDITIONS, Problem, conditions, counted
+from mwzeval.report.comparison import verdict
 from mwzeval.report.page.model import PageSystem, headline_of, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import (
@@ -50,6 +51,15 @@ SCRIPTS = (
 
 IMPORT_OR_EXPORT = re.compile(r"^import [^;]*;\n+|^export ", re.MULTILINE)
 
+SHOWN_ALERTS = 4
+"""How many warnings stand at the top of the page; all of them are at its end."""
+MINOR = frozenset(
+    {"other-corpus-files", "unknown-key", "unknown-slot", "unknown-placeholder", "list-value"}
+    | {"lexicalized", "other-ids", "flat-state"}
+)
+"""Kinds of warnings that stand at the end of the page only, because they seldom move scores."""
+PLAIN_KEYS = {"said": "as requested", "taken_as": "read as"}
+"""Keys of `meta` → words for people, where the key itself would be misread."""
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; "
     "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -81,6 +91,7 @@ def to_html(
     comparison = compared if isinstance(compared, Comparison) else None
     standings = standings_of(systems, comparison) if comparison else {}
     main = headline_of(systems, headline)
+    rows = score_rows(systems, standings, main)
     return (
         _template_environment()
         .get_template("page.html")
@@ -90,11 +101,13 @@ def to_html(
             whole=WHOLE,
             letters=letters,
             systems=systems,
-            conditions=[
-                (index, text) for index, s in enumerate(systems) for text in conditions(s.warnings)
-            ],
+            verdicts=_verdicts(systems, comparison, main),
+            alerts=list(_alerts(systems).items())[:SHOWN_ALERTS],
+            warning_count=sum(len(system.warnings) for system in systems),
+            meanings=meanings,
             notes=dict.fromkeys(s.meta["note"] for s in systems if s.meta.get("note")),
-            rows=score_rows(systems, standings, main),
+            main_rows=[row for row in rows if row.is_main],
+            other_rows=[row for row in rows if not row.is_main],
             references=references_of(systems).values(),
             chart=chart_of(systems, standings, main),
             compared=about_comparison(comparison) if comparison else (),
@@ -155,6 +168,37 @@ def visible(text: str) -> str:
     )
 
 
+def _verdicts(
+    systems: Sequence[PageSystem], comparison: Comparison | None, main: Sequence[str]
+) -> tuple[str, ...]:
+    """Return sentences for the top of the page: who is better, or the headline of one system."""
+    if comparison is not None:
+        measures = tuple(each for each in comparison.measures if each.name in main)
+        return verdict(replace(comparison, measures=measures))
+    if len(systems) > 1:
+        return ()
+    found = (s for name in main for s in systems[0].scores if (s.name, s.scope) == (name, WHOLE))
+    shown = [f"{s.label} {s.value:.{s.places}f}" for s in found]
+    return (", ".join(shown),) if shown else ()
+
+
+def _alerts(systems: Sequence[PageSystem]) -> dict[str, list[int]]:
+    """Return warnings that bear on scores → places of the systems: conditions, then one a kind."""
+    found: dict[str, list[int]] = {}
+    for at, system in enumerate(systems):
+        for text in conditions(system.warnings):
+            found.setdefault(text, []).append(at)
+    for at, system in enumerate(systems):
+        kinds: dict[str, list[Problem]] = {}
+        for warning in system.warnings:
+            if warning.kind not in CONDITIONS | MINOR:
+                kinds.setdefault(warning.kind, []).append(replace(warning, file=None))
+        for first, *others in kinds.values():
+            more = f" (and {len(others):,} more of this kind)" if others else ""
+            found.setdefault(f"{counted(str(first), first.count)}{more}", []).append(at)
+    return found
+
+
 def _about(systems: Sequence[PageSystem]) -> list[tuple[str, tuple[str, ...]]]:
     """Return what is known about each run: a key, and one text per system or one for all."""
     keys = dict.fromkeys(key for system in systems for key in system.meta if key != "note")
@@ -168,13 +212,19 @@ def _about(systems: Sequence[PageSystem]) -> list[tuple[str, tuple[str, ...]]]:
 
 def _plain(value: Any) -> str:
     match value:
-        case None:
+        case None | False:
             return ""
+        case True:
+            return "yes"
         case {"scored": scored, "of": of}:
             return f"{scored} of {of}"
         case Mapping():
-            parts = ((str(key).replace("_", " "), _plain(part)) for key, part in value.items())
-            return ", ".join(f"{key} {text}" for key, text in parts if text)
+            parts = []
+            for key, part in value.items():
+                named = PLAIN_KEYS.get(key, str(key).replace("_", " "))
+                if text := _plain(part):
+                    parts.append(named if part is True else f"{named} {text}")
+            return ", ".join(parts)
         case list() | tuple():
             return ", ".join(_plain(part) for part in value)
         case _:

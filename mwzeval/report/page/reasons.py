@@ -115,7 +115,7 @@ def histograms(systems: Sequence[PageSystem], kinds: Sequence[Kind]) -> list[His
                 if kind.parent is None and kind.outcome == outcome
             ]
             seen = tuple(filter(_is_seen, rows))
-            label = labels.get(outcome, outcome)
+            label = labels.get(outcome, outcome.capitalize())
             found.append(Histogram(label, group.setting, seen[:SHOWN_KINDS], seen[SHOWN_KINDS:]))
     return [histogram for histogram in found if histogram.shown]
 

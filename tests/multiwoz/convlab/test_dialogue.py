@@ -278,5 +278,7 @@ def test_what_is_said_to_the_last_turn_of_the_user_is_not_judged() -> None:
     ],
 )
 def test_a_line_that_is_no_dialogue_in_acts_is_named(dialogue: Trajectory) -> None:
-    with pytest.raises(ValueError, match='dialogue "goal": (expected a goal of MultiWOZ|an act is)'):
+    with pytest.raises(
+        ValueError, match=r'dialogue "goal": (expected a goal of MultiWOZ|an act is)'
+    ):
         judged(dialogue, town().database)

@@ -60,7 +60,7 @@ export function badge({ colour, name, letter }) {
   return element("span", { class: `badge ${colour}`, title: plain(name) }, letter);
 }
 
-export const labelOf = (outcome) => plain(labels.get(outcome) ?? outcome);
+export const labelOf = (outcome) => plain(labels.get(outcome) ?? capital(outcome));
 export const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** Return the sign of an outcome, as text too for those who do not see it. */

@@ -1,8 +1,8 @@
-// The order of the systems in the table of scores: that of a score that the viewer presses.
+// The order of the systems in the tables of scores: that of a score that the viewer presses.
 
-import { byId } from "./document.js";
 import { button } from "./elements.js";
 
+const rowsOf = () => [...document.querySelectorAll(".sortable tr")];
 const cellsOf = (row) => [...row.querySelectorAll(".of-system")];
 
 /** Put the cells of every row in the order of one row's values, the best first. */
@@ -12,7 +12,7 @@ function sortBy(chosen) {
     return Number.isNaN(value) ? -Infinity : value * ("lower" in chosen.dataset ? -1 : 1);
   });
   const order = [...values.keys()].sort((a, b) => (values[b] > values[a]) - (values[b] < values[a]) || a - b);
-  for (const row of byId("scores-table").rows) {
+  for (const row of rowsOf()) {
     row.cells[0].removeAttribute("aria-sort");
     const cells = cellsOf(row);
     row.cells[0].after(...order.map((place) => cells[place]));
@@ -21,9 +21,7 @@ function sortBy(chosen) {
 }
 
 export function connectSorting() {
-  const table = byId("scores-table");
-  if (cellsOf(table.rows[0]).length < 2) return;
-  for (const row of table.tBodies[0].rows) {
+  for (const row of rowsOf().filter((each) => each.parentNode.tagName === "TBODY" && cellsOf(each).length > 1)) {
     const heading = row.cells[0];
     const press = button("", { class: "sort", title: "Order the systems by this score" }, () => sortBy(row));
     press.append(...heading.childNodes);
