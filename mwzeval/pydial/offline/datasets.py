@@ -198,6 +198,10 @@ def read_dataset(
     return Dataset(place, source, read)
 
 
+class DatasetError(ValueError):
+    """What is wrong with a data set, and where, in words for users."""
+
+
 def source_of(
     folder: str | Path, task: str, dialogues: int | None = None
 ) -> tuple[Path, dict[str, Any], int]:
@@ -228,8 +232,9 @@ def source_of(
 
 
 def _damaged(file: Path, error: Exception) -> InputError:
-    reason = shorten(str(error), 200)
-    message = f"no data set that can be learned from ({reason}): record it again"
+    # Of other errors than ours the text is one of a library, which says nothing to users.
+    reason = f" ({shorten(str(error), 200)})" if type(error) is DatasetError else ""
+    message = f"expected a data set that `mwzeval pydial record` wrote{reason}: record it again"
     return InputError([Problem("bad-dataset", message, file=str(file))])
 
 
@@ -250,9 +255,9 @@ def _source(plain: Any, task: str) -> tuple[dict[str, Any], int]:
     """Return of what metadata are, and of how many dialogues; raises all sorts of errors."""
     source, held = plain[OWN_KEY], plain["total_episodes"]
     if not isinstance(source, dict) or type(held) is not int:
-        raise TypeError(f"{OWN_KEY}, total_episodes: {source!r}, {held!r}")
+        raise DatasetError(f"{OWN_KEY} is not an object, or total_episodes is not a number")
     if source["task"] != task:
-        raise ValueError(f"it is of task {source['task']}")
+        raise DatasetError(f"it is of task {source['task']}")
     return source, held
 
 
@@ -269,15 +274,15 @@ def _dialogue(group: Any, size: int, actions: int) -> tuple[Exchange, ...]:
         ("truncations", cut, "b", (number,)),
     ):
         if array.dtype.kind not in kinds or array.shape != shape:
-            raise ValueError(f"{group.name}/{name} is {array.dtype} of shape {array.shape}")
+            raise DatasetError(f"{group.name}/{name} is {array.dtype} of shape {array.shape}")
         # Policies compute with numbers of 32 bits.
         if np.isnan(array).any() or np.abs(array, dtype=np.float64).max(initial=0) > GREATEST:
-            raise ValueError(f"{group.name}/{name} has what is no number, or beyond all measure")
+            raise DatasetError(f"{group.name}/{name} has what is no number, or beyond all measure")
     if not number or cut.any() or not ended[-1] or ended[:-1].any():
-        raise ValueError(f"{group.name} does not end as a dialogue")
+        raise DatasetError(f"{group.name} does not end as a dialogue")
     allowed = masks.astype(np.bool_)
     if taken.min() < 0 or taken.max() >= actions or not _taken_of(allowed, taken).all():
-        raise ValueError(f"{group.name}/actions has what is masked, or no action")
+        raise DatasetError(f"{group.name}/actions has what is masked, or no action")
     return tuple(
         Exchange(*each)
         for each in zip(
