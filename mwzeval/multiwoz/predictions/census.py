@@ -141,13 +141,12 @@ def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -
         name in gold.dialogues for name in ids.values()
     ):
         return dialogues
-    findings.positions = {ids[name]: turns for name, turns in findings.positions.items()}
-    first = next(iter(ids))
+    findings.positions = {ids.get(name, name): at for name, at in findings.positions.items()}
     findings.warning(
         "other-ids",
-        f'ids are read in lower case and without file ending: "{ids[first]}" for "{first}"',
+        "ids are read in lower case and without file ending, as the fold has them",
         count=len(ids),
-        dialogue=ids[first],
+        dialogue=next(iter(ids)),
     )
     return {ids[name]: turns for name, turns in dialogues.items()}
 
