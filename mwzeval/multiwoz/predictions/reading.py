@@ -305,6 +305,8 @@ def _unflattened(raw: Mapping[Any, Any], place: Place) -> dict[Any, Any]:
             state[key] = value
             continue
         slots = state.get(flat["domain"], {})
+        if not isinstance(slots, Mapping):
+            continue  # which is an error
         state[flat["domain"]] = {**slots, flat["slot"]: value}
         place.warning("flat-state", 'slots called "hotel-area" are read as slots of domains', key)
     return state

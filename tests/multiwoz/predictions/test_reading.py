@@ -106,6 +106,8 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
      f'{AT}, turn 0, key "state": a state is an object of domains, found a list'),
     ("null as state", one(state=None), "shape",
      f'{AT}, turn 0, key "state": a state is an object of domains, found null'),
+    ("text beside a flat slot", one(state={"hotel": "cheap", "hotel-area": "north"}), "shape",
+     f'{AT}, turn 0, key "state.hotel": a domain\'s state is an object of slots, found text'),
     ("text as domain state", one(state={"hotel": "cheap"}), "shape",
      f'{AT}, turn 0, key "state.hotel": a domain\'s state is an object of slots, found text'),
     ("number as value", one(state={"hotel": {"stars": 4}}), "shape",
