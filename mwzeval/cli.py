@@ -53,7 +53,7 @@ VERBS = {
     "power": ("tell how many items and trials show a difference, from a pilot run", "compare"),
     "live": ("let an agent talk to a user about goals, and score what came of it", "agents"),
     "play": ("be the user or the agent of a dialogue yourself", "agents"),
-    "validate": ("list every problem of a file, as JSON", "files"),
+    "validate": ("list the problems of a file, without scoring it", "files"),
 }
 """Verbs of every benchmark, with their group: each is a module of `mwzeval.commands`, whose
 `add_arguments(parser, benchmark)` and `run(arguments, benchmark)` are given the benchmark."""
