@@ -68,10 +68,10 @@ class Problem:
 
 
 def grouped(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems that differ only in their place as one, with its count and first place."""
-    groups: dict[tuple[str | None, str, str, str], Problem] = {}
+    """Return problems of one key in several units as one, with their count and the first place."""
+    groups: dict[tuple[str | None, ...], Problem] = {}
     for problem in problems:
-        key = problem.file, problem.severity, problem.kind, problem.message
+        key = problem.file, problem.severity, problem.kind, problem.message, problem.key
         known = groups.get(key)
         groups[key] = (
             problem if known is None else replace(known, count=known.count + problem.count)
