@@ -26,6 +26,7 @@ NOTICE_SECONDS = 5.0
 """After so long an import is reported."""
 IMPORT_LIMIT = "MWZEVAL_IMPORT_SECONDS"
 """The environment variable with the seconds after which an import is ended (default: never)."""
+LONGEST_LIMIT = 1e6
 BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
@@ -57,9 +58,13 @@ def _watched(place: str) -> Iterator[None]:
     given = os.environ.get(IMPORT_LIMIT, "").strip()
     try:
         limit = float(given) if given else None
+        if limit is not None and not 0 < limit < LONGEST_LIMIT:
+            raise ValueError
     except ValueError:
-        raise UsageError(f'{IMPORT_LIMIT} is a number of seconds, not "{shorten(given)}"') from None
-    late = threading.Event()
+        raise UsageError(
+            f'{IMPORT_LIMIT} is a number of seconds above 0, not "{shorten(given)}"'
+        ) from None
+    is_late = False
 
     def report() -> None:
         tell(
@@ -67,25 +72,31 @@ def _watched(place: str) -> Iterator[None]:
             f"limit in seconds in {IMPORT_LIMIT})"
         )
 
-    def end() -> None:
-        late.set()
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    def end(*_: object) -> None:
+        nonlocal is_late
+        is_late = True
+        raise KeyboardInterrupt
 
-    timers = [threading.Timer(NOTICE_SECONDS, report)]
-    if limit is not None and threading.current_thread() is threading.main_thread():
-        timers.append(threading.Timer(limit, end))
-    for timer in timers:
-        timer.daemon = True
-        timer.start()
+    notice = threading.Timer(NOTICE_SECONDS, report)
+    notice.daemon = True
+    notice.start()
+    # SIGALRM also interrupts a program that was started with Ctrl-C ignored.
+    is_main = threading.current_thread() is threading.main_thread()
+    can_end = limit is not None and is_main and hasattr(signal, "SIGALRM")
+    if can_end:
+        before = signal.signal(signal.SIGALRM, end)
+        signal.setitimer(signal.ITIMER_REAL, limit or 0)
     try:
         yield
     except KeyboardInterrupt:
-        if late.is_set():
+        if is_late:
             raise UsageError(f"{place} was not imported within {limit:g} seconds") from None
         raise
     finally:
-        for timer in timers:
-            timer.cancel()
+        notice.cancel()
+        if can_end:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

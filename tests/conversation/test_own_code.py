@@ -44,7 +44,7 @@ def test_an_import_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyP
         imported(f"{tmp_path / 'hanging_agent.py'}:agent")
 
 
-@pytest.mark.parametrize("limit", ["soon", "5s"])
+@pytest.mark.parametrize("limit", ["soon", "5s", "0", "-1", "nan", "1e300"])
 def test_a_limit_that_is_no_number_is_refused(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(IMPORT_LIMIT, limit)
     with pytest.raises(UsageError, match=IMPORT_LIMIT):

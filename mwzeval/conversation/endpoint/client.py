@@ -183,7 +183,8 @@ class Client:
                 completion = self._checked(answer, begin, retry, has_spoken)
                 if completion is not None:
                     return completion
-                problem = f"answers {answer.status}: {self._shown(error_text(answer))}"
+                told = self._shown(error_text(answer))
+                problem = f"answers {answer.status}{told and ': '}{told}"
             except UnreachableError as error:
                 problem = f"cannot be reached: {self._shown(str(error))}"
                 if retry >= FIRST_RETRIES and not self._has_answered:
