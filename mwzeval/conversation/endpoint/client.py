@@ -174,7 +174,9 @@ class Client:
         for retry in range(RETRIES + 1):
             begin = self.clock.now()
             seconds = self._seconds if deadline is None else min(self._seconds, deadline - begin)
-            if seconds <= 0 and retry == 0:
+            if seconds <= 0 and retry:
+                break
+            if seconds <= 0:
                 raise LimitError("no time is left for the dialogue")
             answer = None
             try:
@@ -337,7 +339,7 @@ def _without(value: Any, words: Sequence[str]) -> Any:
     if "\\" in value:  # an escape may stand for a part of a word
         try:
             parsed = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed = None
         cleaned = _without(parsed, words)
         if cleaned != parsed:
