@@ -258,8 +258,8 @@ def _turn(raw: Any, need_response: bool, place: Place) -> Turn:
     for key in raw:
         if key not in TURN_KEYS:
             name = shorten(str(key))
-            close = ' — did you mean "response"?' if name.lower() in RESPONSE_NAMES else ""
-            close = close or did_you_mean(name, TURN_KEYS)
+            is_response = "response" not in raw and name.lower() in RESPONSE_NAMES
+            close = did_you_mean("response" if is_response else name, TURN_KEYS)
             message = f'a turn\'s key "{name}" is not known and not used{close}'
             place.warning("unknown-key", message, name)
     state = _state(raw["state"], place) if "state" in raw else None
