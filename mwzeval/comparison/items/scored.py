@@ -162,8 +162,9 @@ def _check_left_out(
         kept = [value for item, value in means.items() if item in common]
         if len(kept) == len(means):
             continue
-        error = float(np.std(list(means.values()), ddof=1)) / len(means) ** 0.5
-        before, after = np.mean(list(means.values())), np.mean(kept)
+        with np.errstate(over="ignore", invalid="ignore"):  # of values near the largest number
+            error = float(np.std(list(means.values()), ddof=1)) / len(means) ** 0.5
+            before, after = np.mean(list(means.values())), np.mean(kept)
         if abs(after - before) > error:
             message = (
                 f"{len(means) - len(kept)} of {len(means)} items are not in all files; without "
@@ -177,7 +178,7 @@ def _item_means(of: Observations, score: str) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for unit, value in of.values[score].items():
         values.setdefault(of.items[unit], []).append(value)
-    return {item: float(np.mean(each)) for item, each in values.items()}
+    return {item: sum(each) / len(each) for item, each in values.items()}
 
 
 def _shared(observed: Mapping[str, Observations]) -> list[str]:
