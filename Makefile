@@ -11,45 +11,55 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 	$(INSTALL) .
 	touch $@
 
+# What `make test` needs: no PyTorch and no frameworks either.
 .venv/developing: pyproject.toml .venv/installed
 	$(INSTALL) '.[dev]'
+	touch $@
+
+.venv/everything: pyproject.toml .venv/developing
+	$(INSTALL) '.[dev,dev-all]'
 	touch $@
 
 evaluate: .venv/installed
 	$(BIN)/python evaluate.py --bleu --success --richness --dst --input predictions/sample-good.json
 
+# Style, imports between layers, names that nothing uses, and types of the package.
 lint: .venv/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache >build/imports.txt || { cat build/imports.txt; exit 1; }
+	! $(BIN)/vulture | grep -E "unused (function|class|method|property|import)"
+	$(BIN)/python -m tools.messages --check
+	$(BIN)/mypy mwzeval
 
-# A file of tests stays in one process: what its tests share is computed once.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# The gate before every commit: each figure on one system, each property on some examples.
+# Before every commit: what runs in this process, without data, network, browser or frameworks.
 unit: .venv/developing
-	$(PYTEST) -m "not slow and not exhaustive"
+	$(PYTEST) -m "not slow and not integration and not exhaustive"
 
 test: lint unit
 
-# The same for every system, format and seed, with four times as many examples.
-test-all: lint
-	$(PYTEST) -m "not slow" --hypothesis-profile exhaustive
+# In addition everything that is slower to set up, with six times as many examples.
+test-all: .venv/everything lint
+	$(BIN)/mypy
+	$(BIN)/mkdocs build --strict --quiet
+	$(PYTEST) -m "not slow" --hypothesis-profile thorough
 
 # What takes minutes: figures over many seeds. Every night, and before a release.
-nightly: .venv/developing
-	$(PYTEST) -m slow --hypothesis-profile exhaustive
+nightly: .venv/everything
+	$(PYTEST) -m slow --hypothesis-profile thorough
 
-bench: .venv/developing
+bench: .venv/everything
 	$(BIN)/python -m benchmarks
 
 # The site, in build/site; `make docs` fails on any link that leads nowhere.
-docs: .venv/developing
+docs: .venv/everything
 	$(BIN)/mkdocs build --strict
 
 # What would be published, in dist/, checked as a user would install it.
-release: .venv/developing
+release: .venv/everything
 	$(BIN)/python -m tools.release
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -6,15 +6,16 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from mwzeval import progress
 from mwzeval.multiwoz.evaluator import Evaluator
-from tests.examples import QUICK, USUAL
+from tests.examples import QUICK, THOROUGH
 
-for name, number in (("quick", QUICK), ("exhaustive", USUAL)):
+for name, number in (("quick", QUICK), ("thorough", THOROUGH)):
     settings.register_profile(
         name,
         deadline=None,
@@ -24,6 +25,8 @@ for name, number in (("quick", QUICK), ("exhaustive", USUAL)):
     )
 settings.load_profile("quick")
 
+WHOLE_FILE = "\npytestmark = pytest.mark.integration\n"
+
 # However slow the machine is: what commands print is compared.
 os.environ[progress.VARIABLE] = "0"
 
@@ -32,9 +35,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip files that are marked as integration as a whole where that mark is not selected.
+
+    Their imports take longer than the tests of other files.
+    """
+    if "not integration" not in config.option.markexpr or collection_path.suffix != ".py":
+        return None
+    return WHOLE_FILE in collection_path.read_text(encoding="utf-8") or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Take the mark `exhaustive(but=N)` off the first N cases of a test: `make test` runs them."""
+    """Run tests in this process first, then those with a process or data of their own.
+
+    Take the mark `exhaustive(but=N)` off the first N cases of a test: `make test` runs them.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("integration") is not None)
     seen: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("exhaustive")

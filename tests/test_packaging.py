@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import mwzeval
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.version import __version__
 from tests.places import ROOT, sample_predictions
@@ -63,3 +64,23 @@ def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     expected = evaluator.evaluate(sample_predictions("good"))
     for metric in ("bleu", "success", "richness", "dst"):
         assert report[metric] == expected[metric]
+
+
+def test_the_public_names_are_these() -> None:
+    assert mwzeval.__all__ == [
+        "DataError",
+        "DependencyError",
+        "Evaluator",
+        "InputError",
+        "MwzevalError",
+        "PredictedTurn",
+        "Predictions",
+        "Problem",
+        "Report",
+        "Reward",
+        "RewardWeights",
+        "UsageError",
+        "__version__",
+    ]
+    for name in mwzeval.__all__:
+        assert getattr(mwzeval, name) is not None

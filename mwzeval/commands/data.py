@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from mwzeval.arguments import add_data
 from mwzeval.benchmark import Shelf, benchmark_named, known_benchmarks
@@ -30,10 +30,6 @@ from mwzeval.files.downloads import (
     matches,
     state_of,
 )
-
-if TYPE_CHECKING:
-    from mwzeval.benchmark import Shelf, benchmark_named, known_benchmarks
-
 
 Corpora = Mapping[str, tuple[str, ...]]
 """Of each corpus, by its name, the patterns of the places in a data root that it reads."""

@@ -130,8 +130,10 @@ def common_units(
     """Return the units that all systems have, in the order of the first one.
 
     These are the rows, or what `units_of` has of each system. Where goals may have been chosen
-    differently, only units with the same goal are the same. Raises `UsageError` when two systems
-    have none in common.
+    differently, only units with the same goal are the same.
+
+    Raises:
+        UsageError: When two systems have none in common.
     """
     by_goal = may_have_other_goals(systems)
     of = units_of or {name: scored.table.units for name, scored in systems.items()}

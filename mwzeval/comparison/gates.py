@@ -104,9 +104,11 @@ def resolve_gates(
 ) -> tuple[Gate, ...]:
     """Return the gates with the names that the scores have.
 
-    `aliases` are other names for some; `lower` are those that are better when lower. Raises
-    `UsageError` for a score that there is none of, and for a gate that what is worse passes: one
-    that is a least of a score that is better when lower, or a most of another.
+    `aliases` are other names for some; `lower` are those that are better when lower.
+
+    Raises:
+        UsageError: For a score that does not exist, and for a gate that worse systems pass: a lower
+            limit of a score that is better when lower, or an upper limit of another.
     """
     names = list(known)
     resolved = tuple(
@@ -150,7 +152,10 @@ def worse_than(
     """Return the scores of the whole that are significantly worse than the baseline's.
 
     Significant is at `LEVEL` after Holm's correction over all scores that are tested. Those of
-    richness are not. Raises `UsageError` when the two cannot be compared, or not in full.
+    richness are not.
+
+    Raises:
+        UsageError: When the two cannot be compared, or not in full.
     """
     _check_same_units(system.table.units, baseline.table.units)
     ours, theirs = _directed(system), _directed(baseline)

@@ -69,8 +69,9 @@ class GroupWork:
     ) -> dict[Key, ComparedMeasure]:
         """Return those of the scores `asked` that have a value on the common units.
 
-        Raises `UsageError` where there is no common unit, `ValueError` for clusters where there are
-        scores of types.
+        Raises:
+            UsageError: Without a common unit.
+            ValueError: For clusters where there are scores of types.
         """
         how, clusters, executor = self.resampling, self.clusters, self.executor
         firsts = {name: next(iter(of.values())) for name, of in runs.items()}

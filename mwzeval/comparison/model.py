@@ -239,7 +239,8 @@ class Comparison(Viewed):
     def measure(self, name: str, scope: str = WHOLE) -> ComparedMeasure:
         """Return one score of the baseline and what can be compared with it.
 
-        Raises `KeyError` when it was not compared.
+        Raises:
+            KeyError: When it was not compared.
         """
         for measure in self.measures:
             if (measure.name, measure.scope) == (name, scope):

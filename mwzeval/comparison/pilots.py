@@ -80,8 +80,9 @@ def pilot_of(
     The score of a trial is its jackknife pseudo-value, for a rate the outcome itself. Units that
     belong together when resampling (dialogues of a seed) are trials of one item.
 
-    Raises `UsageError` when there is no such score, it is not one that single trials have, or there
-    are less than two items or clusters.
+    Raises:
+        UsageError: When there is no such score, it is not one that single trials have, or there are
+            less than two items or clusters.
     """
     table = scored.trial_rows
     measure = _measure(scored, table.columns, name, usual)
@@ -147,7 +148,8 @@ def spreads_of_difference(pilots: Mapping[str, Pilot]) -> dict[str, Spread]:
     `INDEPENDENT`, not at all, so that pairing is for nothing; `ALIKE`, as another run of the pilot
     would, which needs second trials of items.
 
-    Raises `UsageError` for two pilots without two common items, and when only one has trials.
+    Raises:
+        UsageError: For two pilots without two common items, and when only one has trials.
     """
     if len(pilots) == 1:
         (spread,) = (pilot.spread for pilot in pilots.values())

@@ -84,8 +84,9 @@ class Across:
 def across(runs: Mapping[str, ScoredTable]) -> tuple[Across, ...]:
     """Return every score over the runs, by name.
 
-    Raises `UsageError` for less than two runs, or runs not scored alike; `InputError` when they do
-    not have the same units, with what each lacks.
+    Raises:
+        UsageError: For less than two runs, or runs with different signatures.
+        InputError: When they do not have the same units, with those that are missing.
     """
     if len(runs) < 2:
         raise UsageError("--runs needs at least two predictions files, one for each run")

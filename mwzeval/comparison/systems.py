@@ -59,9 +59,11 @@ def compare(
     they are not independent: clusters are then resampled and swapped, whole, and outcomes are
     tested as all other scores are. Scores stay means over units.
 
-    Raises `UsageError` for less than two systems, where no two can be compared in any score, and
-    for systems without a common unit; `InputError` for runs of one system on different units;
-    `ValueError` for clusters where there are scores of types.
+    Raises:
+        UsageError: For less than two systems, where no two can be compared in any score, and for
+            systems without a common unit.
+        InputError: For runs of one system on different units.
+        ValueError: For clusters where there are scores of types.
     """
     how = resampling or Resampling()
     if len(systems) < 2:

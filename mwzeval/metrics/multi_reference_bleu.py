@@ -40,7 +40,10 @@ def segment_counts(
     """Return the counts of segments that have the same references.
 
     References are gone through once for all of them; none may be repeated in vain, but it changes
-    nothing. Raises `ValueError` without references.
+    nothing.
+
+    Raises:
+        ValueError: Without references.
     """
     counted = [(tokens, [_ngrams(tokens, order) for order in ORDERS]) for tokens in hypotheses]
     lengths = set()

@@ -213,7 +213,8 @@ def collected(
 ) -> list[Reward]:
     """Return the rewards of rollouts; `reward_of` takes one and what to call it in messages.
 
-    Raises `InputError` with the problems of all of them.
+    Raises:
+        InputError: With the problems of all of them.
     """
     rewards: list[Reward] = []
     problems: list[Problem] = []

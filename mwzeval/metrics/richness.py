@@ -66,7 +66,8 @@ class WindowTypes:
     def merge(self, later: WindowTypes) -> None:
         """Add what `later` has seen, as if it had come after what this one has seen.
 
-        Raises `ValueError` for windows of another size.
+        Raises:
+            ValueError: For windows of another size.
         """
         if later.window != self.window:
             raise ValueError("only windows of one size add up")

@@ -36,8 +36,9 @@ def of_items(
     item has the same outcome they are Wilson's, with items for cases. `ScoredTable.trials` keeps
     the rows of trials. Where no item has a second trial, only the names of the units change.
 
-    Raises `ValueError` for scores of types (distinct words), which have no rows to average, and
-    where `outcome` is not a score of 0/1 outcomes.
+    Raises:
+        ValueError: For scores of types (distinct words), which have no rows to average, and where
+            `outcome` is not a score of 0/1 outcomes.
     """
     if scored.type_measures:
         raise ValueError("scores of types, such as distinct words, cannot be averaged over trials")

@@ -70,7 +70,8 @@ class Report(dict[str, Any], Viewed, Logged):
     def score(self, name: str, scope: str = WHOLE) -> Score:
         """Return a score by its name, over everything or over a part such as a domain.
 
-        Raises `KeyError` with what comes nearest when there is none.
+        Raises:
+            KeyError: With what comes nearest when there is none.
         """
         for score in self.scores:
             if (score.name, score.scope) == (name, scope):

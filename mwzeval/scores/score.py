@@ -66,7 +66,8 @@ class Interval:
     def scaled(self, factor: float) -> Interval:
         """Return the interval of `factor` (0 or more) times the score, as for percentages.
 
-        Raises `ValueError` for a negative factor.
+        Raises:
+            ValueError: For a negative factor.
         """
         if factor < 0:
             raise ValueError(f"an interval is scaled by 0 or more, not by {factor}")

@@ -72,7 +72,10 @@ class Table(Viewed):
         """Return a single row with the sums of all: what is left of rows that would be too many.
 
         Folded tables add up to the same sums in whatever order the parts came, and to the last bit,
-        because the columns hold whole numbers; raises `ValueError` when one does not.
+        because the columns hold whole numbers.
+
+        Raises:
+            ValueError: When a column has a number that is not whole.
         """
         if not np.array_equal(self.values, np.rint(self.values)):
             odd = (self.values != np.rint(self.values)).any(axis=0)
@@ -98,7 +101,8 @@ class Table(Viewed):
     def beside(self, other: Table) -> Table:
         """Return the columns of both, for the same units in the same order.
 
-        Raises `ValueError` for other units.
+        Raises:
+            ValueError: For other units.
         """
         if self.units != other.units:
             raise ValueError("tables side by side need the same units in the same order")

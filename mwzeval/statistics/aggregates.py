@@ -56,7 +56,8 @@ def probability_of_improvement(scores: Scores, others: Scores) -> Aggregate:
     Equal scores count half. Runs of both are resampled independently of each other, as they are
     when both have the same seeds: what pairs have in common is not used.
 
-    Raises `ValueError` without scores, or for other numbers of tasks.
+    Raises:
+        ValueError: Without scores, or for other numbers of tasks.
     """
     _check(scores)
     _check(others)

@@ -49,8 +49,10 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Interval
     resampling cannot: with no or only successes it is not empty. A rate of cases that come in
     clusters (turns of a dialogue) is a ratio of sums: use `bootstrap_interval`.
 
-    Raises `ValueError` without cases, or when successes are not between 0 and `n`.
     Source: Wilson, JASA 22, 1927.
+
+    Raises:
+        ValueError: Without cases, or when successes are not between 0 and `n`.
     """
     if n < 1:
         raise ValueError("a rate of no cases has no interval")

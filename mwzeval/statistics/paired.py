@@ -64,7 +64,8 @@ def wins_ties_losses(
 ) -> WinsTiesLosses:
     """Compare one value a unit, shape (units,) each; up to `tolerance` apart is a tie.
 
-    Raises `ValueError` for different shapes or a value that is not a number.
+    Raises:
+        ValueError: For different shapes or a value that is not a number.
     """
     if system.shape != baseline.shape or system.ndim != 1:
         raise ValueError(
@@ -82,9 +83,10 @@ def mcnemar(system: NDArray[np.float64], baseline: NDArray[np.float64]) -> McNem
 
     Given that one of the two fails, without a difference either is as likely to be the one: the
     p value is twice the smaller binomial tail, at most 1. Exact for any number of units.
-
-    Raises `ValueError` for different shapes or outcomes other than 0 and 1.
     Source: McNemar, Psychometrika 12, 1947, in its exact (binomial) form.
+
+    Raises:
+        ValueError: For different shapes or outcomes other than 0 and 1.
     """
     for outcomes in (system, baseline):
         if not np.isin(outcomes, (0, 1)).all():
@@ -165,8 +167,9 @@ class GivenSums:
     def swapped_with(self, baseline: GivenSums) -> SwappedSums:
         """Return the sums of both after swapping.
 
-        Raises `ValueError` when they do not have the same units and columns, a unit appears twice,
-        or they are not of the same samples.
+        Raises:
+            ValueError: When they do not have the same units and columns, a unit appears twice, or
+                they are not of the same samples.
         """
         _check_units(self.units, baseline.units)
         if self.columns != baseline.columns:
@@ -245,7 +248,8 @@ class Differences:
     ) -> Differences:
         """Return the differences of samples, shape (samples,) each, and of observed scores.
 
-        Raises `ValueError` when an observed score has no value.
+        Raises:
+            ValueError: When an observed score has no value.
         """
         if not math.isfinite(observed_system) or not math.isfinite(observed_baseline):
             raise ValueError("a score has no value on all units, so there is nothing to compare")

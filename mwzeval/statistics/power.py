@@ -48,7 +48,8 @@ class Spread:
     def __add__(self, other: Spread) -> Spread:
         """Return the spread of the difference of two independent scores.
 
-        Raises `ValueError` when one is known by trials and the other not.
+        Raises:
+            ValueError: When one is known by trials and the other not.
         """
         if self.within is None and other.within is None:
             return Spread(self.between + other.between, None, self.shared + other.shared)
@@ -60,7 +61,8 @@ class Spread:
     def of_item(self, trials: float) -> float:
         """Return the variance of the mean over `trials` of an item; infinity is allowed.
 
-        Raises `ValueError` for less than one trial, and for more where nothing is known of them.
+        Raises:
+            ValueError: For less than one trial, and for more where nothing is known of them.
         """
         if not trials >= 1:
             raise ValueError(f"an item has at least one trial, not {trials}")
@@ -86,7 +88,8 @@ def spread_of(
     with different numbers of trials; unbiased, except that an estimate below 0 is reported as 0.
     `clusters` has the cluster of each item, where these are not independent.
 
-    Raises `ValueError` for less than two items or clusters, and for an item without a trial.
+    Raises:
+        ValueError: For less than two items or clusters, and for an item without a trial.
     """
     counts = np.array([of_item.size for of_item in scores], dtype=np.float64)
     if counts.size < 2 or not counts.all():
@@ -114,8 +117,8 @@ def spread_of_difference(
 ) -> Spread:
     """Return the spread of the difference of two systems on the same items, in the same order.
 
-    Raises `ValueError` for different items, as `spread_of`, and when one has trials and the other
-    not.
+    Raises:
+        ValueError: For different items, as `spread_of`, and when only one has trials.
     """
     if len(system) != len(baseline):
         raise ValueError("the spread of a difference needs the same items of both systems")
@@ -142,6 +145,9 @@ def _in_clusters(
     """Return the spread of items in clusters, whose values vary by `noise` from trial to trial.
 
     The sums of squares in and between clusters are set to what is expected of them.
+
+    Raises:
+        ValueError: For less than two clusters.
     """
     of = _numbered(clusters)
     sizes = np.bincount(of)
@@ -202,7 +208,8 @@ class TwoSided:
     def items_needed(self, difference: float, spread: Spread, trials: float) -> int:
         """Return how many items with so many trials it takes to see a difference.
 
-        Raises `ValueError` for a difference of 0, and as `Spread.of_item`.
+        Raises:
+            ValueError: For a difference of 0, and as `Spread.of_item`.
         """
         if not difference:
             raise ValueError("no number of items shows a difference of 0")

@@ -24,8 +24,11 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p values adjusted for their number, in the same order.
 
     Taking those at most α as significant makes any false finding among them no likelier than α,
-    however the tests depend on each other. Raises `ValueError` for a p value not within 0 and 1.
+    however the tests depend on each other.
     Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
+
+    Raises:
+        ValueError: For a p value not within 0 and 1.
     """
     for p_value in p_values:
         if not 0 <= p_value <= 1:
@@ -55,7 +58,8 @@ def ranks(scores: Mapping[str, float], significant: Iterable[tuple[str, str]]) -
     significantly better than one of rank 1 (the rank ranges of the WMT rankings, Bojar et al., WMT
     2013).
 
-    Raises `ValueError` for a pair of unknown systems, or of two with the same score.
+    Raises:
+        ValueError: For a pair of unknown systems, or of two with the same score.
     """
     better: dict[str, set[str]] = {system: set() for system in scores}
     for first, second in significant:

@@ -139,7 +139,8 @@ def _count_blocks(n_units: int, samples: int, seed: int) -> Iterator[NDArray[np.
 def block_sizes(n_units: int, samples: int, most: int | None = None) -> Iterator[int]:
     """Yield how many samples to hold at a time, `most` at most, adding up to `samples`.
 
-    Raises `ValueError` without units or samples.
+    Raises:
+        ValueError: Without units or samples.
     """
     if n_units < 1:
         raise ValueError("there are no units to resample")
@@ -154,7 +155,10 @@ def in_blocks(table: Table, size: int) -> Table:
     """Return a table whose units are `size` consecutive units added up, the last one what is left.
 
     For units that depend on their neighbours; at least some 50 blocks should remain. A block has
-    the name of its first unit. Raises `ValueError` for a size below 1.
+    the name of its first unit.
+
+    Raises:
+        ValueError: For a size below 1.
     """
     if size < 1:
         raise ValueError(f"a block has at least one unit, not {size}")
@@ -193,7 +197,8 @@ def evaluate(score: ScoreFunction, sums: Sums) -> NDArray[np.float64]:
 def percentile_interval(values: NDArray[np.float64], confidence: float, method: str) -> Interval:
     """Return the middle `confidence` of the defined values.
 
-    Raises `ValueError` when no value is defined.
+    Raises:
+        ValueError: When no value is defined.
     """
     tail = (1 - checked_confidence(confidence)) / 2
     defined = values[np.isfinite(values)]

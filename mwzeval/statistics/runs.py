@@ -60,7 +60,8 @@ class VarianceComponents:
 
         It shows what would help: with one run, no number of units brings it below √`run`.
 
-        Raises `ValueError` for less than one run or unit.
+        Raises:
+            ValueError: For less than one run or unit.
         """
         if runs < 1 or units < 1:
             raise ValueError("a mean needs at least one run and one unit")
@@ -70,7 +71,10 @@ class VarianceComponents:
 def across_runs(scores: Sequence[float]) -> AcrossRuns:
     """Return mean and standard deviation of one score a run.
 
-    The standard deviation is of one run, not of the mean. Raises `ValueError` for less than two.
+    The standard deviation is of one run, not of the mean.
+
+    Raises:
+        ValueError: For less than two.
     """
     if len(scores) < 2:
         raise ValueError("a standard deviation over runs needs at least two runs")
@@ -84,9 +88,10 @@ def variance_components(outcomes: NDArray[np.float64]) -> VarianceComponents:
     Estimates from the mean squares of a two-way random-effects analysis of variance with one
     observation a cell; unbiased, except that an estimate below 0 is reported as 0. Runs are seeds
     of one system, and all see the same units.
-
-    Raises `ValueError` for less than two runs or units, or an outcome that is not finite.
     Source: Searle, Casella and McCulloch, Variance Components, 1992, chapter 4.
+
+    Raises:
+        ValueError: For less than two runs or units, or an outcome that is not finite.
     """
     if outcomes.ndim != 2 or min(outcomes.shape) < 2:
         raise ValueError(f"at least two runs × two units are needed, not shape {outcomes.shape}")
@@ -133,7 +138,8 @@ class ResampledRuns:
         The draws depend on the seed and the name of the `system` only, so that they are independent
         between systems, the same for all scores of one, and in whatever order systems come.
 
-        Raises `ValueError` without runs.
+        Raises:
+            ValueError: Without runs.
         """
         runs = len(values)
         if not runs:
@@ -170,7 +176,8 @@ def hierarchical_bootstrap(
     units for all runs. Interval and p value are those of `Differences.bootstrap`, to the last bit
     where both systems have one run. Of one run, the interval says nothing about others.
 
-    Raises `ValueError` when the two are not paired, or the observed difference has no value.
+    Raises:
+        ValueError: When the two are not paired, or the observed difference has no value.
     """
     if system.seed != baseline.seed or system.of_units.shape != baseline.of_units.shape:
         raise ValueError("a paired comparison needs the same samples and seed for both systems")

@@ -41,8 +41,10 @@ class ItemScores:
 def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
     """Return the scores of files of any benchmark, for comparison with each other.
 
-    Raises `InputError` with the problems of all files, and `UsageError` when they have no item in
-    common, items are of different clusters in them, or a score of `asked.lower` is not there.
+    Raises:
+        InputError: With the problems of all files.
+        UsageError: Without a common item, when an item has different clusters in the files, or when
+            a score of `asked.lower` does not exist.
     """
     asked = asked or Asked()
     observed = observations_of_all(dict.fromkeys(files), asked)

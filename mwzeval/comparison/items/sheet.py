@@ -94,7 +94,11 @@ NO_NUMBER = frozenset({"", "nan", "na", "n/a", "null", "none"})
 def number_of(value: Any) -> float | None:
     """Return the number that a value is; None where there is none, as NaN says.
 
-    True and false are 1 and 0, also as words. Raises `ValueError` or `TypeError` for anything else.
+    True and false are 1 and 0, also as words.
+
+    Raises:
+        ValueError: For a text that is not a number.
+        TypeError: For any other value.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None

@@ -55,7 +55,8 @@ def swap_tests(
     same swaps. Exact at any number of types: swapping keeps how many units there are, so no score
     is biased as by resampling. All need the same units in the same order.
 
-    Raises `ValueError` when they have not, or when an observed difference has no value.
+    Raises:
+        ValueError: When they have not, or when an observed difference has no value.
     """
     first = next(iter(systems.values()))
     if any(counts.units != first.units for counts in systems.values()):

@@ -74,7 +74,7 @@ class Census:
             states = [turn.state for turn in turns if turn.state is not None]
             domains = [turn.active_domains for turn in turns if turn.active_domains is not None]
             census.with_state += len(states)
-            census.with_values += sum([any(state.values()) for state in states])
+            census.with_values += sum(any(state.values()) for state in states)
             census.with_domains += len(domains)
             census.with_any_domain += sum(map(bool, domains))
         for response, times in Counter(responses).items():

@@ -1,0 +1,332 @@
+"""Measure how many one-rule mutants of the package the tests kill.
+
+    python -m tools.mutation cover            # which tests cover which lines, and their seconds
+    python -m tools.mutation run -n 500       # draw mutants, run the covering tests until a kill
+
+`cover` runs the tests of `make test-all` once with coverage contexts; `run` changes one operator,
+constant or condition at a time in a copy of the tree. The tests of `make test` come first, then the
+other ones; within each tier the tests of the same folder come first, then the cheapest files. A
+mutant survives a tier if `--seconds` of its cheapest covering tests pass. The same seed and tree
+give the same mutants. Strings are changed only where code compares or looks them up: texts of
+messages are no mutants. Results are a line of JSON per mutant in `build/mutation/results.jsonl`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "build" / "mutation"
+COVERAGE, SECONDS, RESULTS = (
+    FOLDER / name for name in ("coverage.sqlite", "seconds.json", "results.jsonl")
+)
+TARGETS = re.compile(
+    r"mwzeval/(scores|statistics|metrics|comparison)/"
+    r"|mwzeval/multiwoz/(scoring|tracking|words|grounding|normalization)/"
+    r"|mwzeval/multiwoz/live/(agenda_user|judge|grounded|goal)"
+    r"|mwzeval/multiwoz/convlab/(agenda|rule_tracker)"
+    r"|mwzeval/crosswoz/(scoring|simulation)/|mwzeval/dstc7/scoring/"
+    r"|mwzeval/pydial/(dialogue|simulator)/"
+)
+"""Rules of scores, statistics, comparison, words, grounding, judgement, users and simulators."""
+SWAPS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.And: ast.Or, ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div,
+    ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd, ast.Break: ast.Continue, ast.Continue: ast.Break,
+}  # fmt: skip
+CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+
+class Mutant(NamedTuple):
+    """A piece of source and what replaces it."""
+
+    file: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    new: str
+    line: int
+
+    def apply(self, source: bytes) -> bytes:
+        """Return the source with the piece replaced; columns count bytes, as `ast` does."""
+        lines = source.splitlines(keepends=True)
+        begin, last = lines[self.start[0] - 1], lines[self.end[0] - 1]
+        lines[self.start[0] - 1 : self.end[0]] = [
+            begin[: self.start[1]] + f"({self.new})".encode() + last[self.end[1] :]
+            if not self.new.isalpha()
+            else begin[: self.start[1]] + self.new.encode() + last[self.end[1] :]
+        ]
+        return b"".join(lines)
+
+
+def changed(node: ast.AST, parent: ast.AST) -> Iterator[ast.AST]:
+    """Yield the one-rule changes of a node."""
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in SWAPS:
+            yield ast.Compare(node.left, [SWAPS[type(op)]()], node.comparators)  # type: ignore[list-item]
+        case ast.BoolOp() if type(node.op) in SWAPS:
+            yield ast.BoolOp(SWAPS[type(node.op)](), node.values)  # type: ignore[arg-type]
+        case ast.BinOp() if type(node.op) in SWAPS and not _text(node):
+            yield ast.BinOp(node.left, SWAPS[type(node.op)](), node.right)  # type: ignore[arg-type]
+        case ast.UnaryOp(op=ast.Not()):
+            yield node.operand
+        case ast.Break() | ast.Continue():
+            yield SWAPS[type(node)]()
+        case ast.Call(func=ast.Name(id=name)) if name in CALLS:
+            yield ast.Call(ast.Name(CALLS[name]), node.args, node.keywords)
+        case ast.Constant(value=bool()):
+            yield ast.Constant(not node.value)
+        case ast.Constant(value=int() | float()):
+            yield ast.Constant(node.value + 1)
+        case ast.Constant(value=str()) if (
+            isinstance(parent, ast.Compare | ast.Set | ast.Dict) and " " not in node.value
+        ):
+            yield ast.Constant(f"{node.value}~")
+    if isinstance(parent, ast.If | ast.While | ast.IfExp) and node is parent.test:
+        yield ast.UnaryOp(ast.Not(), node)  # type: ignore[arg-type]
+
+
+def _text(node: ast.BinOp) -> bool:
+    return any(
+        isinstance(part, ast.JoinedStr)
+        or (isinstance(part, ast.Constant) and isinstance(part.value, str))
+        for part in (node.left, node.right)
+    )
+
+
+def mutants(file: str) -> list[Mutant]:
+    """Return all mutants of a file in the order of the source."""
+    found = []
+
+    def walk(node: ast.AST, parent: ast.AST) -> None:
+        match node:
+            case ast.JoinedStr() | ast.Raise() | ast.Assert():
+                return  # messages
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                return
+            case ast.AnnAssign():
+                children: list[ast.AST] = [node.value] if node.value else []
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                children = [*node.decorator_list, *node.args.defaults]
+                children += [default for default in node.args.kw_defaults if default]
+                children += node.body
+            case _:
+                children = list(ast.iter_child_nodes(node))
+        if hasattr(node, "lineno") and not isinstance(node, ast.FunctionDef):
+            for new in changed(node, parent):
+                text = ast.unparse(ast.fix_missing_locations(new))
+                start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+                found.append(Mutant(file, start, end, text, node.lineno))  # type: ignore[arg-type]
+        for child in children:
+            walk(child, node)
+
+    tree = ast.parse((ROOT / file).read_bytes())
+    walk(tree, tree)
+    return found
+
+
+def cover() -> None:
+    """Run all tests with coverage contexts; keep the lines of each test and its seconds."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    report = FOLDER / "report.json"
+    folders = sorted({str(Path(file).parent) for file in _files()})
+    rc = FOLDER / "coveragerc"
+    rc.write_text(
+        f"[run]\ndata_file = {COVERAGE}\ninclude =\n"
+        + "".join(f"    {folder}/*\n" for folder in folders)
+    )
+    environment = os.environ | {"MUTATION_SECONDS": str(report)}
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "not slow", "-p", "tools.mutation",
+         "--dist", "loadfile", "--cov", f"--cov-config={rc}", "--cov-report=",
+         "--cov-context=test"],
+        cwd=ROOT, env=environment, check=False,
+    )  # fmt: skip
+
+
+def _files() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "mwzeval/*.py"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return [file for file in listed.stdout.split() if TARGETS.match(file)]
+
+
+# As a plug-in of pytest, this module notes the seconds and the tier of each test.
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Note which tests only `make test-all` runs."""
+    for item in items:
+        late = any(item.get_closest_marker(mark) for mark in ("integration", "exhaustive", "slow"))
+        item.user_properties.append(("late", late))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Write the seconds of the tests that passed."""
+    path = os.environ.get("MUTATION_SECONDS")
+    if path:
+        passed = terminalreporter.stats.get("passed", [])
+        SECONDS.write_text(
+            json.dumps(
+                {r.nodeid: [r.duration, dict(r.user_properties).get("late")] for r in passed}
+            )
+        )
+
+
+class Tests:
+    """The tests that cover a line, in the order in which they are worth running."""
+
+    def __init__(self) -> None:
+        """Read what `cover` wrote."""
+        import coverage
+
+        self.seconds: dict[str, tuple[float, bool]] = json.loads(SECONDS.read_text())
+        self.data = coverage.CoverageData(str(COVERAGE))
+        self.data.read()
+        self.contexts: dict[str, dict[int, list[str]]] = {}
+
+    def covering(self, mutant: Mutant) -> list[str]:
+        """Return the tests of a line; of a line that runs at import, the tests of its file."""
+        path = str(ROOT / mutant.file)
+        if path not in self.contexts:
+            self.contexts[path] = self.data.contexts_by_lineno(path)
+        lines = self.contexts[path]
+        names = lines.get(mutant.line, [])
+        if "" in names or not names:
+            names = [name for line in lines.values() for name in line]
+        return sorted({name.split("|")[0] for name in names} & self.seconds.keys())
+
+    def batches(self, mutant: Mutant, late: bool, limit: float) -> Iterator[list[str]]:
+        """Yield lists of tests of a tier, each about twice as long as the one before."""
+        files: dict[str, list[str]] = defaultdict(list)
+        for test in self.covering(mutant):
+            if self.seconds[test][1] == late:
+                files[test.partition("::")[0]].append(test)
+        near = str(Path(mutant.file).parent).replace("mwzeval", "tests", 1)
+        cost = {
+            file: 0.4 + sum(self.seconds[test][0] for test in tests)
+            for file, tests in files.items()
+        }
+        spent, size, batch = 0.0, 3.0, list[str]()
+        for file in sorted(files, key=lambda file: (not file.startswith(near), cost[file])):
+            for test in sorted(files[file], key=lambda test: self.seconds[test][0]):
+                if spent > limit and batch:
+                    break
+                batch.append(test)
+                spent += self.seconds[test][0]
+            spent += 0.4
+            if spent > size:
+                yield batch
+                batch, size = [], size * 2
+            if spent > limit:
+                return
+        if batch:
+            yield batch
+
+
+def killed(tree: Path, tests: list[str], limit: float) -> bool:
+    """Run tests in a copy of the tree; return whether one fails, or none ends in time."""
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(tree)}
+    environment.pop("MWZEVAL_DATA", None)
+    listed = tree / "build" / "tests.txt"
+    listed.write_text("".join(f"{test}\n" for test in tests))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no",
+         "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov", f"@{listed}"],
+        cwd=tree, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        return process.wait(timeout=60 + 5 * limit) not in (0, 5)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+
+
+def judge(mutant: Mutant, tests: Tests, trees: SimpleQueue[Path], limit: float) -> dict[str, Any]:
+    """Return what became of a mutant: the tier that killed it, or none."""
+    began, tree = time.perf_counter(), trees.get()
+    path = tree / mutant.file
+    original = path.read_bytes()
+    verdict = "survived" if tests.covering(mutant) else "not covered"
+    try:
+        path.write_bytes(mutant.apply(original))
+        for late in (False, True):
+            if any(killed(tree, batch, limit) for batch in tests.batches(mutant, late, limit)):
+                verdict = "make test-all" if late else "make test"
+                break
+    finally:
+        path.write_bytes(original)
+        trees.put(tree)
+    lines = slice(mutant.start[0] - 1, mutant.end[0])
+    old = b" ".join(line.strip() for line in original.splitlines()[lines]).decode()
+    seconds = round(time.perf_counter() - began, 1)
+    place = f"{mutant.file}:{mutant.line}"
+    return {"verdict": verdict, "place": place, "old": old, "new": mutant.new, "seconds": seconds}
+
+
+def run(number: int, seed: int, limit: float, jobs: int) -> None:
+    """Draw mutants, judge them, and print the share killed by each tier."""
+    drawn = [mutant for file in sorted(_files()) for mutant in mutants(file)]
+    random.Random(seed).shuffle(drawn)
+    tests = Tests()
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for worker in range(jobs):
+        tree = ROOT.parent / f"{ROOT.name}-mutants-{worker}"  # next to ../shared
+        shutil.rmtree(tree, ignore_errors=True)
+        subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(tree)], check=True)
+        (tree / "build").mkdir()
+        trees.put(tree)
+    verdicts: Counter[str] = Counter()
+    with ThreadPoolExecutor(jobs) as pool, RESULTS.open("w", encoding="utf-8") as results:
+        for found in pool.map(lambda mutant: judge(mutant, tests, trees, limit), drawn[:number]):
+            verdicts[found["verdict"]] += 1
+            results.write(f"{json.dumps(found)}\n")
+            results.flush()
+    while not trees.empty():
+        shutil.rmtree(trees.get())
+    total = verdicts.total()
+    early, late = verdicts["make test"], verdicts["make test-all"]
+    print(f"{total} of {len(drawn)} mutants (seed {seed}), at most {limit:g} s of tests each")
+    print(f"killed by make test: {early} ({100 * early / total:.1f} %)")
+    print(f"killed by make test-all: {early + late} ({100 * (early + late) / total:.1f} %)")
+    print(f"survived: {verdicts['survived']}; not covered: {verdicts['not covered']}")
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
+    parser.add_argument("action", choices=["cover", "run"])
+    parser.add_argument("-n", "--number", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--seconds", type=float, default=40, help="of tests for each mutant and tier"
+    )
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    if given.action == "cover":
+        cover()
+    else:
+        run(given.number, given.seed, given.seconds, given.jobs)
+
+
+if __name__ == "__main__":
+    main()
