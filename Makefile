@@ -23,14 +23,19 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 evaluate: .venv/installed
 	$(BIN)/python evaluate.py --bleu --success --richness --dst --input predictions/sample-good.json
 
+# Libraries that are not installed have no types.
+PARTIAL := --disable-error-code import-not-found --allow-subclassing-any --allow-untyped-decorators \
+	--no-warn-return-any --no-warn-unused-ignores
+
 # Style, imports between layers, names that nothing uses, and types of the package.
 lint: .venv/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	mkdir -p build
 	$(BIN)/lint-imports --no-cache >build/imports.txt || { cat build/imports.txt; exit 1; }
 	! $(BIN)/vulture | grep -E "unused (function|class|method|property|import)"
 	$(BIN)/python -m tools.messages --check
-	$(BIN)/mypy mwzeval
+	$(BIN)/mypy mwzeval $(PARTIAL)
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
