@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
 
 TEXT, JSON = "text", "json"
+UNKNOWN_KEY = "unknown-key"
+"""The kind of warnings of which the text lists every key: what is misspelled is not used."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
@@ -78,7 +80,10 @@ def _lines(
         lines = str(InputError(errors, can_be_validated=False)).splitlines()
         yield from (f"error: {line}" for line in lines)
     warnings = [problem for problem in problems if problem.severity == "warning"]
-    yield from (line for line in warning_lines([warnings]) if line.startswith("warning: "))
+    keys = [problem for problem in warnings if problem.kind == UNKNOWN_KEY]
+    others = [problem for problem in warnings if problem.kind != UNKNOWN_KEY]
+    yield from warning_lines([keys], can_be_validated=False)
+    yield from (line for line in warning_lines([others]) if not line.startswith("`"))
     if failed:
         yield f"\n{benchmark.input_help}"
     if problems:

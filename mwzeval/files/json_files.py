@@ -16,6 +16,9 @@ from mwzeval.files.reading import SIZE_VARIABLE, ZIP_MAGIC, most_values, read_by
 NO_MEMORY = "does not fit into memory"
 FEW_CHARACTERS = 1_000_000
 """In a text that is not longer, nobody needs to count values."""
+INSPECT_LOG = "is a log of inspect_ai: `mwzeval compare --items` reads its scores"
+_INSPECT_LOG = re.compile(r'\s*\{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":\s*\{')
+"""How such a log begins as JSON."""
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -90,7 +93,7 @@ def decoded(raw: bytes, path: str | Path) -> str:
     """Return the text of a file that is not empty. Raises `InputError` if it is, or not UTF-8."""
     if raw.startswith(ZIP_MAGIC):
         message = (
-            "is a log of inspect_ai: `mwzeval compare --items` reads its scores"
+            INSPECT_LOG
             if str(path).endswith(".eval")
             else "is a zip archive: unpack it, and name the file that is in it"
         )
@@ -116,10 +119,12 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
     """Return the value of a JSON text; objects with repeated keys come as `RepeatedKeys`.
 
     With `constants`, NaN and Infinity are numbers, as Python's own writer has them. Raises
-    `InputError` with line and column when it is not JSON (without, they are not), and when it has
-    more values than are read into memory.
+    `InputError` with line and column when it is not JSON (without, they are not), when it has
+    more values than are read into memory, and, without `constants`, for a log of inspect_ai.
     """
     check_values(text, name)
+    if not constants and _INSPECT_LOG.match(text):
+        raise InputError([Problem("inspect-log", INSPECT_LOG, file=name)])
 
     def constant_of(constant: str) -> float:
         if not constants:
@@ -132,7 +137,9 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
         )
     except json.JSONDecodeError as error:
         line = error.lineno + first_line - 1
-        message = f"line {line}, column {error.colno}: {error.msg}"
+        message = f"line {line}, column {error.colno}: {error.msg.removesuffix(' starting at')}"
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
+            message += " — the file may be cut off"
     except _NotANumberError as error:
         position = text.find(str(error))
         line = text.count("\n", 0, position) + first_line

@@ -79,22 +79,27 @@ def comparison_document(comparison: Comparison, *, places: int | None = None) ->
 def verdict(comparison: Comparison) -> tuple[str, ...]:
     """Return one sentence per system: in which scores it is better or worse than the baseline.
 
-    Only scores of the whole that are tested and have a direction count. Systems that cannot be
-    compared with the baseline have no sentence; of many systems the first ones have.
+    Only scores of the whole that have a direction count, and of a system with any that is tested
+    only those that are. Systems that cannot be compared with the baseline have no sentence; of
+    many systems the first ones have.
     """
-    found: dict[tuple[str, str], dict[int, list[str]]] = {}
+    found: dict[tuple[str, str], dict[int | None, list[str]]] = {}
     for measure in comparison.measures:
         if measure.scope != WHOLE or not measure.has_direction:
             continue
         baseline, *others = measure.systems
         for entry in others:
-            if (difference := entry.difference) and (p_value := difference.adjusted) is not None:
+            if (difference := entry.difference) is None:
+                continue
+            result = _signed(difference.value, measure.places)
+            direction: int | None = None
+            if (p_value := difference.adjusted) is not None:
                 shown = shown_p(p_value, is_least=difference.is_least)
                 shown = shown if shown.startswith(("<", "≤")) else f"= {shown}"
-                result = f"{_signed(difference.value, measure.places)}, p {shown}"
+                result += f", p {shown}"
                 direction = measure.direction(difference, comparison.level)
-                by_direction = found.setdefault((entry.system, baseline.system), {})
-                by_direction.setdefault(direction, []).append(f"{measure.label} ({result})")
+            by_direction = found.setdefault((entry.system, baseline.system), {})
+            by_direction.setdefault(direction, []).append(f"{measure.label} ({result})")
     sentences = [
         _sentence(system, f" than {baseline}" if len(comparison.systems) > 2 else "", results)
         for (system, baseline), results in list(found.items())[:SENTENCES]
@@ -104,8 +109,10 @@ def verdict(comparison: Comparison) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _sentence(system: str, than: str, results: Mapping[int, Sequence[str]]) -> str:
-    """Return in which scores a system is better (1), worse (-1) or neither (0)."""
+def _sentence(system: str, than: str, results: Mapping[int | None, Sequence[str]]) -> str:
+    """Return in which scores a system is better (1), worse (-1), neither (0) or not tested."""
+    if not results.keys() - {None}:
+        return f"{system}: no significance test for {_listed(results[None])}"
     parts = [
         f"{word}{than} in {_listed(results[direction])}"
         for direction, word in ((1, "better"), (-1, "worse"))

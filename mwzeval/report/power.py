@@ -190,7 +190,10 @@ def _advice(spreads: Mapping[str, Spread], question: Question, decimals: int) ->
     else:
         what = f"to detect {question.difference:g} points, "
     best = f"; in the best case, {others[0]}" if others else ""
-    return f"{what}{first}{best}; adding items helps more than adding as many trials"
+    in_corpus = question.in_corpus
+    is_whole = in_corpus is not None and max(question.items) >= in_corpus
+    more = "" if is_whole else "; adding items helps more than adding as many trials"
+    return f"{what}{first}{best}{more}"
 
 
 def _advised(spread: Spread, question: Question, decimals: int) -> str:
@@ -210,9 +213,10 @@ def _advised(spread: Spread, question: Question, decimals: int) -> str:
     endless = 1 if spread.within is None else math.inf
     least = test.smallest_difference(spread.standard_error(most, endless))
     what = "with 1 trial" if spread.within is None else "with any number of trials"
+    than = ", more than the corpus has" if needed > (question.in_corpus or needed) else ""
     return (
-        f"{needed:,} items are needed: {most:,} detect no difference below {least:.{decimals}f} "
-        f"points {what}"
+        f"{needed:,} items are needed{than}: {most:,} detect no difference below "
+        f"{least:.{decimals}f} points {what}"
     )
 
 

@@ -137,6 +137,7 @@ def test_the_id_of_an_item_stands_for_its_trials(
     assert [line[:9] for line in text.splitlines() if line.startswith("smp")] == [
         each["unit"] for each in found
     ]
+    assert "user_stop" not in text, "how a dialogue has ended is a text, not a key"
     assert main(["evaluate", "-g", file, "-o", str(tmp_path / "r.json"), "-f", "json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert {"grounded_inform", "hallucination"} <= set(report["meta"]["signatures"])

@@ -149,6 +149,10 @@ def test_a_corpus_has_so_many_items_and_no_more(
     found = run(capsys, GOOD, "-s", "--difference", "3", *asked)
     assert found["items_in_corpus"] == 62
     assert {each["items"] for each in found["designs"]} == ({200} if asked else {50, 62})
+    assert "more than the corpus has" in found["advice"]
+    assert "adding items" not in found["advice"]
+    fewer = run(capsys, GOOD, "-s", "--difference", "3", "--goals", "20")
+    assert "adding items" in fewer["advice"]
     assert main(["power", GOOD, "-s", *asked]) == 0
     assert ("caution: the corpus has 62 items" in capsys.readouterr().out) is bool(asked)
 

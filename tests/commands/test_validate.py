@@ -52,6 +52,39 @@ def test_one_mistake_in_every_turn_is_one_line_on_a_terminal(
     assert benchmark_named("multiwoz").input_help in text
 
 
+def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = {"respons": '"response"', "activ_domains": '"active_domains"', "stat": '"state"'}
+    predictions = {
+        name: [{**turn, **dict.fromkeys(keys, "")} for turn in turns]
+        for name, turns in sample_predictions("good").items()
+    }
+    _, text = validated(predictions, tmp_path, monkeypatch, capsys)
+    turns = sum(map(len, predictions.values()))
+    lines = [line for line in text.splitlines() if "not used" in line]
+    assert len(lines) == len(keys)
+    for line, (key, meant) in zip(lines, keys.items(), strict=True):
+        assert f'"{key}"' in line
+        assert meant in line
+        assert f"({turns} times)" in line
+
+
+def test_ids_in_another_spelling_are_one_line_if_only_some_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = list(sample_predictions("good").values())
+    ids = [f"{name}.json" for name in sample_predictions("good")]
+    predictions = dict(zip([*ids[:-1], "smp9999"], turns, strict=True))
+    code, text = validated(predictions, tmp_path, monkeypatch, capsys)
+    errors = [line for line in text.splitlines() if line.startswith("error: ")]
+    assert code == 2
+    assert len(errors) == 2
+    assert "lower case" in errors[0]
+    assert f"({len(ids) - 1} times)" in errors[0]
+    assert "smp9999" in errors[1]
+
+
 def test_what_follows_from_a_missing_response_is_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

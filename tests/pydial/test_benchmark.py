@@ -147,7 +147,9 @@ def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
         assert ("‡: fewer than 5 seeds say little about others" in shown) == few
         assert bool(re.search(r"\[[^]]*, [^]]*\]", shown)) != few
     assert main(["compare", *PYDIAL, *files, "-f", "json"]) == 0
-    success = json.loads(capsys.readouterr().out)["comparisons"][1]
+    found = json.loads(capsys.readouterr().out)
+    assert ("no significance test" in found["verdict"][0]) == few
+    success = found["comparisons"][1]
     assert success["score"] == "success"
     assert success["low"] <= success["difference"] <= success["high"]
 

@@ -276,6 +276,8 @@ def test_the_page_begins_with_the_verdict_of_compare_and_folds_other_scores(
     ]
     assert "Distinct trigrams" in more
     assert page.index('<details class="more-scores">') < page.index(more)
+    assert "Holm" not in page, "one comparison is not corrected"
+    assert "Holm" in reported(tmp_path, GOOD, NO_PHONE, WEAK)
 
 
 def test_only_warnings_that_bear_on_scores_are_at_the_top(tmp_path: Path) -> None:

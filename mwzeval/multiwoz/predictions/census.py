@@ -154,7 +154,8 @@ def with_ids_of_fold(dialogues: Dialogues, gold: GoldFold, findings: Findings) -
 def check_fit(dialogues: Dialogues, gold: GoldFold, findings: Findings) -> None:
     """Note dialogues that the fold does not have, and those with more turns than there are."""
     strangers = len(dialogues) > 1 and not any(
-        gold.name_of(name) in gold.dialogues for name in dialogues
+        gold.name_of(name) in gold.dialogues or dialogue_id(name) in gold.dialogues
+        for name in dialogues
     )
     if strangers:
         findings.error(
@@ -183,7 +184,7 @@ def _unknown_dialogue(name: str, gold: GoldFold, *, hint: bool) -> str:
         return f'a rollout of "{dialogue_of(name)}": rollouts are scored with --rollouts'
     canonical = dialogue_id(name)
     if canonical != name and canonical in gold.dialogues:
-        return f'ids are lower-case and without file ending: write "{canonical}"'
+        return "write the id in lower case and without file ending, as the fold has it"
     where = f"the {gold.fold} fold of {gold.corpus}"
     if name.startswith(SAMPLE_PREFIX) and gold.corpus != SAMPLE:
         return f"not in {where} but of the sample, which is scored alone: --corpus sample"

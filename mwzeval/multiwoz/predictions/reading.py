@@ -176,7 +176,12 @@ def check_dialogues(raw: Any, findings: Findings, *, need_responses: bool) -> Di
         message = 'expected an object of dialogues, {"sng0073": [turn, …], …}'
         if isinstance(raw, list | tuple) and raw and isinstance(raw[0], Mapping):
             keys = ", ".join(shorten(str(key)) for key in list(raw[0])[:SHOWN_KEYS])
-            remedy = f" of records with the keys {keys}: group the turns by dialogue"
+            remedy = f" of records with the keys {keys}, read as mwzeval's own format: "
+            remedy += (
+                'each needs "turns" and a "dialogue_id" of its own'
+                if "turns" in raw[0]
+                else "group the turns by dialogue"
+            )
         else:
             remedy = ""
         findings.error("shape", f"{message}, {found(raw)}{remedy}")

@@ -25,7 +25,7 @@ from markupsafe import Markup
 
 from mwzeval.comparison import Comparison
 from mwzeval.errors import CONDITIONS, Problem, conditions, counted
-from mwzeval.report.comparison import verdict
+from mwzeval.report.comparison import about_few, verdict
 from mwzeval.report.page.model import PageSystem, headline_of, labels_of, letter_of, not_comparable
 from mwzeval.report.page.reasons import Kind, histograms, kinds_of
 from mwzeval.report.page.score_rows import (
@@ -111,6 +111,7 @@ def to_html(
             references=references_of(systems).values(),
             chart=chart_of(systems, standings, main),
             compared=about_comparison(comparison) if comparison else (),
+            few=about_few(comparison) if comparison else "",
             not_compared=compared if comparison is None else None,
             marked=any(of.is_best for by_place in standings.values() for of in by_place.values()),
             apart=not_comparable(systems, letters),

@@ -81,7 +81,8 @@ BAD_FILES: list[tuple[str, str, str, str]] = [
      f'{{"{ID}": [{{"response": "a", "state": {{"taxi": {{"a": "b", "a": "c"}}}}}}]}}',
      "repeated-key", f'{AT}, turn 0: given more than once in one object: "a"'),
     ("file name as id", json.dumps({"SMP0021.json": [TURN], "smp0022": [TURN]}), "unknown-dialogue",
-     'dialogue "SMP0021.json": ids are lower-case and without file ending: write "smp0021"'),
+     'dialogue "SMP0021.json": write the id in lower case and without file ending, as the fold has '
+     "it"),
     ("foreign id", json.dumps({"wozs0099x": [TURN]}), "unknown-dialogue",
      'dialogue "wozs0099x": not in the test fold of sample'),
     ("misspelled id", json.dumps({"smmp0021": [TURN]}), "unknown-dialogue",
@@ -219,11 +220,27 @@ def test_other_ways_to_write_the_same_predictions_are_read(written: Any, kind: s
         ("dialogue_id,turn,response\nsmp0021,0,hello\n", "mine.csv", "CSV"),
         ("dialogue_id,turn,response\nsmp0021,0,hello\n", "mine.json", "CSV"),
         ("{'smp0021': [{'response': 'hello'}]}", "mine.json", "json.dump"),
+        ('{"smp0021": [{"response": "hel', "mine.json", "cut off"),
+        ('{"smp0021": [{"response": "hello"},', "mine.json", "cut off"),
+        ('{"version": 2, "status": "success", "eval": {"a": NaN}}', "a.json", "compare --items"),
+        ('{"version": 2, "status": "success", "eval": {"a": 1}}', "a.json", "compare --items"),
     ],
 )
 def test_files_that_are_not_json_have_a_remedy(text: str, name: str, remedy: str) -> None:
     with pytest.raises(InputError, match=remedy):
         predictions_of_text(text, name)
+
+
+@pytest.mark.parametrize(
+    ("records", "remedy"),
+    [
+        ([{"dialogue_id": "smp0021", "turn": 0, "response": "hello"}], "group the turns"),
+        ([{"id": "smp0021", "turns": WELL["smp0021"]}], '"dialogue_id"'),
+    ],
+)
+def test_records_that_are_not_dialogues_have_a_remedy(records: Any, remedy: str) -> None:
+    with pytest.raises(InputError, match=f"read as mwzeval's own format.*{remedy}"):
+        Evaluator(success=True, corpus="sample").evaluate(records)
 
 
 @pytest.mark.parametrize(("name", "remedy"), [("a.zip", "unpack"), ("a.eval", "--items")])

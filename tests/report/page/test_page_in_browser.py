@@ -298,6 +298,9 @@ def test_two_systems_stand_side_by_side(opened: Opener) -> None:
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
     assert turn.locator(".fact.differs").count() > 0
     head = turn.locator(".fact .head:has(.scope)").first
+    weights = "nodes => nodes.map(node => Number(getComputedStyle(node).fontWeight))"
+    texts = page.locator("#page-turn-0 :is(.text, .own, .scope)")
+    assert set(texts.evaluate_all(weights)) == {400}, "bold type marks the best and headings"
     parts = head.locator("span").all_inner_texts()
     assert head.inner_text() == " ".join(parts), "the line may break between them, not in a word"
 

@@ -32,6 +32,13 @@ from mwzeval.scores.score import WHOLE
 
 BOOKING, REFERENCE = "booking", "reference"
 WANTS, BOOKS, ASKS = "wants", "books", "asks for"
+END_TEXTS = {
+    "user_stop": "by the user",
+    "limit": "by a limit",
+    "agent_error": "by an error of the agent",
+    "user_error": "by an error of the user",
+    "infrastructure": "by a failure of a server",
+}
 
 
 def explanation(
@@ -155,7 +162,7 @@ class _Ticks:
 def end_facts(trajectory: Trajectory) -> Iterator[Fact]:
     """Yield how a dialogue has ended, and what the user believes."""
     problem = f": {trajectory.problem}" if trajectory.problem else ""
-    yield Fact("end", f"{trajectory.end}{problem}")
+    yield Fact("end", f"{END_TEXTS.get(trajectory.end, trajectory.end)}{problem}")
     if isinstance(complete := reported(trajectory).get("complete"), bool):
         yield Fact("complete", "the user believes so" if complete else "not for the user")
 

@@ -7,7 +7,7 @@ export const VERDICTS = new Map([
   ["unknown", "in no database"],
   ["inconsistent", "of something else, or not as tools returned"],
   ["right", "as database and tools have it"],
-  ["unjudged", "held against nothing"],
+  ["unjudged", "there is nothing to compare it with"],
 ]);
 const ORDER = [...VERDICTS.keys()];
 

@@ -5,6 +5,8 @@ import { badge, element, textElement } from "./elements.js";
 import { wrongSign } from "./legend.js";
 
 const SEPARATOR = ", ";
+/** Labels of facts that repeat a response in another form, so that a difference in them is no finding. */
+const REPEATED = new Set(["scored as"]);
 
 /** Line up lists of things with the same key; a key that comes twice is paired in order. */
 export function aligned(lists, keyOf) {
@@ -65,7 +67,7 @@ export function line(kind, head, cells, columns, carried) {
     let text = element("span", { class: "muted" }, "–");
     if (value !== undefined) {
       const others = present.filter((other) => other !== index).map((other) => cells[other]?.value);
-      text = kind === "fact" ? apart(value, others) : textOf(cells[index]);
+      text = kind.startsWith("fact") ? apart(value, others) : textOf(cells[index]);
     }
     node.append(element("div", { class: `cell ${system.colour}` }, badge(system), text));
   }
@@ -85,6 +87,7 @@ export function factLines(lists, columns, before) {
   return aligned(lists, keyOfFact).map(({ item, cells }) => {
     const carried = before !== null && cells.every((cell, index) =>
       cell === null ? !before[index].has(keyOfFact(item)) : before[index].get(keyOfFact(cell)) === cell.value);
-    return line("fact", head(item.scope, item.label), cells, columns, carried);
+    const kind = REPEATED.has(item.label) ? "fact words" : "fact";
+    return line(kind, head(item.scope, item.label), cells, columns, carried);
   });
 }
