@@ -215,7 +215,7 @@ class Client:
             return completion_of(text, ms, retries, self._secrets)
         if fault == PASSING:
             return None
-        told = f"{answer.status}: {self._shown(error_text(answer))}"
+        told = f"{answer.status}: {self._shown(error_text(answer))}".removesuffix(": ")
         if fault == CONTEXT:
             raise ContextError(f"the conversation is longer than the model reads ({told})")
         if fault == ACCESS or not has_spoken:
