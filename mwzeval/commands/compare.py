@@ -10,6 +10,7 @@ signatures differ (gold states, other rules) have tables of their own. E.g.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -30,7 +31,7 @@ from mwzeval.commands.systems.scoring import (
     workers,
 )
 from mwzeval.errors import Problem, UsageError, conditions, shorten
-from mwzeval.output import warnings_behind, write_output, write_result
+from mwzeval.output import tell, warnings_behind, write_output, write_result
 
 if TYPE_CHECKING:
     from mwzeval.benchmark import Benchmark
@@ -184,7 +185,11 @@ def _files(systems: Mapping[str, Sequence[str]]) -> tuple[list[str], Mapping[str
     """Return the files of all systems, each once, and what they are called in the result."""
     from mwzeval.files.streams import shortest_ends
 
-    files = list(dict.fromkeys(run for runs in systems.values() for run in runs))
+    given = Counter(run for runs in systems.values() for run in runs)
+    files = list(given)
+    for file in files:
+        if given[file] > 1:
+            tell(f"warning: {file} is given more than once")
     return files, dict(zip(files, shortest_ends(files), strict=True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,10 +71,14 @@ def parse_data(raw: bytes, path: Path) -> Any:
     """Return the value of JSON that was read from a file of a corpus. Raises `DataError`."""
     try:
         return json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read as JSON: {error}") from None
     except MemoryError:
         raise DataError(f"{path} {NO_MEMORY}") from None
+    except (ValueError, RecursionError):
+        pass
+    try:  # again, slower, for the place of the error
+        return parse_json(decoded(raw, path), str(path))
+    except InputError as error:
+        raise DataError(str(error)) from None
 
 
 def parse_json_lines(text: str, name: str, *, constants: bool = False) -> Iterator[tuple[int, Any]]:
@@ -148,8 +153,11 @@ def parse_json(text: str, name: str, first_line: int = 1, *, constants: bool = F
         message = "nested too deeply to be read"
     except MemoryError:
         raise InputError([Problem("too-large", NO_MEMORY, file=name)]) from None
-    except ValueError as error:  # an integer of more digits than Python converts
-        message = str(error)
+    except ValueError:  # an integer of more digits than Python converts
+        most = sys.get_int_max_str_digits()
+        found = re.search(rf"\d{{{most + 1}}}", text)
+        line = text.count("\n", 0, found.start() if found else 0) + first_line
+        message = f"line {line}: a number has more than {most} digits"
     raise InputError([_not_json(name, f"{message}{_looks_like(text, name)}")])
 
 

@@ -237,8 +237,8 @@ def _members(stream: IO[bytes], read: bytes, name: str, kind: str) -> Iterator[b
             read = read or stream.read(PIECE)
             if member.eof and read:
                 member, at_once = new(read)
-    except (zlib.error, zstandard.ZstdError) as error:
-        raise unreadable(name, f"not a complete {kind} file ({error})") from None
+    except (zlib.error, zstandard.ZstdError):
+        raise unreadable(name, f"not a complete {kind} file (its content is damaged)") from None
     if begun:
         raise unreadable(name, f"not a complete {kind} file (it ends too early)")
 
@@ -333,16 +333,17 @@ def _archive(path: str | Path) -> Iterator[ZipFile]:
     import zipfile
 
     damaged = (
-        *(OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+        *(EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
         # A version or method that Python lacks, a password, names or lengths that make no sense.
         *(NotImplementedError, RuntimeError, ValueError, LookupError),
     )
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
-    except damaged as error:
-        reason = f"not a complete zip archive ({shorten(str(error), 200)})"
-        raise unreadable(str(path), reason) from None
+    except OSError as error:
+        raise unreadable(str(path), error.strerror or "not a complete zip archive") from None
+    except damaged:
+        raise unreadable(str(path), "not a complete zip archive, or of an unknown kind") from None
 
 
 def required_fsspec() -> Any:

@@ -8,6 +8,8 @@ have it.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,10 +54,6 @@ def read_items(files: Sequence[str], asked: Asked | None = None) -> ItemScores:
     lower = _lower(observed, asked.lower)
     whole = dict(observed)
     warnings = {file: [*of_file.warnings] for file, of_file in observed.items()}
-    for file in observed:
-        if list(files).count(file) > 1:
-            message = "the file is given more than once"
-            warnings[file].append(Problem("same-file", message, "warning", file))
     common = set.intersection(*(set(of.items.values()) for of in observed.values()))
     for score in _shared(observed):
         everywhere = set.intersection(*(set(of.items_of(score)) for of in observed.values()))
@@ -116,7 +114,7 @@ def _check_values(
             )
         if _is_doubled(of, score):
             messages.append(
-                f"each item has two rows with the same {score}: was the file joined with itself?"
+                f"each item has every {score} more than once: was the file joined with itself?"
             )
         copy_of = seen.setdefault(tuple(sorted(values.items())), file)
         if copy_of != file and len(values) > 1:
@@ -124,31 +122,29 @@ def _check_values(
         warnings[file] += (Problem("values", text, "warning", file) for text in messages)
     shares = [file for file, (low, high) in ranges.items() if low >= 0 and high <= 1]
     for file, (_, high) in ranges.items():
-        kinds = set(observed[file].values[score].values())
         if shares and high > 1:
             message = (
                 f"{score} is up to {high:g}, and at most 1 in {shares[0]}: is it in the same unit?"
             )
             warnings[file].append(Problem("units", message, "warning", file))
-        elif file in shares and not kinds <= {0, 1}:
-            single = [
-                each for each in shares if set(observed[each].values[score].values()) <= {0, 1}
-            ]
-            if single:
+    for greatest in (1, 100):
+        within = [f for f, (low, high) in ranges.items() if low >= 0 and high <= greatest]
+        kinds_of = {file: set(observed[file].values[score].values()) for file in within}
+        single = [f for f in within if kinds_of[f] <= {0, greatest} and greatest in kinds_of[f]]
+        for file in within:
+            if single and ranges[file][1] > greatest / 100 and not kinds_of[file] <= {0, greatest}:
                 message = (
-                    f"{score} has values between 0 and 1, and only 0 and 1 in {single[0]}: if they "
-                    "are means of trials, write a row for each trial"
+                    f"{score} has values between 0 and {greatest}, and only 0 and {greatest} in "
+                    f"{single[0]}: if they are means of trials, write a row for each trial"
                 )
                 warnings[file].append(Problem("means", message, "warning", file))
 
 
 def _is_doubled(of: Observations, score: str) -> bool:
-    rows: dict[str, list[float]] = {}
-    for unit, value in of.values[score].items():
-        rows.setdefault(of.items[unit], []).append(value)
-    return len(rows) >= FEWEST_DOUBLED and all(
-        len(values) == 2 and values[0] == values[1] for values in rows.values()
-    )
+    """Tell whether a file has each item with each score twice, or k times, for one k."""
+    counts = Counter((of.items[unit], value) for unit, value in of.values[score].items())
+    items = {item for item, _ in counts}
+    return len(items) >= FEWEST_DOUBLED and math.gcd(*counts.values()) > 1
 
 
 def _check_left_out(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -18,6 +19,8 @@ PUBLIC_URL = "https://api.openai.com/v1"
 PATH = "/chat/completions"
 SHORTEST_SECRET = 8
 """Shorter keys are words such as EMPTY, which local servers are given."""
+LONG_SECRET = 16
+"""Shorter ones may come about by chance where case and blanks do not count."""
 HIDDEN = "[key]"
 OURS = ("messages", "model", "n", "stream", "stream_options", "tools")
 """What a request has from the conversation, and no argument may change."""
@@ -25,18 +28,55 @@ DEFAULTS: Mapping[str, Any] = {"temperature": 0}
 _SECRETS = re.compile(r"\bsk-[\w-]{8,}|(?i:\bbearer\s+)[\w.~+/=-]{8,}")
 
 
+_ESCAPE = re.compile(
+    r"(?<!\\)\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])|%(?:25)*([0-9a-f]{2})", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"[\\\s\u00ad\u200b-\u200f\u2060\ufeff]+")
+"""Backslashes, white space and invisible characters."""
+
+
+class Secrets:
+    """Words that no text may have, however a model writes them; those that are short are none."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        long = [word for word in words if len(word) >= SHORTEST_SECRET]
+        self._forms = tuple(form for word in long for form in forms_of(word))
+        self._plain = tuple(_plain(form) for form in self._forms if len(form) >= LONG_SECRET)
+
+    def hide(self, text: str) -> str:
+        """Return a text without them; the whole text is hidden where one is escaped or broken."""
+        for form in self._forms:
+            text = text.replace(form, HIDDEN)
+        if self._plain:
+            plain = _plain(text)
+            if any(form in plain for form in self._plain):
+                return HIDDEN
+        return text
+
+
 def forms_of(secret: str) -> tuple[str, ...]:
-    """Return a secret as a model may write it: as it is, reversed, quoted, as hex and in base64."""
-    raw = secret.encode()
-    forms = [secret, secret[::-1], quote(secret, safe=""), raw.hex(), raw.hex().upper()]
-    for before in range(3):
-        # Within a longer text a byte stands at one of three places of a group of four letters; the
-        # letters at the ends have bits of the neighbours too.
-        letters = b64encode(bytes(before) + raw).decode().rstrip("=")
-        is_shared = (before + len(raw)) % 3 > 0
-        inner = letters[(0, 2, 3)[before] : len(letters) - is_shared]
-        forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
-    return tuple(dict.fromkeys(forms))
+    """Return a secret as it is, reversed, quoted, as hex and in base64, and these reversed."""
+    forms = [quote(secret, safe="")]
+    for text in (secret, secret[::-1]):
+        raw = text.encode()
+        forms += [text, raw.hex(), raw.hex().upper()]
+        for before in range(3):
+            # Within a longer text a byte stands at one of three places of a group of four letters;
+            # the letters at the ends have bits of the neighbours too.
+            letters = b64encode(bytes(before) + raw).decode().rstrip("=")
+            is_shared = (before + len(raw)) % 3 > 0
+            inner = letters[(0, 2, 3)[before] : len(letters) - is_shared]
+            forms += [inner, inner.translate(str.maketrans("+/", "-_"))]
+    return tuple(dict.fromkeys([*forms, *(form[::-1] for form in forms)]))
+
+
+def _plain(text: str) -> str:
+    """Return a text in lower case, without escapes of JSON, URLs and HTML, and without blanks."""
+    text = _ESCAPE.sub(
+        lambda found: chr(int(found[found.lastindex] if found.lastindex else "20", 16)),
+        unescape(text),
+    )
+    return _BETWEEN.sub("", text).lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +128,7 @@ class Endpoint:
 
     def hide(self, text: str) -> str:
         """Return a text without the key, and what looks like another one."""
-        return _SECRETS.sub(HIDDEN, self.without_key(text))
-
-    def without_key(self, text: str) -> str:
-        """Return a text without the key."""
-        if self.key is None or len(self.key) < SHORTEST_SECRET:
-            return text
-        for form in forms_of(self.key):
-            text = text.replace(form, HIDDEN)
-        return text
+        return _SECRETS.sub(HIDDEN, Secrets([self.key or ""]).hide(text))
 
     @classmethod
     def of_side(

@@ -13,11 +13,9 @@ from urllib.parse import urlsplit
 
 from mwzeval.conversation.endpoint.address import (
     DEFAULTS,
-    HIDDEN,
     PATH,
-    SHORTEST_SECRET,
     Endpoint,
-    forms_of,
+    Secrets,
 )
 from mwzeval.conversation.endpoint.connections import (
     Answer,
@@ -120,10 +118,7 @@ class Client:
         }
         if endpoint.key is not None:
             self._headers["Authorization"] = f"Bearer {endpoint.key}"
-        words = (endpoint.key or "", *self._connections.secrets)
-        self._secrets = tuple(
-            form for word in words if len(word) >= SHORTEST_SECRET for form in forms_of(word)
-        )
+        self._secrets = Secrets((endpoint.key or "", *self._connections.secrets))
         self._has_answered = False
 
     def complete(
@@ -220,7 +215,7 @@ class Client:
             return completion_of(text, ms, retries, self._secrets)
         if fault == PASSING:
             return None
-        told = f"{answer.status}: {self._shown(error_text(answer))}"
+        told = f"{answer.status}: {self._shown(error_text(answer))}".removesuffix(": ")
         if fault == CONTEXT:
             raise ContextError(f"the conversation is longer than the model reads ({told})")
         if fault == ACCESS or not has_spoken:
@@ -244,8 +239,7 @@ class Client:
         return f"the server {self.endpoint.host}"
 
     def _shown(self, text: str) -> str:
-        for word in self._secrets:
-            text = text.replace(word, HIDDEN)
+        text = self._secrets.hide(text)
         return shorten(self.endpoint.hide(" ".join(text.split())), _SHOWN)
 
 
@@ -289,17 +283,17 @@ def tools_text(tools: Sequence[Mapping[str, Any]]) -> str:
 
 
 def completion_of(
-    text: str, ms: int, retries: int, secrets: Sequence[str] = ()
+    text: str, ms: int, retries: int, secrets: Secrets | None = None
 ) -> Completion | None:
     """Return the completion in the text of an answer, None where there is none.
 
-    What the message says and calls is looked at by those who ask; here it is only found. Words
-    that are `secrets` are taken out, however they were escaped.
+    What the message says and calls is looked at by those who ask; here it is only found, and
+    `secrets` are hidden.
     """
     try:
         value = json.loads(text)
         choice = value["choices"][0]
-        if secrets:
+        if secrets is not None:
             choice = _without(choice, secrets)
         message = choice["message"]
         if not isinstance(message, dict):
@@ -328,25 +322,13 @@ def completion_of(
     return Completion(found, reason if isinstance(reason, str) else None, usage)
 
 
-def _without(value: Any, words: Sequence[str]) -> Any:
-    """Return a JSON value without these words, also in texts that are JSON themselves."""
+def _without(value: Any, secrets: Secrets) -> Any:
+    """Return a JSON value without these secrets, in keys, too."""
     if isinstance(value, dict):
-        return {_without(key, words): _without(inside, words) for key, inside in value.items()}
+        return {_without(key, secrets): _without(inside, secrets) for key, inside in value.items()}
     if isinstance(value, list):
-        return [_without(inside, words) for inside in value]
-    if not isinstance(value, str):
-        return value
-    if "\\" in value:  # an escape may stand for a part of a word
-        try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
-            parsed = None
-        cleaned = _without(parsed, words)
-        if cleaned != parsed:
-            return json.dumps(cleaned, ensure_ascii=False)
-    for word in words:
-        value = value.replace(word, HIDDEN)
-    return value
+        return [_without(inside, secrets) for inside in value]
+    return secrets.hide(value) if isinstance(value, str) else value
 
 
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

@@ -190,7 +190,7 @@ def judged(dialogue: Trajectory, database: ActDatabase, judge: Judge = PublicEva
         return evaluator.outcome()
     except AnswerError as error:
         raise ValueError(f'dialogue "{shorten(dialogue.name)}": {error}') from None
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(
             f'dialogue "{shorten(dialogue.name)}": expected a goal of MultiWOZ, and acts such as '
             '["Inform", "Hotel", "Area", "north"]'

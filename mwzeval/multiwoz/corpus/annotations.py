@@ -49,7 +49,7 @@ def _annotations_22(turns: Sequence[Mapping[str, Any]], acts: Mapping[str, Any])
             continue
         spans = _spans_22(acts.get(str(turn["turn_id"]), {}))
         references.append(delexicalize(turn["utterance"], spans))
-        utterances.append(before["utterance"] if before else "")
+        utterances.append(_text(before["utterance"]) if before else "")
         states.append(_state_22(before) if before else {})
         alternatives.append(_alternatives_22(before) if before else {})
         responses.append(turn["utterance"])
@@ -60,6 +60,12 @@ def _annotations_22(turns: Sequence[Mapping[str, Any]], acts: Mapping[str, Any])
         tuple(alternatives),
         tuple(responses),
     )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("an utterance is not a text")
+    return value
 
 
 def _spans_22(annotated: Mapping[str, Any]) -> Iterator[Span]:
@@ -223,7 +229,7 @@ def annotations_of(log: Sequence[Mapping[str, Any]]) -> Annotations:
     users, systems = log[0::2], log[1::2]
     return Annotations(
         references=tuple(delexicalize(turn["text"], _spans(turn)) for turn in systems),
-        user_utterances=tuple(turn["text"] for turn in users[: len(systems)]),
+        user_utterances=tuple(_text(turn["text"]) for turn in users[: len(systems)]),
         states=tuple(_state(turn["metadata"]) for turn in systems),
         alternatives=tuple(_alternatives(turn["metadata"]) for turn in systems),
         system_utterances=tuple(turn["text"] for turn in systems),

@@ -355,15 +355,25 @@ def _one_per_turn(booked: tuple[frozenset[str], ...], turns: int) -> tuple[froze
 
 def _table(domain: str, path: Path) -> list[dict[str, Any]]:
     rows = read_data(path)
-    needed = {
-        id_column(domain),
-        *({"name"} if domain in ("restaurant", "hotel", "attraction") else ()),
-    }
+    identifier = id_column(domain)
+    named = _NAMES.get(domain)
     if not (
         isinstance(rows, list)
         and rows
-        and all(isinstance(row, dict) and needed <= row.keys() for row in rows)
+        and all(isinstance(row, dict) and identifier in row for row in rows)
+        and (named is None or all(_is_name(row.get(named)) for row in rows))
     ):
-        keys = " and ".join(f'"{key}"' for key in sorted(needed))
+        keys = f'"{identifier}"' + (f' and a text as "{named}"' if named else "")
         raise DataError(f"{path}: expected a list of venues, each an object with {keys}")
     return rows
+
+
+_NAMES = {
+    **dict.fromkeys(("restaurant", "hotel", "attraction"), "name"),
+    **{"train": "trainID", "hospital": "department"},
+}
+"""The key of what a row is called."""
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and any(map(str.isalnum, value))

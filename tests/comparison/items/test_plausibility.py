@@ -8,9 +8,12 @@ from random import Random
 
 import pytest
 
+from mwzeval.cli import main
 from mwzeval.comparison.items import read_items
 from mwzeval.metrics.measure import named
+from tests.places import ROOT
 
+GOOD = str(ROOT / "predictions" / "sample-good.json")
 RNG = Random(1)
 ITEMS = [f"item-{number}" for number in range(100)]
 FIRST = {item: int(RNG.random() < 0.6) for item in ITEMS}
@@ -63,13 +66,33 @@ def test_what_may_be_a_mistake_is_a_warning(
 
 def test_a_file_that_is_joined_with_itself_is_a_warning(tmp_path: Path) -> None:
     assert kinds(tmp_path, [*SECOND.items(), *SECOND.items()]) == ["values"]
+    assert kinds(tmp_path, [*SECOND.items()] * 3) == ["values"]
     other = {item: 1 - score for item, score in SECOND.items()}
+    assert kinds(tmp_path, [*SECOND.items(), *other.items()] * 2) == ["values"]
     assert kinds(tmp_path, [*SECOND.items(), *other.items()]) == []
 
 
-def test_a_file_that_is_given_twice_is_a_warning(tmp_path: Path) -> None:
-    file = table(tmp_path / "a.csv", FIRST.items())
-    assert [warning.kind for warning in read_items([file, file]).warnings[file]] == ["same-file"]
+def test_a_file_that_is_given_twice_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (
+        table(tmp_path / f"{name}.csv", scores.items())
+        for name, scores in (("a", FIRST), ("b", SECOND))
+    )
+    assert main(["compare", "--items", first, second]) == 0
+    assert "warning: " not in capsys.readouterr().err
+    assert main(["compare", "--items", first, first]) == 0
+    assert f"warning: {first} " in capsys.readouterr().err
+    assert main(["compare", "--corpus", "sample", GOOD, GOOD]) == 0
+    assert f"warning: {GOOD} " in capsys.readouterr().err
+
+
+def test_means_in_percent_are_a_warning(tmp_path: Path) -> None:
+    percent = [(item, 100 * score) for item, score in FIRST.items()]
+    means = [(item, 25 * (n % 5)) for n, item in enumerate(ITEMS)]
+    files = [table(tmp_path / "a.csv", percent), table(tmp_path / "b.csv", means)]
+    read = read_items(files)
+    assert [warning.kind for file in files for warning in read.warnings[file]] == ["means"]
 
 
 def test_items_that_are_left_out_are_a_warning_where_they_matter(tmp_path: Path) -> None:

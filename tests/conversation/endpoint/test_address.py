@@ -68,6 +68,7 @@ def test_what_cannot_be_asked_is_told_without_secrets(options: Mapping[str, Any]
 def test_short_keys_are_words() -> None:
     assert Endpoint("m", key="EMPTY").hide("it is EMPTY") == "it is EMPTY"
     assert Endpoint("m", key="x" * 8).hide("it is " + "x" * 8) == "it is [key]"
+    assert Endpoint("m", key="lm-studio").hide("LM-studio") == "LM-studio"
     assert Endpoint("m").hide("Bearer abcdefghij, sk-abcdefghij") == "[key], [key]"
 
 

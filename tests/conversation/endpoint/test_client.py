@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mwzeval.conversation.endpoint.address import Endpoint, forms_of
+from mwzeval.conversation.endpoint.address import Endpoint, Secrets
 from mwzeval.conversation.endpoint.cache import FolderCache
 from mwzeval.conversation.endpoint.client import Client, Clock, ContextError, tools_text
 from mwzeval.conversation.protocols import AnswerError, InfrastructureError, LimitError
@@ -266,26 +266,51 @@ def test_tokens_from_the_cache_of_the_server_are_kept(details: Any, kept: Any) -
         assert ask().usage == {"in": 7, "out": 3, **kept, "ms": 0}
 
 
-@pytest.mark.parametrize("form", forms_of(KEY))
+WRITTEN = {
+    "as it is": KEY,
+    "reversed": KEY[::-1],
+    "upper case": KEY.upper(),
+    "hex": KEY.encode().hex().upper(),
+    "hex with blanks": KEY.encode().hex(" "),
+    "base64": base64.b64encode(KEY.encode()).decode(),
+    "base64 of the reversed": base64.b64encode(KEY[::-1].encode()).decode(),
+    "base64, reversed": base64.b64encode(KEY.encode()).decode()[::-1],
+    "base64 in lines": base64.encodebytes(
+        b"authorization: a long line before, Bearer " + KEY.encode()
+    ).decode(),
+    "percent": "".join(f"%{ord(c):02x}" for c in KEY),
+    "html": "".join(f"&#{ord(c)};" for c in KEY),
+    "escaped": "".join(f"\\u{ord(c):04x}" for c in KEY),
+    "escaped for Python": "".join(f"\\x{ord(c):02x}" for c in KEY),
+    "spaced": " ".join(KEY),
+    "with invisible characters": "\u200b".join(KEY),
+}
+
+
 @pytest.mark.parametrize("escapes", [0, 1, 2, 3])
+@pytest.mark.parametrize("form", WRITTEN)
 def test_no_form_of_the_key_is_kept_however_often_it_is_escaped(form: str, escapes: int) -> None:
-    secret = form
-    for level in range(escapes):
-        inner = json.dumps({"a": secret})
-        # The first letter as an escape of JSON, which only parsing takes away.
-        secret = inner if level else inner.replace(form, f"\\u{ord(form[0]):04x}{form[1:]}")
+    secret = WRITTEN[form]
+    for _ in range(escapes):
+        secret = json.dumps({"a": secret})
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": secret}}
     with asked(reply=lambda _: {"content": f"x{secret}y", "tool_calls": [call]}) as ask:
-        kept = ask().message["tool_calls"][0]["function"]["arguments"]
-    while isinstance(kept, str) and kept.startswith("{"):
-        kept = json.loads(kept)["a"]
-    assert form not in kept
+        message = ask().message
+    for text in (message["content"], message["tool_calls"][0]["function"]["arguments"]):
+        assert "[key]" in text
+        assert WRITTEN[form] not in text
+        assert json.dumps(WRITTEN[form])[1:-1] not in text
 
 
 @given(st.binary(max_size=9), st.binary(max_size=9))
 def test_a_key_within_text_in_base64_is_found(before: bytes, behind: bytes) -> None:
     text = base64.b64encode(before + KEY.encode() + behind).decode()
-    assert any(form in text for form in forms_of(KEY))
+    assert "[key]" in Secrets([KEY]).hide(text)
+
+
+@pytest.mark.parametrize("text", ["\\" * 10**5, "local-key-" * 10**4, " " * 10**5, "%25" * 10**5])
+def test_texts_that_nearly_have_a_key_are_kept(text: str) -> None:
+    assert Secrets([KEY]).hide(text) == text
 
 
 def test_a_connection_that_the_server_has_ended_is_not_a_fault() -> None:

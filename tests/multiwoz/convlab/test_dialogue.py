@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, islice, repeat
 from typing import Any
@@ -282,3 +283,12 @@ def test_a_line_that_is_no_dialogue_in_acts_is_named(dialogue: Trajectory) -> No
         ValueError, match=r'dialogue "goal": (expected a goal of MultiWOZ|an act is)'
     ):
         judged(dialogue, town().database)
+
+
+@pytest.mark.parametrize("exchange", [[[]], [[], [], []], {}, {"a": 1, "b": 2}, 5, None, "ab"])
+def test_exchanges_that_are_no_pairs_are_named(exchange: object) -> None:
+    item, goal = next(iter(goals_of_the_town("corpus").items()))
+    dialogue = replace(of_rules(item, goal), acts=(exchange,))
+    with pytest.raises(ValueError, match=f'dialogue "{item}"') as caught:
+        judged(dialogue, town().database)
+    assert "unpack" not in str(caught.value)

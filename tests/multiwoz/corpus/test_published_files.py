@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -12,8 +13,9 @@ import pytest
 
 from mwzeval.errors import DataError
 from mwzeval.files.downloads import DataRoot
+from mwzeval.files.json_files import read_data
 from mwzeval.multiwoz.choices import SAMPLE
-from mwzeval.multiwoz.corpus.annotations import annotations_of_version_22
+from mwzeval.multiwoz.corpus.annotations import annotations_of, annotations_of_version_22
 from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold, read_tables
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.findings import Findings
@@ -75,12 +77,62 @@ def test_values_of_version_22_that_are_no_texts_are_named(values: object) -> Non
         dict(annotations_of_version_22(dialogues, {}, "dialogues_001.json"))
 
 
-@pytest.mark.parametrize("domain", ["restaurant", "hotel", "attraction"])
-def test_a_venue_without_a_name_is_refused(domain: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [None, 5, ["a"], " ", "(!)"])
+@pytest.mark.parametrize(
+    ("domain", "key"),
+    [
+        ("restaurant", "name"),
+        ("hotel", "name"),
+        ("attraction", "name"),
+        ("train", "trainID"),
+        ("hospital", "department"),
+    ],
+)
+def test_a_venue_without_a_name_is_refused(
+    domain: str, key: str, name: object, tmp_path: Path
+) -> None:
     place = f"db/{domain}_db.json"
-    folder = changed(tmp_path, place, lambda rows: rows[1].pop("name"))
-    with pytest.raises(DataError, match=f'{domain}_db.json: expected .* "name"'):
+    folder = changed(tmp_path, place, lambda rows: rows[1].update({key: name}))
+    with pytest.raises(DataError, match=f'{domain}_db.json: expected .* "{key}"'):
         read_tables(DataRoot(folder, "--data"))
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b'[\n"\xff"]', "line 2, byte 2 "),
+        (b'[\n"a" "b"]', "line 2, column 5"),
+        (b"[\n" + b"9" * 5000 + b"]", "line 2: .* digits"),
+        (b"[" * 10**5, "nested too deeply"),
+        (gzip.compress(b"[]")[:-3] + b"xxx", "not a complete gzip file"),
+    ],
+)
+def test_a_damaged_file_of_a_corpus_is_named_with_the_place_of_the_damage(
+    content: bytes, place: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "hotel_db.json"
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=rf"hotel_db\.json.*{place}") as caught:
+        read_data(file)
+    assert "codec" not in str(caught.value)
+    assert "sys." not in str(caught.value)
+
+
+@pytest.mark.parametrize("utterance", [None, ["hi"], 5])
+@pytest.mark.parametrize("speaker", [0, 1])
+def test_utterances_that_are_no_texts_are_named(utterance: object, speaker: int) -> None:
+    turns: list[dict[str, object]] = [
+        {"speaker": name, "utterance": "hi", "turn_id": "0", "frames": []}
+        for name in ("USER", "SYSTEM")
+    ]
+    turns[speaker]["utterance"] = utterance
+    dialogues = [{"dialogue_id": "SNG1.json", "turns": turns}]
+    with pytest.raises(DataError, match=r"dialogues_001\.json: dialogue 0"):
+        dict(annotations_of_version_22(dialogues, {}, "dialogues_001.json"))
+    log: list[dict[str, object]] = [{"text": "hi", "metadata": {}}, {"text": "hi", "metadata": {}}]
+    log[speaker]["text"] = utterance
+    with pytest.raises(TypeError):
+        annotations_of(log)
 
 
 def test_few_of_many_files_are_named() -> None:
