@@ -68,15 +68,6 @@ def test_a_cluster_finds_what_one_process_finds(
     assert on(client, evaluator, paths) == here(evaluator, paths) == expected
 
 
-def test_a_turn_without_a_state_in_any_shard_counts_for_all(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    predictions = sample_predictions("good")
-    del predictions["smp0021"][0]["state"]
-    paths = write_shards(tmp_path, cut(predictions, [20, 40, 60]))
-    assert on(client, evaluator, paths) == to_json(evaluator.evaluate(predictions))
-
-
 @pytest.mark.parametrize("name", [name for name in INPUTS if name != "multiwoz"])
 def test_every_benchmark_gets_the_report_of_one_process(
     client: Any, tmp_path: Path, name: str
@@ -114,16 +105,6 @@ def test_bad_shards_are_named_and_can_be_skipped(
     found = on(client, evaluator, paths, skip_bad=True)
     assert found == here(evaluator, paths, skip_bad=True)
     assert "skipped_shards" in found
-
-
-def test_a_dialogue_in_two_shards_is_named_with_both(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    parts = cut(sample_predictions("good"), range(5, 62, 5))
-    name = next(iter(parts[1]))
-    paths = write_shards(tmp_path, [*parts, {name: parts[1][name]}])
-    with pytest.raises(InputError, match=f'"{name}": .*{paths[1]}, {paths[-1]}'):
-        on(client, evaluator, paths)
 
 
 def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None:

@@ -19,18 +19,14 @@ from mwzeval.cli import VERBS, VERBS_OF_NONE, main
 from mwzeval.commands.outcome import named_file
 from mwzeval.output_checks import READ, WRITTEN
 
-NOT_READ = frozenset(
-    (
-        "agent agent_args agent_base_url cluster_column corpus dask dst_rule fail_over fail_under "
-        "fold goals item_column lower_is_better name nlg nlu policies reason references rules "
-        "score scores system table task tasks tested_in title track trial_column unfilled unit "
-        "user user_args user_base_url users "
-        # A folder of which files are read as they are needed: beside them there is room for others.
-        "data cache "
-        # Of servers, whose log a new server continues.
-        "allowed_host http log serve_tools session"
-    ).split()  # noqa: SIM905
-)
+# `data` and `cache` are folders of which files are read as they are needed; a `log` is continued.
+NAMES_OF_OTHERS = """
+agent agent_args agent_base_url allowed_host cache cluster_column corpus dask data dst_rule
+fail_over fail_under fold goals http item_column log lower_is_better name nlg nlu policies reason
+references rules score scores serve_tools session system table task tasks tested_in title track
+trial_column unfilled unit user user_args user_base_url users
+"""
+NOT_READ = frozenset(NAMES_OF_OTHERS.split())
 """Arguments that name neither what is read as a whole nor what is written."""
 
 CALLS = """
