@@ -298,3 +298,23 @@ def test_workers_that_do_not_start_are_told(
         cluster("local", 1),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--dask elsewhere", "elsewhere"),
+        ("--dask tcp://127.0.0.1:8786 --workers 2", "--dask local"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(
+    words: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    arguments = ["-bs", "--corpus", "sample", "-o", str(tmp_path / "report.json"), *words.split()]
+    try:
+        code = main(["evaluate", *arguments, "--shards", *paths])
+    except SystemExit as stopped:
+        code = int(stopped.code or 0)
+    assert code == 2
+    assert named in capsys.readouterr().err

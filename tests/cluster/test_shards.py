@@ -271,8 +271,6 @@ def test_what_cannot_be_had_of_shards_is_refused(
         ("-i -", "standard input"),
         ("--workers 2", "--dask local"),
         ("--workers 0 --dask local", "invalid"),
-        ("--dask elsewhere", "elsewhere"),
-        ("--dask tcp://127.0.0.1:8786 --workers 2", "--dask local"),
     ):
         code, shown, said = run("--shards", *paths, *words.split())
         assert (code, shown, named in said) == (2, "", True), words
