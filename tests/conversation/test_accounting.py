@@ -1,15 +1,19 @@
-"""What models have used, read from messages and lines, against sums by hand."""
+"""What models have used, against sums by hand, and files of prices."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.conversation.accounting.prices import read_prices
 from mwzeval.conversation.accounting.usage import AGENT, USER, Usage, usage_of, usages_of
 from mwzeval.conversation.trajectory import Trajectory, trajectory_of
+from mwzeval.errors import InputError
 
 USER_SAYS = {"role": "user", "content": "a hotel"}
 RESULT = {"role": "tool", "tool_call_id": "1", "content": "{}"}
@@ -124,3 +128,43 @@ def test_totals_are_additive_over_dialogues(of_dialogues: list[Usage], data: st.
     parts = Usage.total(of_dialogues[:cut]), Usage.total(of_dialogues[cut:])
     assert Usage.total(parts) == Usage.total(of_dialogues)
     assert Usage.total(of_dialogues).tokens_in == sum(each.tokens_in for each in of_dialogues)
+
+
+def written(folder: Path, content: Any) -> Path:
+    path = folder / "prices.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_tokens_cost_what_the_file_says(tmp_path: Path) -> None:
+    raw = {"small": {"in": 0.5, "out": 2}, "large": {"in": 3, "out": 15, "cached_in": 0.3}}
+    prices = read_prices(written(tmp_path, raw))
+    used = Usage(9, 0, tokens_in=1_000_000, tokens_out=200_000, cached=400_000)
+    assert prices.models["small"].of(used) == pytest.approx(0.5 + 0.4)
+    assert prices.models["large"].of(used) == pytest.approx(1.8 + 0.12 + 3)
+    turned = {name: dict(reversed(raw[name].items())) for name in reversed(raw)}
+    assert read_prices(written(tmp_path, turned)).sha == prices.sha
+    assert read_prices(written(tmp_path, {"small": {"in": 0, "out": 2}})).sha != prices.sha
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        ("{", None),
+        ([], None),
+        ({}, None),
+        ({"m": 3}, "m"),
+        ({"m": {"in": 1}}, "m"),
+        ({"m": {"in": 1, "out": -1}}, "m.out"),
+        ({"m": {"in": 1, "out": True}}, "m.out"),
+        ({"m": {"in": "1", "out": 1}}, "m.in"),
+        ({"m": {"in": 1, "out": 1, "cached": 1}}, "m"),
+        ('{"m": {"in": 1, "out": 1}, "m": {"in": 2, "out": 1}}', None),
+        ('{"m": {"in": 1, "out": NaN}}', None),
+    ],
+)
+def test_what_is_wrong_has_its_place(tmp_path: Path, content: Any, key: str | None) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(InputError) as raised:
+        read_prices(path)
+    assert [(each.file, each.key) for each in raised.value.problems] == [(str(path), key)]
