@@ -11,6 +11,7 @@ import pytest
 
 from tests.places import ROOT
 
+pytestmark = pytest.mark.integration
 FOLDER = "tests/pydial/batched"
 
 

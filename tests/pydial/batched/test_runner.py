@@ -16,6 +16,7 @@ from mwzeval.pydial.runs.episodes import Episode, TaskRunner
 from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.tasks import TASKS
 
+pytestmark = pytest.mark.integration
 NEURAL = ("ppo-recurrent", "acer", "ppo", "dqn", "a2c", "dqn-modern", "a2c-modern", "enac")
 
 
@@ -33,7 +34,6 @@ def test_the_handcrafted_policy_has_the_same_dialogues(name: str) -> None:
 
 
 @pytest.mark.parametrize("policy", NEURAL)
-@pytest.mark.exhaustive(but=5)
 def test_a_batch_of_one_is_a_dialogue_after_the_other(policy: str) -> None:
     task = TASKS["Demo-CR-3"]
     domain = load_domain(task.domain)
@@ -50,7 +50,6 @@ def test_a_batch_of_one_is_a_dialogue_after_the_other(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", NEURAL)
-@pytest.mark.exhaustive(but=5)
 def test_policies_are_tested_as_one_dialogue_after_the_other(policy: str) -> None:
     task = TASKS["Demo-CR-3"]
     domain = load_domain(task.domain)

@@ -16,13 +16,13 @@ from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, run_job, runner_of
 from mwzeval.pydial.runs.times import read_times
 
+pytestmark = pytest.mark.integration
 pytest.importorskip("torch")
 CLEAN = [("dqn", False), ("enac", False), ("a2c-modern", False), ("ppo", False)]
 KINDS = [*CLEAN, ("dqn", True), ("a2c", True), ("ppo-recurrent", False)]
 
 
 @pytest.mark.parametrize(("policy", "legacy"), KINDS)
-@pytest.mark.exhaustive(but=3)
 def test_a_job_has_the_same_files_with_and_without_compiled_code(
     policy: str, legacy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from mwzeval.pydial.dialogue.acts import Act, parse_act
 from mwzeval.pydial.dialogue.error_model import Confusion
-from tests.pydial.dialogue.original_confusion import order_of, original_confusion
+from tests.pydial.dialogue.original_confusion import original_confusion
 from tests.pydial.real_domains import traces
+
+pytestmark = pytest.mark.integration
 
 
 def misheard(confusion: Confusion, said: Act, heard: Act) -> tuple[str, bool] | None:
@@ -44,10 +46,3 @@ def test_what_was_misheard_sounds_alike() -> None:
         )
     )
     assert found == {("act", True): 180, ("slot", True): 42, ("value", True): 47}
-
-
-@pytest.mark.parametrize("length", [1, 16, 17, 18, 40, 300])
-def test_keys_are_sorted(length: int) -> None:
-    keys = [at * at % 7 for at in range(length)]
-    assert [keys[at] for at in order_of(keys)] == sorted(keys)
-    assert sorted(order_of(keys)) == list(range(length))

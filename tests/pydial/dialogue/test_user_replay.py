@@ -21,6 +21,7 @@ from mwzeval.pydial.dialogue.user import User, UserSimulator
 from tests.pydial.dialogue.outcomes import Script, outcomes
 from tests.pydial.real_domains import domain, parameters, traces
 
+pytestmark = pytest.mark.integration
 DIALOGUES = 58
 Seen = tuple[str, tuple[str, ...], tuple[Item, ...], int, frozenset[tuple[str, str | None]]]
 

@@ -8,6 +8,7 @@ from mwzeval.pydial.environments.features import after_name, alphabetical, by_le
 from tests.places import read_json, shared
 
 
+@pytest.mark.integration
 def test_ties_are_broken_as_by_python_2() -> None:
     order = read_json(shared("data", "pydial", "legacy_tie_order.json"))["order"]
     sets = [(slots, listed) for of in order.values() for slots, listed in of.items()]

@@ -30,6 +30,7 @@ def exchange() -> tuple[Belief, Summary]:
     return belief, Summarizer(CAFES)(belief)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("code", CODES)
 def test_sizes_are_the_published_ones(code: str) -> None:
     of = domain(code)

@@ -12,6 +12,7 @@ from mwzeval.pydial.policies import dqn
 from mwzeval.pydial.policies.in_numpy import IN_NUMPY
 from mwzeval.pydial.policies.neural import adam, layers, seeded
 
+pytestmark = pytest.mark.integration
 torch = pytest.importorskip("torch")
 STATES = np.random.default_rng(0).normal(0, 4, (5, 12)).astype(np.float32)
 

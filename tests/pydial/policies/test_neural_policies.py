@@ -19,6 +19,7 @@ from tests.pydial.policies.toy_problems import Corridor, mean_return, play
 if TYPE_CHECKING:
     from torch import Tensor
 
+pytestmark = pytest.mark.integration
 torch = pytest.importorskip("torch")
 SIZE, ACTIONS = Corridor.size, Corridor.actions
 EXPLORING = Exploration(0.5, 0.05, 200, None)
@@ -56,7 +57,6 @@ def train(policy: Learner, episodes: range) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.exhaustive(but=2)
 def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
     policy = MAKERS[name]()
     train(policy, range(400))
@@ -64,7 +64,6 @@ def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.exhaustive(but=2)
 def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
     straight, resumed = MAKERS[name](), MAKERS[name]()
     train(straight, range(90))
@@ -79,7 +78,6 @@ def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.exhaustive(but=2)
 def test_the_memory_of_tests_acts_alike(name: str) -> None:
     learned, acting = MAKERS[name](), MAKERS[name]()
     train(learned, range(90))

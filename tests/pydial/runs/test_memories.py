@@ -25,6 +25,7 @@ from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.studies.cross_environment import cross
 from mwzeval.pydial.tasks import task_named
 
+pytestmark = pytest.mark.integration
 Array = NDArray[Any]
 LEARNERS = [name for name, preset in PRESETS.items() if preset.learns]
 TASK, OTHER = "Demo-CR-1", "Demo-CR-3"
@@ -81,7 +82,6 @@ def altered(arrays: dict[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "for tests"])
 @pytest.mark.parametrize("policy", LEARNERS)
-@pytest.mark.exhaustive(but=3)
 def test_a_policy_takes_nothing_but_its_own_memory(policy: str, whole: bool) -> None:
     learned = new(policy)
     # So many that each has updated its networks, and keeps some dialogues.
@@ -107,7 +107,6 @@ def test_a_policy_takes_nothing_but_its_own_memory(policy: str, whole: bool) -> 
 
 
 @pytest.mark.parametrize("policy", [name for name in LEARNERS if not PRESETS[name].offline])
-@pytest.mark.exhaustive(but=2)
 def test_other_checkpoints_are_told_with_what_to_do(policy: str, tmp_path: Path) -> None:
     if PRESETS[policy].view != "kernel":
         pytest.importorskip("torch").set_num_threads(1)

@@ -11,6 +11,8 @@ import pytest
 from mwzeval.cli import main
 from tests.places import ROOT
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(
     ("program", "library"),

@@ -13,6 +13,7 @@ import pytest
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial.training import stable_baselines
 
+pytestmark = pytest.mark.integration
 DEMO = "mwzeval/Demo-CR-3-v0"
 
 

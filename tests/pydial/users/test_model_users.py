@@ -16,6 +16,7 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.users.model import act_in
 from tests.conversation.endpoint.server import Server, serving, shorten_waits
 
+pytestmark = pytest.mark.integration
 ONTOLOGY = load_domain("Demo-CR").ontology
 
 
