@@ -39,4 +39,4 @@ def test_that_it_compiles_is_told_once_and_only_then(tmp_path: Path) -> None:
     for due in (1, 0):
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         assert done.stdout == "5\n", done.stderr
-        assert done.stderr.count("numba compiles the simulation") == due
+        assert done.stderr.count("numba") == due

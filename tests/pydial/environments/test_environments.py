@@ -391,6 +391,7 @@ def test_maskable_ppo_learns_on_them() -> None:
     environment.step(action)
 
 
+@pytest.mark.integration
 def test_stable_baselines_makes_environments_by_their_names() -> None:
     pytest.importorskip("sb3_contrib")
     from stable_baselines3.common.env_util import make_vec_env

@@ -103,5 +103,5 @@ def test_sizes_tell_the_number_of_slots() -> None:
     sizes = [SlotVector(domain_named(code)).size for code in DEMO]
     assert [slots_in(size) for size in sizes] == [3, 6, 11]
     for wrong in (0, len(OF_DIALOGUE), sizes[0] + 1):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="slots"):
             slots_in(wrong)

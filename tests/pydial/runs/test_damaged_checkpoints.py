@@ -27,7 +27,7 @@ from mwzeval.pydial.studies.cross_environment import cross
 from mwzeval.pydial.studies.sweep import sweep
 from mwzeval.pydial.studies.watched import watched
 from mwzeval.pydial.tasks import task_named
-from tests.pydial.runs.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN
+from tests.pydial.runs.test_checkpoints import ARRAYS, CHECKPOINT, ORIGIN, assert_bad
 
 
 def _archived(path: Path, arrays: Mapping[str, bytes]) -> None:
@@ -44,11 +44,9 @@ def _header(shape: str) -> bytes:
 def test_archives_that_claim_more_than_there_is_are_refused(tmp_path: Path) -> None:
     for shape in ("(10000000000000,)", "(-5,)", "((((", "'x'"):
         _archived(tmp_path / "a.npz", {"a.npy": _header(shape)})
-        with pytest.raises(InputError, match="no checkpoint of this program"):
-            read_checkpoint(tmp_path / "a.npz")
+        assert_bad(tmp_path / "a.npz")
     _archived(tmp_path / "a.npz", {"description": b"{}"})
-    with pytest.raises(InputError, match="no checkpoint of this program"):
-        read_checkpoint(tmp_path / "a.npz")
+    assert_bad(tmp_path / "a.npz")
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused_unread(
@@ -62,7 +60,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused_unread(
         for _ in range(2**10):
             stream.write(bytes(2**10))
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "500KB")
-    with pytest.raises(InputError, match="it would unpack to 1,048,704 bytes"):
+    with pytest.raises(InputError, match="1,048,704"):
         read_checkpoint(tmp_path / "a.npz")
 
 
@@ -100,8 +98,7 @@ def test_descriptions_and_arrays_of_other_kinds_are_refused(
     wrong: Checkpoint, tmp_path: Path
 ) -> None:
     write_checkpoint(tmp_path / "a.npz", wrong)
-    with pytest.raises(InputError, match="no checkpoint of this program"):
-        read_checkpoint(tmp_path / "a.npz")
+    assert_bad(tmp_path / "a.npz")
 
 
 def _points(number: int, **other: Any) -> dict[str, Any]:
@@ -131,7 +128,7 @@ def _points(number: int, **other: Any) -> dict[str, Any]:
 def test_points_that_do_not_belong_together_are_refused(other: dict[str, Any]) -> None:
     process = SparseTemporalDifference(5, 3, discount=1.0, noise=5.0, threshold=0.001)
     process.restore(**_points(4))
-    with pytest.raises(ValueError, match="other shapes"):
+    with pytest.raises(ValueError, match="shapes"):
         process.restore(**_points(4, **other))
 
 
@@ -139,7 +136,7 @@ def test_training_does_not_go_on_from_what_is_for_tests_only(tmp_path: Path) -> 
     job = Job("Demo-CR-3", "gp-sarsa", 1, (12, 30), tests=2)
     run_job(job, tmp_path)
     job.model_file(tmp_path, 30).replace(job.folder(tmp_path) / "progress.npz")
-    with pytest.raises(InputError, match=r"progress\.npz: a checkpoint that does not fit"):
+    with pytest.raises(InputError, match=r"progress\.npz"):
         run_job(replace(job, checkpoints=(12, 30, 31)), tmp_path)
 
 
@@ -153,16 +150,18 @@ def _overflow(file: Path) -> None:
     write_checkpoint(file, replace(found, memory=Memory(huge, found.memory.about)))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("policy", ["acer", "a2c", "enac", "ppo", "ppo-recurrent", "ppo-shared"])
 def test_weights_that_overflow_are_told_with_their_file(policy: str, tmp_path: Path) -> None:
     job = Job("Demo-CR-1", policy, 1, (2,), tests=1)
     run_job(job, tmp_path)
     progress = job.folder(tmp_path) / "progress.npz"
     _overflow(progress)
-    with np.errstate(all="ignore"), pytest.raises(InputError, match=r"progress\.npz: .*not finite"):
+    with np.errstate(all="ignore"), pytest.raises(InputError, match=r"progress\.npz"):
         run_job(replace(job, checkpoints=(2, 20)), tmp_path)
 
 
+@pytest.mark.integration
 def test_whoever_lets_such_weights_act_names_their_file(tmp_path: Path) -> None:
     job = Job("Demo-CR-1", "ppo", 1, (2,), tests=1)
     run_job(job, tmp_path)
@@ -173,12 +172,13 @@ def test_whoever_lets_such_weights_act_names_their_file(tmp_path: Path) -> None:
     assert isinstance(place, ActionPolicyAdapter)
     place.process.begin(rng_of(1, 0))
     for act in (lambda: place.choose(rng_of(1, 1)), lambda: watched(job, tmp_path, range(1))):
-        with np.errstate(all="ignore"), pytest.raises(InputError, match="not finite") as raised:
+        with np.errstate(all="ignore"), pytest.raises(InputError) as raised:
             act()
         (problem,) = raised.value.problems
-        assert problem.file == str(model)
+        assert (problem.kind, problem.file) == ("diverged", str(model))
 
 
+@pytest.mark.integration
 def test_studies_test_all_others_before_they_tell_what_is_damaged(tmp_path: Path) -> None:
     bad, good = (Job("Demo-CR-1", policy, 1, (2,), tests=1) for policy in ("enac", "ppo"))
     for job in (bad, good):

@@ -69,15 +69,15 @@ def test_means_are_of_the_last_dialogues_of_any_algorithm(tmp_path: Path) -> Non
 
 def test_what_has_no_dialogues_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     baselines = pytest.importorskip("stable_baselines3")
-    with pytest.raises(UsageError, match="1 or more dialogues, not 0"):
+    with pytest.raises(UsageError, match="0"):
         stable_baselines.DialogueCallback(window=0)
     model = baselines.PPO("MlpPolicy", "CartPole-v1", n_steps=64)
-    with pytest.raises(UsageError, match="train in an environment of mwzeval"):
+    with pytest.raises(UsageError, match="mwzeval"):
         model.learn(64, callback=stable_baselines.DialogueCallback())
-    with pytest.raises(AttributeError, match="no attribute 'Callback'"):
+    with pytest.raises(AttributeError, match="Callback"):
         stable_baselines.Callback  # noqa: B018
     stable_baselines._dialogue_callback.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "stable_baselines3.common.callbacks", None)
-    with pytest.raises(DependencyError, match="pip install stable_baselines3"):
+    with pytest.raises(DependencyError, match="stable_baselines3"):
         stable_baselines.DialogueCallback()
     stable_baselines._dialogue_callback.cache_clear()
