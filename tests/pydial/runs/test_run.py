@@ -50,14 +50,9 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("legacy", [False, True], ids=["clean", "legacy"])
-@pytest.mark.parametrize(
-    "job",
-    [
-        pytest.param(job, marks=() if job is GP else pytest.mark.integration, id=job.policy)
-        for job in (GP, DQN, PPO, JOINT)
-    ],
-)
+@pytest.mark.parametrize("job", [GP, DQN, PPO, JOINT], ids=lambda job: job.policy)
 def test_a_job_that_was_stopped_comes_to_the_same_files(
     job: Job, legacy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +105,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> Non
     assert files(tmp_path / "killed") == files(tmp_path / "straight")
 
 
+@pytest.mark.integration
 def test_further_checkpoints_go_on_from_those_that_are_there(tmp_path: Path) -> None:
     run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path / "extended")
     run_job(GP, tmp_path / "extended")
@@ -117,6 +113,7 @@ def test_further_checkpoints_go_on_from_those_that_are_there(tmp_path: Path) -> 
     assert files(tmp_path / "extended") == files(tmp_path / "straight")
 
 
+@pytest.mark.integration
 def test_seconds_of_training_go_on_where_they_were(tmp_path: Path) -> None:
     run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path)
     first = read_times(GP.folder(tmp_path))
@@ -128,6 +125,7 @@ def test_seconds_of_training_go_on_where_they_were(tmp_path: Path) -> None:
     assert min(whole.tests.values()) > 0
 
 
+@pytest.mark.integration
 def test_seconds_of_training_that_was_not_timed_stay_unknown(tmp_path: Path) -> None:
     run_job(Job(TASK, "gp-sarsa", 1, (12,), tests=8), tmp_path)
     (GP.folder(tmp_path) / TIMES).unlink()
@@ -162,6 +160,7 @@ def test_damaged_times_are_told(damaged: str, tmp_path: Path) -> None:
         ("1," + "9" * 5000, None),
         ("101-103", [101, 102, 103]),
         ("7,3-4,3", [7, 3, 4]),
+        *((senseless, None) for senseless in ("5-3", "0-99999999999", "-1", "a-b")),
     ],
 )
 def test_seeds_are_a_number_or_ranges(said: str, seeds: list[int] | None, tmp_path: Path) -> None:
@@ -177,13 +176,7 @@ def test_seeds_are_a_number_or_ranges(said: str, seeds: list[int] | None, tmp_pa
     assert found == {f"seed-{seed}" for seed in seeds}
 
 
-@pytest.mark.parametrize("said", ["5-3", "0-99999999999", "-1", "a-b"])
-def test_senseless_ranges_of_seeds_are_refused(said: str, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["pydial", "run", "--policies", "random", "--seeds", said, "-o", str(tmp_path / "r")])
-    assert stopped.value.code == 2
-
-
+@pytest.mark.integration
 def test_a_test_that_training_has_passed_is_not_made_up(tmp_path: Path) -> None:
     run_job(Job(TASK, "gp-sarsa", 1, (20,), tests=4), tmp_path)
     with pytest.raises(InputError, match="10"):

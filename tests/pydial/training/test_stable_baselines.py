@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import runpy
+import sys
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -10,8 +12,10 @@ from statistics import mean
 import gymnasium
 import pytest
 
+from mwzeval.cli import main
 from mwzeval.errors import DependencyError, UsageError
 from mwzeval.pydial.training import stable_baselines
+from tests.places import ROOT
 
 pytestmark = pytest.mark.integration
 DEMO = "mwzeval/Demo-CR-3-v0"
@@ -81,3 +85,29 @@ def test_what_has_no_dialogues_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(DependencyError, match="stable_baselines3"):
         stable_baselines.DialogueCallback()
     stable_baselines._dialogue_callback.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("program", "library"),
+    [
+        ("train_maskable_ppo", "sb3_contrib"),
+        ("pydial_cleanrl_ppo", "numba"),
+        ("pydial_torchrl", "torchrl"),
+    ],
+)
+def test_examples_train_and_are_scored(
+    program: str,
+    library: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip(library)
+    file = tmp_path / "tests.jsonl"
+    budget = ["--steps", "1000", "--tests", "5", "-o", str(file)]
+    monkeypatch.setattr(sys, "argv", [program, *budget])
+    runpy.run_path(str(ROOT / "examples" / f"{program}.py"), run_name="__main__")
+    printed = capsys.readouterr().out.splitlines()[-1]
+    assert main(["evaluate", "--benchmark", "pydial", str(file)]) == 0
+    success = capsys.readouterr().out.partition("Success")[2].split()[0]
+    assert f"5 tests: success {success}%" in printed

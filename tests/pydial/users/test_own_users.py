@@ -143,6 +143,7 @@ def test_bad_use_is_told(user: str, told: str, capsys: pytest.CaptureFixture[str
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_the_table_has_the_tests_of_a_run_and_those_of_other_users(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
