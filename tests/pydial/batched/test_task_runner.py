@@ -1,4 +1,4 @@
-"""Jobs whose dialogues compiled code plays: the same training and tests, bit for bit."""
+"""Compiled code: jobs have the same files, and the same tests pass, with and without it."""
 
 from __future__ import annotations
 

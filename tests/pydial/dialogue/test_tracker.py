@@ -1,4 +1,4 @@
-"""The focus tracker: what acts mean after one another, and that beliefs stay distributions."""
+"""The focus tracker and the texts of acts: what they mean, and that beliefs stay distributions."""
 
 from __future__ import annotations
 

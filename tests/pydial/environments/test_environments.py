@@ -372,16 +372,6 @@ def test_environments_do_not_disturb_each_other() -> None:
     assert plain([one for one, _ in both]) == plain([other for _, other in both]) == alone
 
 
-@pytest.mark.integration
-def test_stable_baselines_makes_environments_by_their_names() -> None:
-    pytest.importorskip("sb3_contrib")
-    from stable_baselines3.common.env_util import make_vec_env
-
-    environments = make_vec_env(DEMO_NAME, n_envs=2)
-    assert len(environments.reset()) == 2
-    assert len(environments.env_method("action_masks")) == 2
-
-
 def test_actions_have_names() -> None:
     environment = environment_module.make_environment("Demo-CR-1")
     names = environment.get_action_meanings()  # type: ignore[attr-defined]

@@ -1,9 +1,11 @@
-"""What policies look at, against scans of the rows."""
+"""What policies look at, against scans of the rows, and what they may do and say."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,10 +127,7 @@ NAMES = action_names(CAFES.ontology)
 MASKED, OPEN = TASKS["CR-1"], TASKS["CR-2"]
 KNOWN = ("hello()", [('inform(area="north",food="cake")', 1.0)])
 TWINS = ("hello()", [('inform(area="north",food="soup")', 1.0)])
-NONE_SUCH = ("hello()", [('inform(area="centre",food="pie")', 1.0)])
-FREE = ("hello()", [('inform(area="dontcare",food="soup")', 1.0)])
 OFFER = 'inform(name="anna",area="north",food="cake")'
-ANOTHER = OFFER.replace("anna", "bella")
 Exchange = tuple[str, list[tuple[str, float]]]
 
 
@@ -140,49 +139,29 @@ def tracker_after(*exchanges: Exchange) -> Tracker:
     return tracker
 
 
-def act_of(name: str, *exchanges: Exchange) -> Act:
-    actions = SummaryActions(CAFES)
-    return actions.act(actions.number(name), tracker_after(*exchanges).belief, Rng(0))
+def exchanges_in(text: str) -> list[Exchange]:
+    """Return the exchanges of a row of the table: `system < user 0.7 & user 0.3 ; system < …`."""
+    exchanges = []
+    for exchange in filter(None, text.split(" ; ")):
+        system, _, heard = exchange.partition(" < ")
+        scored = [hypothesis.rpartition(" ") for hypothesis in filter(None, heard.split(" & "))]
+        exchanges.append((system, [(act, float(score)) for act, _, score in scored]))
+    return exchanges
 
 
-@pytest.mark.parametrize(
-    ("name", "exchanges", "act"),
-    [
-        ("request_food", [], "request(food)"),
-        ("confirm_area", [KNOWN], 'confirm(area="north")'),
-        ("confirm_area", [], 'confirm(area="north")'),  # nothing is known: the first value
-        (
-            "select_area",
-            [("hello()", [('inform(area="south")', 0.6), ('inform(area="centre")', 0.4)])],
-            'select(area="south",area="centre")',
-        ),
-        ("select_area", [KNOWN], 'select(area="north",area="south")'),
-        ("inform", [KNOWN], OFFER),
-        ("inform", [NONE_SUCH], 'inform(name=none,area="centre",food="pie")'),
-        ("inform", [FREE], 'inform(name="emma",area="centre",food="soup")'),
-        ("inform", [KNOWN, ('inform(name="bella")', [("ack()", 1.0)])], ANOTHER),
-        ("inform_alternatives", [KNOWN, (OFFER, [("reqalts()", 1.0)])], ANOTHER),
-        (
-            "inform_alternatives",
-            [KNOWN, (OFFER, []), ('inform(name="bella")', [("reqalts()", 1.0)])],
-            'inform(name=none,name!="anna",name!="bella",area="north",food="cake")',
-        ),
-        ("inform_alternatives", [NONE_SUCH], 'inform(name=none,area="centre",food="pie")'),
-        ("inform_byname", [(OFFER, [("request(phone)", 1.0)])], 'inform(name="anna",phone="1111")'),
-        ("inform_byname", [('inform(name="cora")', [("request(phone)", 1.0)])],
-         'inform(name="cora",phone="not available")'),
-        ("inform_byname", [("hello()", [('request(addr,name="twin")', 1.0)])],
-         'inform(name="twin",addr="6 elm lane")'),  # the first of that name
-        ("inform_byname", [("hello()", [('inform(name="zoe")', 1.0)])],
-         'inform(name=none,name="zoe")'),
-        ("bye", [], "bye()"),
-        ("reqmore", [], "reqmore()"),
-        ("repeat", [], "repeat()"),
-        ("restart", [], "null()"),
-    ],
-)  # fmt: skip
-def test_actions_stand_for_acts(name: str, exchanges: list[Exchange], act: str) -> None:
-    assert act_of(name, *exchanges).says_the_same(parse_act(act))
+with Path(__file__).with_name("acts.tsv").open(encoding="utf-8", newline="") as stream:
+    ACTS = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize("row", ACTS, ids=[row["action"] for row in ACTS])
+def test_actions_and_the_handcrafted_policy_stand_for_acts(row: dict[str, str]) -> None:
+    actions, belief = SummaryActions(CAFES), tracker_after(*exchanges_in(row["exchanges"])).belief
+    act = (
+        HandcraftedPolicy(CAFES).act(belief, Rng(0))
+        if row["action"] == "handcrafted"
+        else actions.act(actions.number(row["action"]), belief, Rng(0))
+    )
+    assert act.says_the_same(parse_act(row["act"]))
 
 
 def test_where_nothing_is_asked_of_it_any_entity_is_offered() -> None:
@@ -292,27 +271,3 @@ def test_a_second_look_awaits_an_alternative_again_where_the_user_has_just_asked
 def test_the_random_policy_takes_every_allowed_action_and_no_other() -> None:
     mask, rng = np.array([False, True, False, True, True]), Rng(3)
     assert {RandomPolicy().act(None, mask, rng) for _ in range(200)} == {1, 3, 4}
-
-
-@pytest.mark.parametrize(
-    ("exchanges", "act"),
-    [
-        ([], "request(area)"),
-        ([("hello()", [('inform(area="north")', 0.7), ("null()", 0.3)])], 'confirm(area="north")'),
-        ([("hello()", [('inform(area="north")', 0.5), ("null()", 0.5)])], 'confirm(area="north")'),
-        (
-            [("hello()", [('inform(area="north")', 0.4), ('inform(area="south")', 0.35),
-                          ("null()", 0.25)])],
-            'select(area="north",area="south")',
-        ),
-        ([("hello()", [('inform(area="north")', 0.25), ("null()", 0.75)])], "request(area)"),
-        ([TWINS], 'inform(name="twin",area="north",food="soup")'),
-        ([NONE_SUCH], 'inform(name=none,area="centre",food="pie")'),
-        ([TWINS, (OFFER, [("request(phone)", 1.0)])], 'inform(name="anna",phone="1111")'),
-        ([TWINS, (OFFER, [("thankyou()", 0.9), ("null()", 0.1)])], "reqmore()"),
-        ([TWINS, (OFFER, [("bye()", 1.0)])], "bye()"),
-    ],
-)  # fmt: skip
-def test_the_handcrafted_policy(exchanges: list[Exchange], act: str) -> None:
-    belief = tracker_after(*exchanges).belief
-    assert HandcraftedPolicy(CAFES).act(belief, Rng(0)).says_the_same(parse_act(act))

@@ -1,4 +1,4 @@
-"""Beliefs as vectors: the published sizes, and what is where."""
+"""Beliefs as vectors, by values and by slots: sizes, contents, and the order of slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neural policies: what they learn from, whether they learn, and going on after a stop."""
+"""Neural policies: what they learn, from what, and that NumPy and PyTorch compute the same."""
 
 from __future__ import annotations
 

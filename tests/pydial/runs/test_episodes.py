@@ -1,4 +1,4 @@
-"""Episodes as rows of a table, and what is measured on them."""
+"""Episodes: what is measured, what is kept in files, and what is said of damaged ones."""
 
 from __future__ import annotations
 

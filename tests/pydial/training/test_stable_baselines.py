@@ -1,4 +1,4 @@
-"""What the callback logs, held against the files of stable-baselines3's own monitors."""
+"""The callback of stable-baselines3 and the programs of `examples/` that train."""
 
 from __future__ import annotations
 
