@@ -134,8 +134,10 @@ WRONG_ONTOLOGIES: list[tuple[Any, list[str | None]]] = [
                 "pricerange": ["dontcare", "Dear"],
             },
         ),
-        ["informable.area", *["informable.food"] * 2, "informable.quiet"]
-        + ["informable.pricerange"] * 2,
+        [
+            *("informable.area", "informable.food", "informable.food", "informable.quiet"),
+            *("informable.pricerange", "informable.pricerange"),
+        ],
     ),
     (
         changed(
