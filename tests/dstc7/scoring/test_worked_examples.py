@@ -107,7 +107,7 @@ def test_w6_repeats_are_an_error_or_taken_out(tmp_path: Path) -> None:
     raw, targets = submission_of({"1": "B B C"}), targets_of({"1": "C"})
     folder = Folder(tmp_path)
     assert "duplicate-candidate" in kinds(folder.problems(raw, targets, options=STRICT), "error")
-    with pytest.raises(InputError, match="was ranked before"):
+    with pytest.raises(InputError):
         folder.evaluated(raw, targets, options=STRICT)
     evaluated = folder.evaluated(raw, targets)
     assert per_example(evaluated.loaded)[0].rank == 2
