@@ -18,6 +18,7 @@ from tests.crosswoz.real_data import database, fold, vectors
 TAXI_WITHOUT_END = "the release returns one empty item for a taxi that lacks an end"
 
 
+@pytest.mark.integration
 def test_answers_are_those_of_the_golden_vectors() -> None:
     compared = 0
     for vector in vectors("db_query"):
@@ -38,6 +39,7 @@ def test_answers_are_those_of_the_golden_vectors() -> None:
     assert compared > 130
 
 
+@pytest.mark.integration
 def test_nothing_leaks_from_one_query_into_the_next() -> None:
     for vector in vectors("db_query_stale_bug"):
         found = database().query(vector["domain"], vector["constraints"])
@@ -127,7 +129,7 @@ def slow_matches(slot: str, value: str, record: dict[str, Any]) -> bool:
     return held is not None and value in str(held)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_the_index_finds_what_a_scan_finds_for_all_states_of_the_test_fold() -> None:
     seen: set[tuple[object, ...]] = set()
     for dialogue in fold().dialogues.values():

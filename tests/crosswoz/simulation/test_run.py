@@ -24,6 +24,7 @@ from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialog
 from mwzeval.crosswoz.simulation.summary import Ended, Summary
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem
 from mwzeval.errors import MwzevalError, UsageError
+from mwzeval.scores.findings import Findings
 from tests.crosswoz.logs import read_log
 from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO
 from tests.places import ROOT
@@ -57,6 +58,7 @@ def test_every_goal_type_gets_its_number_and_the_natural_mix_comes_first(tmp_pat
     assert summary.natural.dialogues == first_passed_over
 
 
+@pytest.mark.integration
 def test_processes_change_nothing(tmp_path: Path) -> None:
     alone, together = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     assert run(alone) == run(together, processes=3) == run(None)
@@ -81,7 +83,7 @@ def test_the_log_is_what_the_dialogues_are(tmp_path: Path) -> None:
             assert turn["system_acts"] == [list(act) for act in exchange.system_acts]
 
 
-@pytest.mark.parametrize("cut", [1, 60, 0.3, 0.5, 0.77, 0.999])
+@pytest.mark.parametrize("cut", [1, 60, 0.5, 0.999])
 def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path, cut: float) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     expected = run(whole)
@@ -104,7 +106,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kills a group of processes")
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_a_run_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     process = subprocess.Popen(
@@ -127,25 +129,21 @@ def test_another_log_is_left_alone(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     run(log)
     content = log.read_bytes()
-    with pytest.raises(UsageError, match="exists"):
+    with pytest.raises(UsageError, match=log.name):
         run(log)
-    for other in ({"seed": 6}, {"per_type": 11}, {"about": {"system": "mine"}}):
-        with pytest.raises(UsageError, match=next(iter(other)) if "about" not in other else "mine"):
+    others: dict[str, dict[str, Any]] = {"seed": {"seed": 6}, "per_type": {"per_type": 11}}
+    for name, other in (others | {"mine": {"about": {"system": "mine"}}}).items():
+        with pytest.raises(UsageError, match=name):
             run(log, resume=True, **other)
     assert log.read_bytes() == content
     notes = tmp_path / "notes.jsonl"
     notes.write_text("my notes")
-    with pytest.raises(UsageError, match="not the file of such a run"):
+    with pytest.raises(UsageError, match=notes.name):
         run(notes, resume=True)
     assert notes.read_text() == "my notes"
-    with pytest.raises(UsageError, match="only a simulation with an output"):
-        run(None, resume=True)
-
-
-@pytest.mark.parametrize("wrong", [{"per_type": 0}, {"processes": 0}])
-def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match="at least 1"):
-        run(None, **wrong)
+    for wrong in ({"resume": True}, {"per_type": 0}, {"processes": 0}):
+        with pytest.raises(UsageError):
+            run(None, **wrong)
 
 
 class Moody:
@@ -162,9 +160,7 @@ class Moody:
 
 
 def test_what_goes_wrong_is_counted() -> None:
-    summary = simulate(
-        Setting(DATABASE, Moody), per_type=PER_TYPE, seed=1, processes=2, progress=False
-    )
+    summary = simulate(Setting(DATABASE, Moody), per_type=PER_TYPE, seed=1, progress=False)
     assert summary.problems["RuntimeError: no taxi today"] == summary.outcomes["system failed"] > 0
     assert summary.outcomes["limit"] > 0
     assert summary.silent > 0
@@ -186,8 +182,9 @@ class Dying:
         os._exit(1)
 
 
-def test_a_process_that_dies_is_an_error_that_says_so() -> None:
-    with pytest.raises(MwzevalError, match="a process of the run ended with exit code 1"):
+@pytest.mark.integration
+def test_a_process_that_dies_is_an_error() -> None:
+    with pytest.raises(MwzevalError, match="exit code 1"):
         simulate(Setting(DATABASE, Dying), per_type=1, processes=2, progress=False)
 
 
@@ -195,14 +192,12 @@ def test_goal_types_that_never_come_are_not_waited_for() -> None:
     plan = GoalPlan(lambda rng: NEAR_AND_BY_METRO, seed=0, per_type=3)
     numbers = plan.goals()
     assert [next(numbers)[0] for _ in range(3)] == [0, 1, 2]
-    with pytest.raises(MwzevalError, match=r"of the types S, M, M\+T, CM$"):
+    with pytest.raises(MwzevalError, match=r"S, M, M\+T, CM$"):
         next(numbers)
     assert plan.first_passed_over == 3
 
 
 def test_the_log_can_be_scored(tmp_path: Path) -> None:
-    from mwzeval.scores.findings import Findings
-
     log = tmp_path / "log.jsonl"
     run(log)
     findings = Findings(str(log))

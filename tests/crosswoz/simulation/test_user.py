@@ -40,6 +40,7 @@ class FixedRng:
         return bool(self._how["say_bye"])
 
 
+@pytest.mark.integration
 def test_steps_are_those_of_the_golden_vectors() -> None:
     for vector in vectors("simulator_step"):
         user = RuleSimulator(goal_from_json(vector["goal"]), FixedRng(vector["rng"]))
@@ -78,6 +79,7 @@ def corpus_scores(seed: int) -> tuple[float, float]:
     return 100 * right / turns, 200 * common / (told + gold)
 
 
+@pytest.mark.integration
 def test_corpus_scores_are_those_of_the_paper_and_the_golden_runs() -> None:
     scores = [corpus_scores(seed) for seed in range(3)]
     golden = figures()["comparison_with_paper"]
@@ -89,6 +91,7 @@ def test_corpus_scores_are_those_of_the_paper_and_the_golden_runs() -> None:
         assert mean(values) == pytest.approx(run["run_mean"], abs=3 * run["run_sd"] / 3**0.5)
 
 
+@pytest.mark.integration
 def test_the_goal_of_the_caller_stays_as_it_is() -> None:
     vector = next(v for v in vectors("simulator_step") if v["goal_after"])
     goal = goal_from_json(vector["goal"])

@@ -108,6 +108,7 @@ def test_a_table_has_a_line_a_convention() -> None:
     assert lines[7].split()[-4:] == ["100.00", "100.00", "100.00", "–"]
 
 
+@pytest.mark.integration
 def test_services_bound_the_public_slots_on_the_test_fold() -> None:
     """In 30.2 % of all turns the state has services, which 38 slots of one embedding cannot say."""
     dialogues = fold().dialogues
@@ -121,6 +122,7 @@ def test_services_bound_the_public_slots_on_the_test_fold() -> None:
     assert found[TEN_WORDS]["total"] == pytest.approx(98.21, abs=0.005)
 
 
+@pytest.mark.integration
 def test_the_papers_figures_are_counts_of_all_test_turns() -> None:
     """Each is a whole number of turns of its type, and together they are the paper's total."""
     turns = Counter(
@@ -135,6 +137,7 @@ def test_the_papers_figures_are_counts_of_all_test_turns() -> None:
     assert sum(right[scope] for scope in TYPE_SCOPES) == right["total"] == 1529
 
 
+@pytest.mark.integration
 def test_the_first_convention_is_the_score() -> None:
     """Row by row, with the previous turn's gold state as the prediction."""
     dialogues = fold("val").dialogues
