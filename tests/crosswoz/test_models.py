@@ -20,7 +20,7 @@ from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.nlu.examples import NluSettings, Utterance
-from mwzeval.crosswoz.nlu.model import JointNlu, load_tagger
+from mwzeval.crosswoz.nlu.model import JointNlu
 from mwzeval.crosswoz.nlu.training import train_tagger
 from mwzeval.crosswoz.sclstm.generator import load_sclstm
 from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
@@ -249,27 +249,6 @@ def test_a_simulation_does_not_go_on_with_a_model_that_was_trained_anew(tmp_path
         simulate(*held)
 
 
-def test_a_trained_nlu_takes_part_in_several_processes(tmp_path: Path) -> None:
-    folder, log = tmp_path / "nlu", tmp_path / "log.jsonl"
-    dialogues = list(load_fold(corpus_root("sample"), "test", "sample").dialogues.values())
-    quick = NluSettings(embedding=16, hidden=16, dropout=0.0, learning_rate=0.01, epochs=3)
-    train_tagger(dialogues[::4], folder, quick)
-    fixed = ("--level", "text", "--template-mode", "manual", "--processes", "2", "--limit", "4")
-    assert simulate(*fixed, "--nlu", folder, "-o", log) == 0
-    tagger = load_tagger(folder)
-    heard = 0
-    for dialogue in read_log(log)[1]:
-        assert dialogue["end"] in ("user_stop", "limit")
-        before: list[str] = []
-        for turn in dialogue["acts"]:
-            before.append(turn["user_response"])
-            acts = tagger.understand(turn["response"], before[-3:], "system")
-            assert turn["system_acts_nlu"] == [list(act) for act in acts]
-            before.append(turn["response"])
-            heard += 1
-    assert heard
-    with pytest.raises(InputError):
-        simulate("--level", "text", "--nlu", log)
 
 
 class Deaf:

@@ -244,7 +244,6 @@ def test_a_loaded_generator_says_what_the_trained_one_says(trained: Path, tmp_pa
 
 
 TOKENS, FEATURES, HIDDEN = 7, 5, 4
-NAMES = tuple(first_weights(TOKENS, FEATURES, HIDDEN, 0))
 Array = NDArray[np.float64]
 
 
@@ -323,30 +322,8 @@ def test_losses_are_those_of_the_paper_and_fillings_count_for_nothing() -> None:
         assert [found.words.item(), found.acts.item()] == pytest.approx(expected, rel=1e-12)
 
 
-def test_gradients_of_the_cell_are_the_numerical_ones() -> None:
-    draws, of = np.random.default_rng(4), tensors(drawn())
-    state = [
-        torch.tensor(draws.random((2, n)), requires_grad=True) for n in (HIDDEN, HIDDEN, FEATURES)
-    ]
-    embedded = torch.tensor(draws.normal(size=(2, HIDDEN)), requires_grad=True)
-
-    def step(embedded: Any, *rest: Any) -> tuple[Any, ...]:
-        named = dict(zip(NAMES, rest[3:], strict=True))
-        return tuple(cell(named, State(*rest[:3]), token_parts(named, embedded)))
-
-    assert torch.autograd.gradcheck(step, (embedded, *state, *of.values()))
 
 
-def test_gradients_of_the_losses_are_the_numerical_ones() -> None:
-    acts, sentences = batch(np.random.default_rng(5), [2, 4])
-    acts[:, 0] = 1
-    rows = [each + [0] * (6 - len(each)) for each in sentences]
-    fixed = torch.tensor(acts), torch.tensor(rows), torch.tensor([4, 6])
-
-    def total(*rest: Any) -> Any:
-        return sum(losses(dict(zip(NAMES, rest, strict=True)), *fixed))
-
-    assert torch.autograd.gradcheck(total, tuple(tensors(drawn()).values()))
 
 
 def test_a_turn_without_acts_has_a_gradient() -> None:

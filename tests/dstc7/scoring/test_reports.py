@@ -1,4 +1,4 @@
-"""What follows from rows without knowing DSTC7: intervals, comparison, explanation, page."""
+"""What follows from rows: intervals, comparison, explanation, page, and published results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mwzeval.comparison import compare
-from mwzeval.comparison.runs import across
 from mwzeval.dstc7.benchmark import WORDS
+from mwzeval.dstc7.board import CHANCE, boards_of, published_document, read_results
 from mwzeval.dstc7.reading.loading import gold_in, sample_gold
 from mwzeval.dstc7.reading.tracks import TRACK_NAMES, Track, track_of
 from mwzeval.dstc7.scoring.evaluation import (
@@ -25,6 +25,7 @@ from mwzeval.dstc7.scoring.evaluation import (
 from mwzeval.dstc7.scoring.explanation import explain, explain_all
 from mwzeval.errors import DataError, InputError, UsageError
 from mwzeval.metrics.measure import Resampling
+from mwzeval.report.boards import Entry
 from mwzeval.report.explanation_text import explanation_text, histogram_text
 from mwzeval.report.formats import to_text
 from mwzeval.report.json import to_json
@@ -41,6 +42,7 @@ from tests.dstc7.cases import (
     scores,
     submission_of,
 )
+from tests.places import read_json, shared
 
 
 def sample(system: str, name: str = "dstc7-ubuntu-1") -> ScoredSubmission:
@@ -109,12 +111,6 @@ def test_systems_are_compared_by_the_spine() -> None:
         assert 0 < difference.interval.low < difference.value < difference.interval.high
 
 
-def test_a_system_does_not_differ_from_itself() -> None:
-    systems = {"one": thousand(1, 0.3).scored_table, "two": thousand(1, 0.3).scored_table}
-    for measure in compare(systems, resampling=Resampling(samples=50)).measures:
-        difference = measure.of("two").difference
-        assert difference is not None
-        assert (difference.value, difference.p_value) == (0, 1)
 
 
 def test_other_orders_are_not_compared() -> None:
@@ -125,11 +121,6 @@ def test_other_orders_are_not_compared() -> None:
         compare({"list": by_list, "confidence": by_confidence})
 
 
-def test_runs_of_one_system_have_a_spread() -> None:
-    found = across({str(seed): thousand(seed, 0.3).scored_table for seed in (1, 2, 3)})
-    spread = next(each for each in found if each.name == "recall@1")
-    assert spread.over.standard_deviation > 0
-    assert len(spread.values) == 3
 
 
 def test_permuting_examples_changes_no_score() -> None:
@@ -284,3 +275,89 @@ def test_gold_data_are_found_under_their_usual_names(tmp_path: Path) -> None:
         gold_in(tmp_path, UBUNTU, "train")
     with pytest.raises(UsageError, match="split"):
         gold_in(tmp_path, UBUNTU, "tests")
+
+
+def half_right() -> ScoredSubmission:
+    rankings = {str(n): "A B" if n % 2 else "B A" for n in range(1, 101)}
+    targets = "".join(f"{n}\tA\n" for n in range(1, 101))
+    return score(loaded(submission_of(rankings), targets))
+
+
+@pytest.mark.integration
+def test_figures_are_those_of_their_sources() -> None:
+    source = read_json(shared("data", "dstc7", "published_results.json"))
+    results = read_results()
+    rows = {
+        (board.keys["track"], board.keys["case"], row.system): {
+            name: figure.value for name, figure in row.figures.items()
+        }
+        for board in results.boards
+        for row in board.rows
+        if row.kind == "published"
+    }
+    best = [figures for (_, _, name), figures in rows.items() if name.startswith("best of")]
+    official = source["official_best_scores"]["values"]
+    assert len(best) == len(official) == 12
+    expected = {(value["best_recall@10"], value["best_mrr"]) for value in official}
+    assert {(figures["recall@10"], figures["mrr"]) for figures in best} == expected
+    published = [
+        {name: system[name] for name in figures}
+        for system in (*source["systems"], *source["organisers_baseline"])
+        for figures in rows.values()
+        if all(system.get(name) == value for name, value in figures.items())
+    ]
+    assert len(published) >= len(rows) - 12
+
+
+def test_every_source_is_named() -> None:
+    results = read_results()
+    used = {row.source for board in results.boards for row in board.rows if row.kind == "published"}
+    assert used == set(results.sources)
+
+
+@pytest.mark.parametrize("name", TRACK_NAMES)
+def test_every_track_has_a_board(name: str) -> None:
+    results = read_results()
+    boards = boards_of(results, track_of(name), "test")
+    assert {board.keys["case"] for board in boards} in ({None}, {"case1", "case2"})
+    assert to_text(published_document(results, boards))
+
+
+def test_a_submission_stands_in_its_place_with_its_interval() -> None:
+    results = read_results()
+    report = half_right().report(Resampling(samples=100))
+    document = published_document(
+        results, boards_of(results, UBUNTU, "test"), Entry.of("mine", report)
+    )
+    names = [row[0].text for row in document.sheets[0].rows]
+    # Its Recall@10 is 1, above all others.
+    assert names[:2] == ["» mine", "  95 % interval"]
+    assert names[-1] == CHANCE
+    assert [r["value"] for r in document.records if not r["published"]][:2] == [0.5, 1.0]
+
+
+def test_a_submission_on_test_does_not_stand_among_results_on_dev() -> None:
+    results = read_results()
+    boards = boards_of(results, UBUNTU, "dev")
+    document = published_document(results, boards, Entry.of("mine", half_right().report()))
+    assert all(record["published"] for record in document.records)
+
+
+def test_only_official_scores_are_placed() -> None:
+    results = read_results()
+    inputs = loaded(submission_of({"1": "A"}), "1\tA\n", options=Options(compat="2018"))
+    with pytest.raises(UsageError, match="official"):
+        published_document(results, results.boards, Entry.of("mine", score(inputs).report()))
+
+
+def test_a_test_set_has_its_own_board() -> None:
+    results = read_results()
+    [board] = boards_of(results, track_of("dstc7-advising-3-case2"), "test")
+    assert board.title == "dstc7-advising-3 case2 test"
+    with pytest.raises(UsageError, match="train"):
+        boards_of(results, track_of("dstc7-advising-3"), "train")
+
+
+def test_a_file_that_holds_no_results(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"x\.json"):
+        read_results(Folder(tmp_path).write("x.json", {"tables": 1}))

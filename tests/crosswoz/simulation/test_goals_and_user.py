@@ -1,17 +1,23 @@
-"""Drawn goals: as often of each kind as the golden ones, and always possible to talk about."""
+"""Drawn goals, as often of each kind as the golden ones, and the rule-based user who has them."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
+from typing import Any, TypeVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json
-from mwzeval.crosswoz.corpus.names import NAME, TRAFFIC_DOMAINS
+from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json, goal_to_json
+from mwzeval.crosswoz.corpus.names import DOMAINS, NAME, NOTHING, TRAFFIC_DOMAINS
 from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
 from mwzeval.crosswoz.simulation.protocols import SeededRng
+from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import DATABASE, ROWS
@@ -159,3 +165,130 @@ def test_a_database_that_lacks_what_goals_need_is_refused() -> None:
     rows = {**ROWS, "景点": [], "餐馆": [["甲", {"推荐菜": ["豆花"]}]]}
     with pytest.raises(DataError, match=r"景点, 推荐菜 .*游玩时间"):
         GoalGenerator(Database(rows))
+
+
+Item = TypeVar("Item")
+
+
+class FixedRng:
+    """The fixed source of chance with which the vectors were made."""
+
+    def __init__(self, how: dict[str, Any]) -> None:
+        self._how = how
+
+    def choose(self, items: Sequence[Item]) -> Item:
+        return items[0] if self._how["choice"] == "first" else items[-1]
+
+    def shuffled(self, items: Sequence[Item]) -> list[Item]:
+        return list(items) if self._how["shuffle"] == "identity" else list(items)[::-1]
+
+    def weighted(self, items: Sequence[Item], weights: Sequence[float]) -> Item:
+        drawn = [item for item in items if item == self._how["drawn_count"]]
+        return drawn[0] if drawn else self._how["drawn_count"]
+
+    def happens(self, probability: float) -> bool:
+        return bool(self._how["say_bye"])
+
+
+@pytest.mark.integration
+def test_steps_are_those_of_the_golden_vectors() -> None:
+    for vector in vectors("simulator_step"):
+        user = RuleSimulator(goal_from_json(vector["goal"]), FixedRng(vector["rng"]))
+        if vector["op"] == "begin":
+            acts = user.begin()
+        else:
+            user.state = list(goal_from_json(vector["state_before"]))
+            user.update(parse_acts(vector["system_acts"]))
+            assert goal_to_json(tuple(user.state)) == vector["state_after_update"], vector["id"]
+            assert user.terminated == vector["terminated"]
+            acts = user.act()
+        assert [list(act) for act in acts] == vector["user_acts"], vector["id"]
+        assert goal_to_json(tuple(user.state)) == vector["state_after"]
+        if vector["goal_after"]:
+            assert goal_to_json(tuple(user.goal)) == vector["goal_after"]
+
+
+
+
+
+
+@pytest.mark.integration
+def test_the_goal_of_the_caller_stays_as_it_is() -> None:
+    vector = next(v for v in vectors("simulator_step") if v["goal_after"])
+    goal = goal_from_json(vector["goal"])
+    user = RuleSimulator(goal, FixedRng(vector["rng"]))
+    user.state = list(goal_from_json(vector["state_before"]))
+    user.answer(parse_acts(vector["system_acts"]))
+    assert tuple(user.goal) != goal == goal_from_json(vector["goal"])
+
+
+GOAL = goal_from_json(
+    [
+        [1, "餐馆", "推荐菜", ["烤鸭"], False],
+        [1, "餐馆", "评分", "4分以上", False],
+        [1, "餐馆", "人均消费", "50元以下", False],
+        [1, "餐馆", "名称", "", False],
+        [1, "餐馆", "周边酒店", [], False],
+        [2, "酒店", "名称", "出现在id=1的周边酒店里", False],
+        [2, "酒店", "酒店设施-wifi", "", False],
+        [3, "出租", "出发地", "id=1", False],
+        [3, "出租", "目的地", "id=2", False],
+        [3, "出租", "车型", "", False],
+    ]
+)
+SYSTEM_ACTS = st.builds(
+    Act,
+    st.sampled_from(SYSTEM_INTENTS),
+    st.sampled_from([*DOMAINS, "thank"]),
+    st.sampled_from([*dict.fromkeys(line.slot for line in GOAL), "none", "不知道"]),
+    st.one_of(
+        st.sampled_from([NOTHING, "是", "3分", "60元", "甲", "id=1", ""]), st.text(max_size=4)
+    ),
+)
+
+
+@given(st.lists(st.lists(SYSTEM_ACTS, max_size=6), max_size=20), st.integers(0, 9))
+def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], seed: int) -> None:
+    user = RuleSimulator(GOAL, SeededRng(seed))
+    user.begin()
+    for acts in turns:
+        said = user.answer(acts)
+        assert said == tuple(sorted(set(said)))
+        assert [line[:3] for line in user.state] == [line[:3] for line in GOAL]
+
+
+def test_the_same_seed_says_the_same() -> None:
+    def said(seed: int) -> list[object]:
+        user = RuleSimulator(GOAL, SeededRng(seed))
+        return [user.begin(), *(user.answer([]) for _ in range(9))]
+
+    assert said(1) == said(1)
+    assert len({str(said(seed)) for seed in range(20)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("slot", "asked", "offered", "is_taken"),
+    [
+        ("评分", "4.5分以上", "4.5分", False),
+        ("评分", "4.5分以上", "4.6分", False),
+        ("评分", "4.5分以上", "4.4分", True),
+        ("人均消费", "50-100元", "50元", False),
+        ("人均消费", "50-100元", "100元", False),
+        ("人均消费", "50-100元", "49元", True),
+        ("人均消费", "50-100元", "101元", True),
+        ("人均消费", "1000元以上", "10000元", False),
+        ("人均消费", "1000元以上", "10001元", True),
+        # The single price is read as the lower bound, as in the public code.
+        ("人均消费", "50元以下", "60元", False),
+        ("人均消费", "50元以下", "40元", True),
+    ],
+)
+def test_what_is_offered_instead_is_taken_when_it_is_not_what_was_asked_for(
+    slot: str, asked: str, offered: str, is_taken: bool
+) -> None:
+    goal = goal_from_json([[1, "餐馆", slot, asked, False], [1, "餐馆", "名称", "", False]])
+    user = RuleSimulator(goal, SeededRng(0))
+    user.begin()
+    instead = Act("Recommend", "餐馆", "名称", "甲"), Act("Inform", "餐馆", slot, offered)
+    user.update([Act("NoOffer", "餐馆", "none", "none"), *instead])
+    assert user.state[0].value == (offered if is_taken else asked)
