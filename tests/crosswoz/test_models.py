@@ -249,8 +249,6 @@ def test_a_simulation_does_not_go_on_with_a_model_that_was_trained_anew(tmp_path
         simulate(*held)
 
 
-
-
 class Deaf:
     """An NLU of one's own that understands nothing."""
 

@@ -322,10 +322,6 @@ def test_losses_are_those_of_the_paper_and_fillings_count_for_nothing() -> None:
         assert [found.words.item(), found.acts.item()] == pytest.approx(expected, rel=1e-12)
 
 
-
-
-
-
 def test_a_turn_without_acts_has_a_gradient() -> None:
     of = tensors(drawn())
     acts = torch.zeros((1, FEATURES), dtype=torch.float64)

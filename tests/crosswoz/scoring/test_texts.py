@@ -162,8 +162,6 @@ def test_words_of_the_corpus_block_by_block_are_those_of_the_whole() -> None:
 FIELDS = ["response", "user_response"]
 
 
-
-
 def test_a_side_without_texts_has_no_scores() -> None:
     gold = small_gold()
     report = evaluate(gold_file(gold.fold, "nlg", FIELDS[:1]), gold).report()

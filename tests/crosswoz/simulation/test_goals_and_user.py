@@ -208,10 +208,6 @@ def test_steps_are_those_of_the_golden_vectors() -> None:
             assert goal_to_json(tuple(user.goal)) == vector["goal_after"]
 
 
-
-
-
-
 @pytest.mark.integration
 def test_the_goal_of_the_caller_stays_as_it_is() -> None:
     vector = next(v for v in vectors("simulator_step") if v["goal_after"])

@@ -65,8 +65,6 @@ def test_the_public_vector_has_328_places() -> None:
     assert set(np.unique(rows)) == {0, 1}
 
 
-
-
 HOTELS = (
     Entity("甲", {"酒店设施": ["暖气"], "价格": 300, "评分": None, "周边景点": ["园", "塔"]}),
     Entity("乙", {"酒店设施": []}),

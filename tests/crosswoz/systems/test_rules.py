@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from mwzeval.crosswoz.corpus.acts import INFORM, SELECT, Act, parse_acts
-from mwzeval.crosswoz.corpus.dialogues import Goal, State, empty_state
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, State, empty_state, goal_to_json
+from mwzeval.crosswoz.corpus.folds import Fold, load_gold
 from mwzeval.crosswoz.corpus.names import HOTEL, RESTAURANT
+from mwzeval.crosswoz.scoring.baselines import rule_tracker_file
 from mwzeval.crosswoz.scoring.success import judge
 from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng
 from mwzeval.crosswoz.simulation.run import simulated_dialogues
+from mwzeval.crosswoz.simulation.user import RuleSimulator
 from mwzeval.crosswoz.systems.rule_policy import RuleSystem, told
 from mwzeval.crosswoz.systems.rule_tracker import RuleTracker, current_domain
+from mwzeval.crosswoz.systems.template_reader import TemplateReader
+from mwzeval.crosswoz.systems.templates import TemplateNlg, load_templates
 from tests.crosswoz.real_data import database, figures, fold, vectors
 from tests.crosswoz.world import DATABASE, IMPOSSIBLE, NEAR_AND_BY_METRO
+from tests.places import ROOT, read_json
 
 
 def said(system: RuleSystem, *acts: str) -> list[str]:
@@ -150,8 +159,6 @@ def accuracies() -> dict[str, float]:
     return {group: right[group] / turns[group] for group in turns}
 
 
-
-
 @pytest.mark.integration
 def test_the_variant_with_sources_of_the_same_turn_is_better_at_select() -> None:
     found = accuracies()
@@ -174,3 +181,70 @@ def test_a_service_that_is_not_wanted_is_not_stored() -> None:
     services = (("泳池", "否"), ("健身房", "是"), ("SPA", "否"))
     acts = [Act(INFORM, HOTEL, f"酒店设施-{name}", value) for name, value in services]
     assert tracker.update(acts)[HOTEL]["酒店设施"] == "健身房"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Fold:
+    return load_gold("sample").fold
+
+
+def recorded(track: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the example predictions of a track for the sample, by dialogue."""
+    plain: dict[str, Any] = read_json(ROOT / "predictions" / f"crosswoz-sample-{track}.json")
+    return {name: turns for name, turns in plain.items() if name != "_meta"}
+
+
+def test_the_tracker_tracks_the_sample_as_recorded(sample: Fold) -> None:
+    predicted = rule_tracker_file(sample)
+    for name, turns in recorded("dst").items():
+        assert [turn["state"] for turn in predicted[name]] == [turn["state"] for turn in turns]
+
+
+def test_the_system_answers_the_sample_as_recorded(sample: Fold) -> None:
+    database = Database(sample.tables)
+    for name, turns in recorded("policy").items():
+        system = RuleSystem(database, paper_compatible=True)
+        for turn, exchange in zip(turns, sample.dialogues[name].exchanges, strict=True):
+            answered = [list(act) for act in system.answer(exchange.user.acts)]
+            assert answered == turn["system_acts"], name
+
+
+def test_the_user_goes_on_in_the_sample_as_recorded(sample: Fold) -> None:
+    """Each turn from the gold state before it."""
+    for name, turns in recorded("sim").items():
+        dialogue, rng = sample.dialogues[name], SeededRng(f"620/examples/sim/{name}")
+        for number, turn in enumerate(turns):
+            user = RuleSimulator(dialogue.goal, rng)
+            if number:
+                before = dialogue.exchanges[number - 1]
+                user.state = list(before.user.state)
+                acts = user.answer(before.system.acts)
+            else:
+                acts = user.begin()
+            assert [list(act) for act in acts] == turn["user_acts"], (name, number)
+            assert goal_to_json(tuple(user.state)) == turn["user_state"], (name, number)
+
+
+def test_templates_say_and_understand_the_sample_as_recorded(sample: Fold) -> None:
+    templates = load_templates()
+    nlg = TemplateNlg(templates, "manual")
+    reader = TemplateReader(
+        templates[USER].manual, templates[SYSTEM].manual, Database(sample.tables)
+    )
+    understood = recorded("nlu")
+    for name, turns in recorded("nlg").items():
+        rng, said = SeededRng(f"620/examples/nlg/{name}"), list[str]()
+        for number, (turn, exchange) in enumerate(
+            zip(turns, sample.dialogues[name].exchanges, strict=True)
+        ):
+            assert nlg.say(exchange.user.acts, USER, rng) == turn["user_response"], (name, number)
+            assert nlg.say(exchange.system.acts, SYSTEM, rng) == turn["response"], (name, number)
+            for utterance, side, key in (
+                (exchange.user.utterance, USER, "user_acts"),
+                (exchange.system.utterance, SYSTEM, "system_acts_nlu"),
+            ):
+                acts = reader.understand(utterance, said[-3:], side)
+                # The example system takes the seventh utterance for the one before.
+                if number < 6:
+                    assert [list(act) for act in acts] == understood[name][number][key]
+                said.append(utterance)

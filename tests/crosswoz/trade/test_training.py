@@ -384,8 +384,6 @@ def test_the_loss_is_the_likelihood_of_the_state(scale: float) -> None:
         assert made.loss([each]).item() == pytest.approx(loss, rel=1e-9)
 
 
-
-
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("share", [-30.0, 0.0, 30.0])
 def test_what_is_written_is_the_likeliest_word_by_word(seed: int, share: float) -> None:

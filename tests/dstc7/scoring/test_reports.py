@@ -111,16 +111,12 @@ def test_systems_are_compared_by_the_spine() -> None:
         assert 0 < difference.interval.low < difference.value < difference.interval.high
 
 
-
-
 def test_other_orders_are_not_compared() -> None:
     raw, targets = submission_of({"1": "A B"}), "1\tA\n"
     by_list = score(loaded(raw, targets)).scored_table
     by_confidence = score(loaded(raw, targets, options=Options(order="confidence"))).scored_table
     with pytest.raises(UsageError, match="order"):
         compare({"list": by_list, "confidence": by_confidence})
-
-
 
 
 def test_permuting_examples_changes_no_score() -> None:
