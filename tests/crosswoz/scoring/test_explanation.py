@@ -10,7 +10,6 @@ import pytest
 from mwzeval.crosswoz.benchmark import WORDS
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.predictions.checking import Options
-from mwzeval.crosswoz.predictions.tracks import TRACKS
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
 from mwzeval.crosswoz.scoring.success import MEANINGS
@@ -173,15 +172,6 @@ def shifted(plain: dict[str, Any], gold: Gold) -> dict[str, Any]:
 def gold_predictions(gold: Gold, track: str, fields: list[str]) -> dict[str, Any]:
     meta = {"conditioning": "gold_previous_state"} if track == "dst" else {}
     return gold_file(gold.fold, track, fields, **meta)
-
-
-@pytest.mark.parametrize("track", TRACKS)
-def test_gold_and_the_turn_before_stand_beside_every_track(track: str) -> None:
-    gold = small_gold()
-    report = evaluate(gold_predictions(gold, track, FIELDS[track]), gold).report()
-    beside = report.metrics["beside"]
-    assert {"gold", "copy_previous"} <= beside.keys()
-    assert beside["gold"].keys() == beside["copy_previous"].keys()
 
 
 @pytest.mark.parametrize(
