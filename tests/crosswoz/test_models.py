@@ -175,7 +175,7 @@ def test_a_folder_of_another_kind_is_told_with_what_it_has(
     models: Models, option: str, own: str, tmp_path: Path
 ) -> None:
     files = {"policy": "policy", "nlu": "nlu", "nlg": "user/sclstm"}
-    words = () if option == "--system" else ("--level", "text")
+    words: tuple[str, ...] = () if option == "--system" else ("--level", "text")
     words += ("--nlu", str(models.nlu)) if option == "--nlg" else ()
     for name, file in files.items():
         if name != own:

@@ -227,6 +227,7 @@ def test_the_training_fold_is_learned_where_it_is(
     assert {name: len(turns) for name, turns in plain.items()} == {"1": 4, "2": 1}
     scored = ("--benchmark", "crosswoz", "--data", str(data), "-o", str(tmp_path / "scores.json"))
     assert main(["evaluate", str(output), *scored]) == 0
+    capsys.readouterr()
     warnings = read_json(tmp_path / "scores.json")["meta"]["warnings"]
     assert "seen-in-training" in {warning["kind"] for warning in warnings}
     assert dst("conventions", output, "--data", data, "--fold", "val") == 0

@@ -62,11 +62,12 @@ def dialogues(
 def changed(change: str) -> Any:
     """Return a submission after a change, such as `set 0/ranking/4/confidence null`."""
     operation, _, rest = change.partition(" ")
-    if operation in ("", "text", "bytes", "all", "choices"):
-        value = json.loads(rest) if rest else good()
-        made = {"bytes": lambda: value.encode("latin-1"), "choices": lambda: choices(value)}
-        return made.get(operation, lambda: value)()
     raw: Any = good()
+    if operation in ("", "text", "bytes", "all", "choices"):
+        whole = json.loads(rest) if rest else raw
+        if operation == "bytes":
+            return whole.encode("latin-1")
+        return choices(whole) if operation == "choices" else whole
     path, _, rest = rest.partition(" ")
     names = path.replace("ranking", "candidate-ranking").strip(".").split("/")
     keys = [int(name) if name.isdecimal() else name for name in names if name]
@@ -97,7 +98,8 @@ def inputs(change: str, more: dict[str, Any]) -> tuple[Any, Any, Track, Any, dic
 
 def test_each_code_has_its_severity_and_place_and_errors_are_not_scored(tmp_path: Path) -> None:
     lines = (Path(__file__).parent / "validation.tsv").read_text("utf-8").splitlines()[1:]
-    folder, failures = Folder(tmp_path), []
+    folder = Folder(tmp_path)
+    failures: list[tuple[str, bool, object]] = []
     for line in lines:
         name, code, error, change, example, position, datum, more = line.split("\t")
         wanted = (example or None, int(position) if position else None)
