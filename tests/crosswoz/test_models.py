@@ -1,26 +1,30 @@
-"""Simulations in words from the command line: who speaks, who understands, and what with."""
+"""Models at the command line: they are trained, predict, are scored, and talk in simulations."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from mwzeval.crosswoz import command_simulate
+from mwzeval.crosswoz import command, command_simulate
 from mwzeval.crosswoz.command_simulate import TrainedNlu, nlu_named, system_named
 from mwzeval.crosswoz.corpus.acts import Acts, parse_acts
 from mwzeval.crosswoz.corpus.database import Database
-from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold
+from mwzeval.crosswoz.corpus.folds import Fold, corpus_root, load_fold, load_gold
 from mwzeval.crosswoz.nlu.examples import NluSettings, Utterance
 from mwzeval.crosswoz.nlu.model import JointNlu
 from mwzeval.crosswoz.nlu.training import train_tagger
 from mwzeval.crosswoz.sclstm.generator import load_sclstm
 from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
+from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng
 from mwzeval.crosswoz.systems.policy_vector import Vocabulary
 from mwzeval.crosswoz.systems.sl_training import Settings, train_policy
@@ -28,7 +32,10 @@ from mwzeval.crosswoz.systems.templates import load_templates
 from mwzeval.errors import DependencyError, InputError, UsageError
 from tests.crosswoz.logs import read_log
 
+pytestmark = pytest.mark.integration
+
 TEMPLATES = "templates"
+WORDS = ("--level", "text", "--nlg", "nlg", "--nlu", "nlu")
 LIMIT = 4
 
 
@@ -66,11 +73,16 @@ def models(tmp_path_factory: pytest.TempPathFactory, fold: Fold) -> Models:
     return found
 
 
-def simulate(*arguments: str | Path) -> int:
+def run(module: ModuleType, *arguments: str | Path) -> int:
     parser = argparse.ArgumentParser()
-    command_simulate.add_arguments(parser)
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_args(list(map(str, arguments))))
+    return code
+
+
+def simulate(*arguments: str | Path) -> int:
     fixed = ("--revision", "sample", "--per-type", "1", "--limit", str(LIMIT), "--quiet")
-    return command_simulate.run(parser.parse_args([*fixed, *map(str, arguments)]))
+    return run(command_simulate, *fixed, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -157,57 +169,37 @@ def test_what_was_understood_is_remembered_and_not_sent_to_processes(
 
 
 @pytest.mark.parametrize(
-    ("option", "expected"),
-    [
-        ("--system", "expected a CrossWOZ policy, found .*{}"),
-        ("--nlu", "expected a CrossWOZ character tagger, found .*{}"),
-        ("--nlg", "expected a CrossWOZ SC-LSTM, found .*{}"),
-    ],
+    ("option", "own"), [("--system", "policy"), ("--nlu", "nlu"), ("--nlg", "nlg")]
 )
 def test_a_folder_of_another_kind_is_told_with_what_it_has(
-    models: Models, option: str, expected: str
+    models: Models, option: str, own: str, tmp_path: Path
 ) -> None:
     files = {"policy": "policy", "nlu": "nlu", "nlg": "user/sclstm"}
+    words: tuple[str, ...] = () if option == "--system" else ("--level", "text")
+    words += ("--nlu", str(models.nlu)) if option == "--nlg" else ()
     for name, file in files.items():
-        if name == option.removeprefix("--").replace("system", "policy"):
-            continue
-        words = () if option == "--system" else ("--level", "text")
-        if option == "--nlg":
-            words = (*words, "--nlu", str(models.nlu))
-        with pytest.raises(InputError, match=expected.format(f"{file}.safetensors")):
-            simulate(*words, option, models.named(name))
-
-
-def test_an_empty_folder_and_a_file_of_another_kind_are_told(
-    tmp_path: Path, models: Models
-) -> None:
-    with pytest.raises(InputError, match=r"nlu\.safetensors: cannot be read: No such file"):
-        simulate("--level", "text", "--nlu", tmp_path)
-    with pytest.raises(InputError, match=r"expected a CrossWOZ character tagger .*found .* policy"):
-        simulate("--level", "text", "--nlu", models.policy / "policy.safetensors")
+        if name != own:
+            with pytest.raises(InputError, match=f"{file}.safetensors"):
+                simulate(*words, option, models.named(name))
+    with pytest.raises(InputError, match="safetensors"):
+        simulate(*words, option, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "datum"),
     [
-        (("--nlg", "nlg"), "--nlg is for --level text"),
-        (("--nlu", "nlu"), "--nlu is for --level text"),
-        (("--nlu", TEMPLATES), "--nlu is for --level text"),
-        (("--level", "text", "--nlg", "nlg"), "understands templates alone"),
-        (
-            ("--level", "text", "--nlg", "nlg", "--nlu", "nlu", "--template-mode", "auto"),
-            "--template-mode is for --nlg templates",
-        ),
-        (
-            ("--level", "text", "--nlg", "nlg", "--nlu", "nlu", "--templates", "x.zip"),
-            "--templates is for --nlg templates",
-        ),
+        (("--nlg", "nlg"), "--nlg"),
+        (("--nlu", "nlu"), "--nlu"),
+        (("--nlu", TEMPLATES), "--nlu"),
+        (("--level", "text", "--nlg", "nlg"), "templates"),
+        ((*WORDS, "--template-mode", "auto"), "--template-mode"),
+        ((*WORDS, "--templates", "x.zip"), "--templates"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(
-    models: Models, arguments: tuple[str, ...], message: str
+    models: Models, arguments: tuple[str, ...], datum: str
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=datum):
         simulate(*map(models.named, arguments))
 
 
@@ -217,9 +209,84 @@ def test_what_is_not_installed_is_told(models: Models, monkeypatch: pytest.Monke
     assert simulate(*words) == 0  # words are for training and scores alone
     monkeypatch.setitem(sys.modules, "torch", None)
     for needed in (words, ("--level", "text", "--nlu", models.nlu)):
-        with pytest.raises(DependencyError, match=r"torch .*pip install 'mwzeval\[neural\]'"):
+        with pytest.raises(DependencyError, match=r"torch .*mwzeval\[neural\]"):
             simulate(*needed)
     assert simulate("--system", models.policy) == 0  # to speak it needs no PyTorch
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    with pytest.raises(DependencyError, match=r"safetensors .*pip install 'mwzeval\[neural\]'"):
+    with pytest.raises(DependencyError, match=r"safetensors .*mwzeval\[neural\]"):
         simulate("--system", models.policy)
+
+
+def test_a_policy_is_trained_speaks_is_scored_and_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = tmp_path / "policy", tmp_path / "predictions.json"
+    sample = ("--revision", "sample")
+    chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "3", "--hidden", "20")
+    assert run(command, "policy", "train", "-o", folder, *sample, *chosen) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert run(command, "policy", "predict", folder, "-o", file, *sample) == 0
+    evaluated = evaluate(str(file), load_gold("sample"))
+    assert evaluated.report().scores
+    assert json.loads(file.read_text())["_meta"]["learned_from"] == ["val"]
+    assert simulate("--system", folder) == 0
+
+
+def test_a_simulation_does_not_go_on_with_a_model_that_was_trained_anew(tmp_path: Path) -> None:
+    folder, log = tmp_path / "policy", tmp_path / "log.jsonl"
+    fixed = ("--revision", "sample", "--fold", "val", "--hold-out", "4", "--hidden", "20")
+    assert run(command, "policy", "train", "-o", folder, *fixed, "--epochs", "1") == 0
+    held = ("--system", folder, "--limit", "2", "-o", log, "--resume")
+    assert simulate(*held) == 0
+    whole = log.read_bytes()
+    assert simulate(*held) == 0
+    assert log.read_bytes() == whole
+    shutil.rmtree(folder)
+    assert (
+        run(command, "policy", "train", "-o", folder, *fixed, "--epochs", "1", "--seed", "1") == 0
+    )
+    with pytest.raises(UsageError, match="models"):
+        simulate(*held)
+
+
+class Deaf:
+    """An NLU of one's own that understands nothing."""
+
+    def understand(self, utterance: str, context: Sequence[str], side: str) -> tuple[()]:
+        return ()
+
+
+def test_generators_are_trained_speak_are_scored_and_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file, log = tmp_path / "nlg", tmp_path / "predictions.json", tmp_path / "log.jsonl"
+    sample = ("--revision", "sample")
+    chosen = ("--fold", "val", "--hold-out", "4", "--epochs", "2", "--hidden", "8")
+    assert run(command, "nlg", "train", "-o", folder, *sample, *chosen) == 0
+    sides = [line.split()[:2] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert sides == [["user", "1"], ["user", "2"], ["system", "1"], ["system", "2"]]
+    assert run(command, "nlg", "generate", folder, "-o", file, *sample, "--beam", "2") == 0
+    with pytest.raises(UsageError, match="--beam"):
+        run(command, "nlg", "generate", folder, "-o", file, *sample, "--beam", "0")
+    plain = json.loads(file.read_text(encoding="utf-8"))
+    nlg = load_sclstm(folder, beam=2)
+    for name, dialogue in load_gold("sample").fold.dialogues.items():
+        for said, exchange in zip(plain[name], dialogue.exchanges, strict=True):
+            words = nlg.say(exchange.user.acts, "user", SeededRng(0))
+            assert said["user_response"] == (words or "")
+    scores = evaluate(str(file), load_gold("sample")).report().scores
+    assert {"nlg.bleu4", "nlg.missing_values", "nlg.slot_errors"} <= {s.name for s in scores}
+
+    spoken = ("--level", "text", "--nlg", folder, "--limit", "2")
+    own = f"{__name__}:{Deaf.__name__}"
+    assert simulate(*spoken, "--nlu", own, "--processes", "2", "-o", log) == 0
+    meta, dialogues = read_log(log)
+    assert meta["nlg"] == str(folder)
+    nlg = load_sclstm(folder)
+    for turn in dialogues[0]["acts"]:
+        acts = parse_acts(turn["user_acts"])
+        assert turn["user_response"] == (nlg.say(acts, "user", SeededRng(0)) or "")
+    with pytest.raises(UsageError, match="understands templates alone"):
+        simulate(*spoken)
+    with pytest.raises(UsageError, match='unknown NLG "template"'):
+        simulate("--level", "text", "--nlg", "template", "--nlu", own)
