@@ -7,8 +7,8 @@ import pytest
 from tests.golden.reference_outputs import OTHERS, file_of, groups, recorded
 from tests.places import read_json
 
-SLOW = ("requests", "vector")
-"""Has a server of its own; is compiled by numba, which takes a minute when it is new."""
+SLOW = ("live", "crosswoz", "requests", "vector")
+"""Simulate dialogues; has a server of its own; is compiled by numba, in a minute when it is new."""
 
 
 @pytest.mark.parametrize(
