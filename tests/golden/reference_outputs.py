@@ -199,7 +199,7 @@ class _Model(BaseHTTPRequestHandler):
         self.bodies = bodies
         super().__init__(*connection)
 
-    def do_POST(self) -> None:
+    def handle_post(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.bodies.append(body)
         message: dict[str, Any] = {"role": "assistant", "content": "inform(area=north) A place."}
@@ -215,6 +215,8 @@ class _Model(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer.encode())
+
+    do_POST = handle_post  # noqa: N815 - http.server looks it up
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
