@@ -7,6 +7,7 @@ import pytest
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.counts import counts_in, held_against_database
 from tests.multiwoz.towns import TOWN, mention
+from tests.multiwoz.words.cases import tabled
 from tests.multiwoz.worlds import Tables
 
 CHEAP, DEAR = 7, 9
@@ -21,22 +22,7 @@ def database() -> Database:
     return Database(TABLES, "2021")
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("I found 12 restaurants.", [12]),
-        ("There are twelve hotels in the north.", [12]),
-        ("We have 3 cheap places. There is one hotel.", [3, 1]),
-        ("We've found 12 trains. I can see 3 hotels.", [12, 3]),
-        ("The search returned 12 results. There're 4 parks.", [12, 4]),
-        ("I came up with 12 options.", [12]),
-        ("I have 7 guesthouses, and there are 2 hotels.", []),
-        ("There are some hotels.", []),
-        ("It has 4 stars.", []),
-        ("12 hotels await you.", []),
-        ("There are six free museums.", []),
-    ],
-)
+@tabled
 def test_counts_are_read(text: str, numbers: list[int]) -> None:
     assert [count.number for count in counts_in(text)] == numbers
 

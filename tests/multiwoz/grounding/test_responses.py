@@ -17,6 +17,7 @@ from mwzeval.multiwoz.words.text import Mention
 from tests.examples import examples
 from tests.multiwoz import grounded_twin
 from tests.multiwoz.towns import ATTRACTION, HOTEL, TOWN, grounding_of, mention, named
+from tests.multiwoz.words.cases import tabled
 
 GROUNDING = grounding_of(TOWN)
 NO_STATE: State = {}
@@ -46,56 +47,14 @@ def counted(*turns: Turn) -> int:
     return len(judged(*turns).judged)
 
 
-KNOWN: tuple[tuple[str, str, str | None, bool], ...] = (
-    ("name", "blue lantern", "restaurant", True),
-    ("name", "green dragon", "restaurant", False),
-    ("phone", "01223000001", "restaurant", True),
-    ("phone", "01223000009", "restaurant", False),
-    ("phone", "01223000009", None, False),
-    ("trainid", "TR0001", "train", True),
-    ("trainid", "TR9999", "train", False),
-    ("entrancefee", "4.00 GBP", "attraction", True),
-    ("entrancefee", "4 pounds", "attraction", True),
-    ("entrancefee", "5 pounds", "attraction", False),
-    ("stars", "four", "hotel", True),
-    ("duration", "an hour", "train", False),
-    ("duration", "20 min", "train", True),
-    ("leaveat", "9:00", "train", True),
-    ("leaveat", "09:20", "train", True),  # a time of arrival
-    ("leaveat", "09:40", "train", False),
-    ("price", "4.40 pounds", "train", True),
-    ("price", "8.80 pounds", "train", True),
-    ("price", "35.20 pounds", "train", True),
-    ("price", "35.16 pounds", "train", True),
-    ("price", "35.10 pounds", "train", False),
-    ("price", "39.60 pounds", "train", False),  # nine tickets
-    ("price", "56 pounds", "train", True),
-)
-
-
-@pytest.mark.parametrize(("slot", "said", "domain", "known"), KNOWN)
+@tabled
 def test_a_mention_is_known_when_the_database_has_it(
     slot: str, said: str, domain: str | None, known: bool
 ) -> None:
     assert last((NO_STATE, [mention(slot, said, domain)]))[0] is known
 
 
-@pytest.mark.parametrize(
-    ("slot", "domain"),
-    [
-        ("reference", "restaurant"),
-        ("reference", None),
-        ("bookpeople", "restaurant"),
-        ("booktime", "restaurant"),
-        ("choice", "hotel"),
-        ("phone", "taxi"),
-        ("type", "taxi"),
-        ("phone", "police"),
-        ("department", "hospital"),
-        ("area", None),
-        ("food", "hotel"),
-    ],
-)
+@tabled
 def test_what_is_in_no_table_is_not_counted(slot: str, domain: str | None) -> None:
     assert counted((NO_STATE, [mention(slot, "whatever", domain)])) == 0
 
@@ -328,21 +287,7 @@ def outcome(*turns: Turn, wanted: DomainGoal = LANTERN, domain: str = "restauran
 PHONE = mention("phone", "01223000001")
 
 
-@pytest.mark.parametrize(
-    ("names", "inform"),
-    [
-        ([["blue lantern"]], True),
-        ([["red kettle"]], False),
-        ([["green dragon"]], False),
-        ([[]], False),
-        ([["blue lantern", "red kettle"]], False),
-        ([["blue lantern", "green dragon"]], False),
-        ([["red kettle"], ["blue lantern"]], True),
-        ([["blue lantern"], ["red kettle"]], False),
-        ([["blue lantern"], []], True),
-        ([["blue lantern", "blue lantern"]], True),
-    ],
-)
+@tabled
 def test_the_venues_named_last_must_all_satisfy_the_goal(
     names: list[list[str]], inform: bool
 ) -> None:
@@ -561,20 +506,7 @@ def test_an_invented_name_is_one_more_hallucination(turns: list[Turn], data: st.
     assert invented[1] == invented[0] + 1
 
 
-@pytest.mark.parametrize(
-    ("domain", "slot", "text", "agrees"),
-    [
-        ("hotel", "price", "£70", True),
-        ("hotel", "price", "140 pounds", True),
-        ("hotel", "price", "£61", False),
-        ("hotel", "parking", "no", True),
-        ("hotel", "parking", "yes", False),
-        ("attraction", "openhours", "9 am", True),
-        ("attraction", "openhours", "17:00", True),
-        ("attraction", "openhours", "6 pm", False),
-        ("attraction", "entrancefee", "4 pounds", None),
-    ],
-)
+@tabled
 def test_rooms_amenities_and_opening_hours_are_the_databases(
     domain: str, slot: str, text: str, agrees: bool | None
 ) -> None:
