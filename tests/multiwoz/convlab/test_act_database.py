@@ -84,6 +84,7 @@ def test_a_soft_constraint_finds_what_resembles_it(
     assert [int(record["Ref"]) for record in records] == found
 
 
+@pytest.mark.integration
 def test_police_and_hospitals_have_the_fields_that_goals_ask_for() -> None:
     folder = shared("data", "live", "convlab2")
     for domain in ("police", "hospital"):
@@ -93,6 +94,7 @@ def test_police_and_hospitals_have_the_fields_that_goals_ask_for() -> None:
         assert {record[-1][0] for record in fields} == {"Ref"}
 
 
+@pytest.mark.integration
 def test_the_first_wishes_of_the_corpus_that_are_met_after_all_are_those_recorded() -> None:
     dialogues = 0
     for recorded_goal in golden("corpus_goals"):
@@ -106,6 +108,7 @@ def test_the_first_wishes_of_the_corpus_that_are_met_after_all_are_those_recorde
     assert dialogues == 1000
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "outcome", "dialogues"),
     [

@@ -54,6 +54,7 @@ def replay(trace: Trace) -> None:
     assert goal_of(user) == trace["goal_end"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "count"),
     [("traces_user.jsonl", 84), ("traces_pair.jsonl", 35), ("traces_pair_corpus.jsonl", 21)],

@@ -16,6 +16,7 @@ from mwzeval.multiwoz.corpus.corpora import corpus_root
 from tests.places import read_json, shared
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("place", [("data",), ("data", "multiwoz")])
 def test_published_value_lists_are_found_beside_the_corpus(place: tuple[str, ...]) -> None:
     root = corpus_root("multiwoz-2.1", shared(*place), offline=True)
@@ -48,6 +49,7 @@ def test_the_values_of_the_sample_are_those_of_its_database() -> None:
         assert resources.said_values.understand("restaurant", "name", f"{name}!") in names
 
 
+@pytest.mark.integration
 def test_what_the_corpus_lacks_of_police_and_hospital_is_as_published() -> None:
     """So the database files of the corpus are enough."""
     database = load_act_database(DataRoot(shared("data", "multiwoz"), "--data"))

@@ -63,6 +63,7 @@ def answers(
     return [" ".join(one) for one in answer]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "turns"), [("traces_pair.jsonl", 217), ("traces_pair_corpus.jsonl", 141)]
 )

@@ -67,6 +67,7 @@ def relations_of(goal: Goal) -> Iterator[str]:
         yield from (f"taxi no {end}" for end in ends if end not in goal["taxi"]["info"])
 
 
+@pytest.mark.integration
 def test_what_is_in_goals_is_as_frequent_as_in_golden_ones(goals: list[Goal]) -> None:
     statistics = read_json(shared("golden", "live", "goal_statistics.json"))
     assert statistics["n"] == GOALS
@@ -90,12 +91,14 @@ def shapes_of(goal: Goal) -> Iterator[tuple[str, ...]]:
         yield from ((domain, part, *slots) for part, slots in goal[domain].items())
 
 
+@pytest.mark.integration
 def test_golden_goals_are_of_shapes_that_are_drawn(goals: list[Goal]) -> None:
     """Parts and slots, and their order, which is that in which a user would speak of them."""
     drawn = {shape for goal in goals for shape in shapes_of(goal)}
     assert {shape for goal in golden("goals_sampled") for shape in shapes_of(goal)} <= drawn
 
 
+@pytest.mark.integration
 def test_every_wish_can_be_met_and_no_first_wish_can(
     goals: list[Goal], database: ActDatabase
 ) -> None:
@@ -110,6 +113,7 @@ def test_every_wish_can_be_met_and_no_first_wish_can(
                 assert len(part["fail_info"].items() - part["info"].items()) == 1
 
 
+@pytest.mark.integration
 def test_domains_of_a_goal_fit_one_another(goals: list[Goal]) -> None:
     week = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
     seen: Counter[str] = Counter()
@@ -130,6 +134,7 @@ def test_domains_of_a_goal_fit_one_another(goals: list[Goal]) -> None:
     assert seen.keys() == {"taxi", "to", "from"}
 
 
+@pytest.mark.integration
 def test_a_goal_follows_from_the_generator_alone(model: GoalModel, goals: list[Goal]) -> None:
     assert model.sample(Random("7/42")) == goals[42]
 

@@ -43,6 +43,7 @@ def as_published(plain: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(made.get(part, plain[part]) for part in PARTS)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("protocol", [0, 2, 4, 5])
 def test_the_pickle_is_read_as_the_json(protocol: int, tmp_path: Path) -> None:
     plain = read_json(shared("data", "live", "goal_model.json"))

@@ -43,6 +43,7 @@ def root() -> DataRoot:
     return corpus_root("multiwoz-2.1", shared("data", "multiwoz"), offline=True)
 
 
+@pytest.mark.integration
 def test_goals_of_the_test_fold_are_the_golden_ones(root: DataRoot) -> None:
     """Of the public conversion in everything: the order of dialogues, domains, parts and slots."""
     expected = list(golden("corpus_goals"))
@@ -66,6 +67,7 @@ def test_every_fold_has_goals(corpus: str, fold: Fold, root: DataRoot) -> None:
         assert all("info" in goal[domain] for domain in goal[ORDERING])
 
 
+@pytest.mark.integration
 def test_bookings_that_are_refused_are_tried_whole(root: DataRoot) -> None:
     annotated = annotated_goals("multiwoz-2.1", "test", root).values()
     parts = [each.goal[domain] for each in annotated for domain in each.goal[ORDERING]]

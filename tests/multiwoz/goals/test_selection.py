@@ -41,6 +41,7 @@ def parts(goals: RunGoals, name: str) -> int:
     return sum(name in goal[domain] for goal in goals.goals.values() for domain in goal[ORDERING])
 
 
+@pytest.mark.integration
 def test_goals_of_the_corpus_have_no_first_wish_that_the_database_grants(root: DataRoot) -> None:
     raw, mended = selected(root, "corpus-raw"), selected(root, "corpus")
     expected = {each["dialogue"].lower(): each for each in golden("corpus_goals")}
@@ -56,6 +57,7 @@ def test_goals_of_the_corpus_have_no_first_wish_that_the_database_grants(root: D
     assert raw.sha != mended.sha
 
 
+@pytest.mark.integration
 def test_sentences_are_those_of_goals_that_they_tell_exactly(root: DataRoot) -> None:
     """Who is told of a wish or a booking that is not in the goal would follow the wrong one."""
     whole = selected(root, "corpus-raw", refused_bookings=True)
@@ -108,6 +110,7 @@ def test_a_text_that_means_no_goals_is_refused(text: str, told: str) -> None:
         parse_goal_source(text)
 
 
+@pytest.mark.integration
 def test_sampled_goals_follow_from_the_seed_and_their_number(root: DataRoot) -> None:
     few, more = (selected(root, f"sampled:{number}", seed=3) for number in (5, 20))
     assert list(few.goals) == [f"sampled-000{number}" for number in range(1, 6)]
@@ -133,12 +136,14 @@ def test_the_sample_town_has_goals_of_every_kind(town: tuple[DataRoot, ActDataba
     assert counts == {"corpus": 62, "corpus-raw:dev": 10, "corpus:train:2": 2, "sampled:300": 300}
 
 
+@pytest.mark.integration
 def test_a_missing_goal_model_is_named_with_its_address(root: DataRoot) -> None:
     bare = DataRoot(shared("data", "multiwoz", "db"), "--data", root.published)
     with pytest.raises(DataError, match=r"new_goal_model\.pkl.*\n.*thu-coai/ConvLab-2/b014b81"):
         select_goals("sampled:1", corpus=MULTIWOZ, root=bare, database=real_database())
 
 
+@pytest.mark.integration
 def test_a_goal_model_of_another_form_is_named(root: DataRoot, tmp_path: Path) -> None:
     plain = read_json(shared("data", "live", "goal_model.json"))
     del plain["value_distribution"]["hotel"]

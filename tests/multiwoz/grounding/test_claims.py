@@ -99,6 +99,7 @@ def test_claims_of_the_sample_add_up_to_its_report(tmp_path: Path) -> None:
     assert written(again) == [claim for claim in claims if claim["dialogue"] == ID]
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not LOGS, reason="no logs with marked claims beside the project")
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
 def test_claims_of_logs_add_up_to_their_report(path: Path) -> None:

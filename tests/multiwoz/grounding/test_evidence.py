@@ -244,6 +244,7 @@ def test_any_result_can_be_read(result: Any) -> None:
     assert all(isinstance(value, str) for record in returned.records for value in record.values())
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not (LOGS and DATA.exists()), reason="needs the logs in ../shared")
 @pytest.mark.parametrize("file", LOGS, ids=lambda file: file.stem)
 def test_nothing_true_is_flagged_in_real_logs_and_mutations_are(file: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from tests.multiwoz.towns import TOWN
+from tests.multiwoz.words.cases import tabled
 
 HOSPITAL = [
     {"department": "oncology", "phone": "01223216314", "id": "0"},
@@ -82,38 +83,7 @@ def test_reasons_say_what_would_have_been_right() -> None:
     assert "01223000001" in told.reasons[0].text
 
 
-@pytest.mark.parametrize(
-    ("texts", "venue"),
-    [
-        # What the user picks from a list, by name, by number or by what it is like.
-        (("We have the Blue Lantern and the Red Kettle.", "The Red Kettle.", "OK."), "red kettle"),
-        (("1. Blue Lantern\n2. Red Kettle", "The second one, please.", "OK."), "red kettle"),
-        (("1. Blue Lantern\n2. Red Kettle", "The expensive one.", "OK."), "red kettle"),
-        # Nothing picked: the first.
-        (("1. Blue Lantern\n2. Red Kettle", "Fine.", "OK."), "blue lantern"),
-        # The user asks about one: others beside it change nothing.
-        (
-            ("The Blue Lantern?", "Yes.", "Red Kettle and Blue Lantern are near."),
-            "blue lantern",
-        ),
-        (("The Blue Lantern.", "Another one?", "How about the Red Kettle?"), "red kettle"),
-        # What is denied is not named.
-        (("I'm sorry, I couldn't find any restaurant called Red Kettle.", "Oh.", "Bye."), None),
-        (
-            ("No information about the Red Kettle.", "Oh.", "The Blue Lantern."),
-            "blue lantern",
-        ),
-        # A list is taken back when there is nothing after all.
-        (
-            (
-                "We have the Blue Lantern and the Red Kettle.",
-                "In the east, please.",
-                "Sorry, I could not find any restaurants there.",
-            ),
-            None,
-        ),
-    ],
-)
+@tabled
 def test_what_is_settled_on(texts: tuple[str, ...], venue: str | None) -> None:
     messages = said("I want a Chinese restaurant.", *texts)
     settled = judged({"restaurant": LANTERN}, messages).domains["restaurant"].venue

@@ -250,6 +250,7 @@ def test_what_are_no_acts_is_told(lines: list[dict[str, Any]], expected: str) ->
         scored(*lines)
 
 
+@pytest.mark.integration
 def test_the_published_evaluator_judges_acts_to_the_letter() -> None:
     scorer = LiveScorer(Settings.of("multiwoz-2.1", data=shared("data", "multiwoz")), CONVLAB2)
     lines, expected = [], []

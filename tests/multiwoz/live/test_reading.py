@@ -16,6 +16,7 @@ from mwzeval.multiwoz.goals.goals import begun
 from mwzeval.multiwoz.live.reading.context import ReadingContext
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from tests.multiwoz.towns import TOWN
+from tests.multiwoz.words.cases import tabled
 
 SERVICES = {
     "police": [{"id": 0, "name": "Mill Police Station", "phone": "0122399", "address": "Millside"}],
@@ -68,44 +69,7 @@ def call(name: str, result: Any, number: int = 1) -> tuple[Any, ...]:
     return ({"role": "assistant", "content": None, "tool_calls": [made]}, answer)
 
 
-VALUES = [
-    ("restaurant", "Its phone number is 01223 000001.", "Inform Restaurant Phone 01223000001"),
-    ("restaurant", "You can ring them on **01223000001**!", "Inform Restaurant Phone 01223000001"),
-    ("restaurant", "The address is 1 High Street.", "Inform Restaurant Addr 1 High Street"),
-    ("restaurant", "the postcode is CB1 0AA", "Inform Restaurant Post cb10aa"),
-    ("restaurant", "How about Blue Lantern?", "Recommend Restaurant Name blue lantern"),
-    ("restaurant", "It is in the north of town.", "Inform Restaurant Area north"),
-    ("restaurant", "They serve chinese food.", "Inform Restaurant Food chinese"),
-    ("restaurant", "It's an expensive place.", "Inform Restaurant Price expensive"),
-    ("hotel", "It has free parking.", "Inform Hotel Parking yes"),
-    ("hotel", "They do not have free wifi .", "Inform Hotel Internet no"),
-    ("hotel", "It is a 4 star hotel", "Inform Hotel Stars 4"),
-    ("attraction", "Entry is free.", "Inform Attraction Fee 0.00"),
-    ("attraction", "The entrance fee is 4 pounds", "Inform Attraction Fee 4 pounds"),
-    (
-        "attraction",
-        "I do not have their entrance fee and it is a museum.",
-        "Inform Attraction Type museum",
-    ),
-    ("hotel", "It is cheap and it is a guesthouse.", "Inform Hotel Type guesthouse"),
-    ("train", "TR0001 leaves Ely at 09:00.", "Inform Train Id TR0001"),
-    ("train", "TR0001 leaves Ely at 9 am.", "Inform Train Leave 09:00"),
-    ("train", "It arrives at 09:20.", "Inform Train Arrive 09:20"),
-    ("train", "A ticket costs £4.40.", "Inform Train Ticket 4.40 pounds"),
-    ("train", "The journey takes 20 minutes.", "Inform Train Time 20 minutes"),
-    ("train", "Two tickets are 8.80 pounds in total", "Inform Train Ticket 8.80 pounds"),
-    ("taxi", "Look for a red Toyota.", "Inform Taxi Car red toyota"),
-    ("taxi", "Your driver's contact number is 07700900123.", "Inform Taxi Phone 07700900123"),
-    ("hospital", "The Eye Clinic's number is 01223000777.", "Inform Hospital Phone 01223000777"),
-    ("hospital", "That is the eye clinic.", "Inform Hospital Department eye clinic"),
-    ("police", "The station is in Millside.", "Inform Police Addr Millside"),
-    ("restaurant", "There are 33 restaurants in the north.", "Inform Restaurant Choice 33"),
-    ("restaurant", "I found several options.", "Inform Restaurant Choice several"),
-    ("train", "I have 12 trains that day.", "Inform Train Choice 12"),
-]
-
-
-@pytest.mark.parametrize(("domain", "text", "expected"), VALUES)
+@tabled
 def test_values_are_heard(domain: str, text: str, expected: str) -> None:
     assert expected in read(text, domain)
 
@@ -173,36 +137,12 @@ def test_questions_are_requests(domain: str, text: str, expected: set[str] | Non
     assert asked == (expected if expected is not None else {"Booking People", "Booking Time"})
 
 
-@pytest.mark.parametrize(
-    ("domain", "text"),
-    [
-        ("restaurant", "I'm sorry, there are no restaurants like that."),
-        ("restaurant", "Unfortunately I couldn't find any Thai places in the north."),
-        ("restaurant", "i do n't have anything in that price range"),
-        ("restaurant", "Sorry, none match."),
-        ("hotel", "There aren’t any guesthouses with free wifi."),
-        ("train", "I am unable to find any trains that arrive by then."),
-        ("train", "There is no train leaving at 05:00."),
-        ("attraction", "no such museums in the east"),
-        ("restaurant", "I couldn't find any information about Red Kettle."),
-    ],
-)
+@tabled
 def test_what_is_not_there_is_no_offer(domain: str, text: str) -> None:
     assert read(text, domain) == [f"NoOffer {domain.capitalize()} none none"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "No problem, I found Blue Lantern.",
-        "Blue Lantern has no entrance fee.",
-        "The specific pricing and opening hours of Blue Lantern are not available.",
-        "I don't have any information about the signature dish.",
-        "There is no parking at Blue Lantern.",
-        "It is cheap. There are no other options in the north.",
-        "Would you like me to find something else?",
-    ],
-)
+@tabled
 def test_what_a_venue_lacks_is_no_missing_venue(text: str) -> None:
     assert not [act for act in read(text) if act.startswith("NoOffer")]
 

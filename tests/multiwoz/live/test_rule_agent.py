@@ -27,6 +27,7 @@ from mwzeval.multiwoz.live.rule_agent.understanding import understand
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.live.wordings.sentences import UserWordings
 from mwzeval.multiwoz.normalization.normalize import normalize_slots
+from tests.multiwoz.words.cases import tabled
 from tests.places import read_json, shared
 
 ROOT = corpus_root("sample", None, offline=True)
@@ -171,20 +172,7 @@ def test_wishes_are_understood(situation: Situation, said: str, wishes: list[str
     assert {" ".join(wish) for wish in heard.wishes} == set(wishes)
 
 
-@pytest.mark.parametrize(
-    ("said", "requests"),
-    [
-        ("What is their phone number and address?", ["restaurant phone", "restaurant address"]),
-        ("Can I have the postcode of the hotel?", ["hotel postcode"]),
-        ("Does the hotel have internet?", ["hotel internet"]),
-        ("How much is the entrance fee of the museum?", ["attraction entrancefee"]),
-        ("How long does the train take, and what does it cost?", ["train price", "train duration"]),
-        ("Book it for 3 people, I need the reference number.", ["restaurant reference"]),
-        ("What kind of car will it be, the taxi?", ["taxi car"]),
-        ("A moderate price range is fine.", []),
-        ("Thanks, that is all.", []),
-    ],
-)
+@tabled
 def test_questions_are_understood(said: str, requests: list[str]) -> None:
     situation = Situation(
         current="restaurant",
@@ -483,6 +471,7 @@ def annotated(frames: Sequence[Any]) -> dict[str, dict[str, str]]:
     return state
 
 
+@pytest.mark.integration
 def test_people_of_the_corpus_are_understood() -> None:
     """Without a word of the system's, so that what they mean by "yes" is not known."""
     root = corpus_root("multiwoz-2.2", shared("data", "multiwoz"), offline=True)

@@ -11,6 +11,8 @@ import pytest
 from mwzeval.cli import main
 from tests.places import read_json
 
+pytestmark = pytest.mark.integration
+
 Printed = pytest.CaptureFixture[str]
 GOALS = ("--corpus", "sample", "--goals", "corpus:test:4")
 AGENT = """

@@ -101,6 +101,7 @@ def test_results_say_all_that_is_public_in_the_names_of_the_schema() -> None:
     ]
 
 
+@pytest.mark.integration
 def test_at_most_five_are_listed_in_the_order_of_the_database() -> None:
     result = real_tools().of_dialogue(1, "a").call("find_restaurant", {"area": "centre"})
     names = [
@@ -223,6 +224,7 @@ def test_evaluation_reads_results() -> None:
     assert read("book_restaurant", {}).has_failed
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("domain", ["restaurant", "hotel", "attraction"])
 def test_goals_find_what_the_public_database_finds(domain: str) -> None:
     """By another program, where both take a value to mean the same."""
@@ -243,6 +245,7 @@ def test_goals_find_what_the_public_database_finds(domain: str) -> None:
     assert agent.errors == 0
 
 
+@pytest.mark.integration
 def test_what_tools_find_is_no_failure_of_a_goal() -> None:
     """Brazilian food is portuguese by an alias, which only the public database does not know."""
     goal = {
@@ -253,6 +256,7 @@ def test_what_tools_find_is_no_failure_of_a_goal() -> None:
     assert satisfiable_failures(goal, real_tools()) == ["restaurant"]
 
 
+@pytest.mark.integration
 def test_names_of_goals_are_found_and_booked() -> None:
     agent = real_tools().of_dialogue(1, "a")
     for goal in golden("corpus_goals"):

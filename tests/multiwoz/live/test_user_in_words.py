@@ -261,6 +261,7 @@ def database() -> ActDatabase:
     return ActDatabase(tables())
 
 
+@pytest.mark.integration
 def test_few_turns_of_a_rule_system_are_misunderstood() -> None:
     spellings = ValueSpellings(read_json(shared("data", "live", "convlab2", "value_dict.json")))
     real = AgentReader(tables())

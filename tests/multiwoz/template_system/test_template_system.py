@@ -302,7 +302,7 @@ def test_the_committed_multiwoz_predictions_hold_our_sentences_and_no_values() -
             assert set(re.findall(r"[a-z']+", text)) <= words
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_on_the_real_test_fold_it_scores_what_the_readme_says() -> None:
     data = shared("data", "multiwoz")
     root = corpus_root("multiwoz-2.2", data, offline=True)
