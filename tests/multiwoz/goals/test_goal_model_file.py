@@ -65,36 +65,27 @@ class Runs:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("file", "content"),
     [
-        (b"", "is not the published goal model"),
-        (b"not a pickle", "is not the published goal model"),
-        (pickle.dumps([1, 2]), "is not the published goal model"),
-        (pickle.dumps(tuple({} for _ in range(7))), "is not the published goal model"),
-        (pickle.dumps(({}, {}, 3, {}, {}, {})), "has no domain_orderings"),
+        *(("model.pkl", content) for content in (b"", b"not a pickle", pickle.dumps([1, 2]))),
+        ("model.pkl", pickle.dumps(tuple({} for _ in range(7)))),
+        ("domain_orderings", pickle.dumps(({}, {}, 3, {}, {}, {}))),
+        *(("model.json", text) for text in (b"[]", b"{}", b'{"domain_orderings": []}', b"{")),
     ],
 )
-def test_what_is_no_goal_model_is_refused(content: bytes, told: str, tmp_path: Path) -> None:
-    path = tmp_path / "model.pkl"
+def test_what_is_no_goal_model_is_refused(file: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / (file if "." in file else "model.pkl")
     path.write_bytes(content)
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=file):
         read_goal_model(path)
 
 
 def test_code_in_a_pickle_is_not_run(tmp_path: Path) -> None:
     path, touched = tmp_path / "model.pkl", tmp_path / "touched"
     path.write_bytes(pickle.dumps((Runs(touched), {}, {}, {}, {}, {})))
-    with pytest.raises(DataError, match="do not belong in"):
+    with pytest.raises(DataError, match="touch"):
         read_goal_model(path)
     assert not touched.exists()
-
-
-@pytest.mark.parametrize("content", ["[]", "{}", '{"domain_orderings": []}', "{"])
-def test_json_that_is_no_goal_model_is_refused(content: str, tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    path.write_text(content)
-    with pytest.raises(DataError, match=r"model\.json"):
-        read_goal_model(path)
 
 
 @pytest.mark.parametrize("weight", [10**400, "0.5", None, -1, [1]])
@@ -103,7 +94,7 @@ def test_a_weight_that_is_no_probability_is_named(weight: object, tmp_path: Path
     model = {part: {"hotel": {"info": {"area": 0.5}}} for part in PARTS}
     model["value_distribution"] = {"hotel": {"info": {"area": weight}}}  # type: ignore[dict-item]
     path.write_text(json.dumps(model))
-    with pytest.raises(DataError, match=r"model\.json: value_distribution, hotel, info, area"):
+    with pytest.raises(DataError, match="value_distribution, hotel, info, area"):
         read_goal_model(path)
 
 

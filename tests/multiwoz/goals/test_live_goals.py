@@ -57,10 +57,17 @@ def test_goals_of_the_test_fold_are_the_golden_ones(root: DataRoot) -> None:
     assert sum(map(len, dropped)) == 181
 
 
-@pytest.mark.parametrize(("corpus", "fold"), [("multiwoz-2.1", "dev"), (SAMPLE, "test")])
-def test_every_fold_has_goals(corpus: str, fold: Fold, root: DataRoot) -> None:
-    where = corpus_root(SAMPLE, None, offline=True) if corpus == SAMPLE else root
-    goals = corpus_goals(corpus, fold, where)
+@pytest.mark.parametrize(
+    ("corpus", "fold"),
+    [
+        (SAMPLE, "test"),
+        (SAMPLE, "dev"),
+        pytest.param("multiwoz-2.1", "dev", marks=pytest.mark.integration),
+    ],
+)
+def test_every_fold_has_goals(corpus: str, fold: Fold) -> None:
+    data = None if corpus == SAMPLE else shared("data", "multiwoz")
+    goals = corpus_goals(corpus, fold, corpus_root(corpus, data, offline=True))
     assert goals
     for goal in goals.values():
         assert goal.keys() - {ORDERING} == set(goal[ORDERING])
@@ -91,7 +98,7 @@ def test_a_goal_is_read_in_the_order_of_its_sentences() -> None:
 
 
 def test_a_goal_whose_sentences_leave_a_domain_out_is_refused() -> None:
-    with pytest.raises(ValueError, match="no sentence of the goal speaks of the train"):
+    with pytest.raises(ValueError, match="train"):
         goal_of({**ANNOTATED, "message": "Find a restaurant"})
 
 
@@ -123,5 +130,5 @@ def test_files_of_another_format_are_named(tmp_path_factory: pytest.TempPathFact
     place.parent.mkdir(parents=True)
     place.write_text(json.dumps({"SNG1.json": {"goal": {"train": TRAIN}, "log": []}}))
     root = corpus_root("multiwoz-2.1", folder, offline=True)
-    with pytest.raises(DataError, match=r'test\.json: dialogue "sng1": expected an object'):
+    with pytest.raises(DataError, match=r"test\.json.*sng1"):
         corpus_goals("multiwoz-2.1", "test", root)
