@@ -19,6 +19,7 @@ from tests.multiwoz.convlab.records import (
     real_database,
     spellings,
 )
+from tests.multiwoz.words.cases import tabled
 
 SMALL = ActDatabase(
     {
@@ -86,30 +87,7 @@ def test_replays_the_system_side_of_recorded_dialogues(name: str, turns: int) ->
     assert seen == turns
 
 
-@pytest.mark.parametrize(
-    ("said", "drawn", "answer"),
-    [
-        # A goodbye is answered only beside something else.
-        (["bye general none none"], [["random", 0.1]], GREETING),
-        (["thank general none none"], [], GREETING),
-        (["greet general none none"], [], GREETING),
-        ([], [], GREETING),
-        (
-            ["bye general none none", "Request Police Phone ?"],
-            [["random", 0.1]],
-            ["bye general none none", "welcome general none none", "Inform Police Phone 999"],
-        ),
-        (
-            ["bye general none none", "Request Police Phone ?"],
-            [["random", 0.3]],
-            ["bye general none none", "Inform Police Phone 999"],
-        ),
-        # Nothing can be told of the police unasked; of the unknown nothing is said.
-        (["Inform Police none none"], [], GREETING),
-        (["Inform Bus Day monday"], [], GREETING),
-        (["Request Police Car ?"], [], ["Inform Police Car unknown"]),
-    ],
-)
+@tabled
 def test_answers_that_need_no_constraints(
     said: list[str], drawn: list[list[Any]], answer: list[str]
 ) -> None:
@@ -144,28 +122,7 @@ def test_asks_for_what_a_train_needs(drawn: float, times: list[str]) -> None:
     assert answer == [*times, "Request Train Day ?"]
 
 
-@pytest.mark.parametrize(
-    ("said", "filled", "answer"),
-    [
-        # What is offered repeats the constraints, in this order.
-        (
-            "Inform Train Leave 08:30",
-            {"leaveAt": "08:30", "day": "monday"},
-            ["Leave 08:30", "Day monday", "Dest cambridge", "Depart ely"],
-        ),
-        # What is asked is answered of the first train, "none" where it says nothing.
-        ("Request Train Leave ?", {"leaveAt": "08:30"}, ["Leave 09:00"]),
-        ("Request Train Ticket ?", {"leaveAt": "08:30"}, ["Ticket none"]),
-        ("Request Train Ref ?", {"leaveAt": "10:30"}, ["Ref 00000001"]),
-        ("Request Train Leave ?", {"leaveAt": "12:00"}, ["Leave none"]),
-        # Where there is no train, what is missing is not asked for.
-        (
-            "Inform Train Leave 12:00",
-            {"leaveAt": "12:00"},
-            ["Leave 12:00", "Dest cambridge", "Depart ely"],
-        ),
-    ],
-)
+@tabled
 def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[str]) -> None:
     acts = answers([said], semi(train={**TO_CAMBRIDGE, **filled}), [])
     assert [act.split(" ", 2)[2] for act in acts] == answer
@@ -174,65 +131,14 @@ def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[st
     assert {act.split()[0] for act in acts} == {expected}
 
 
-@pytest.mark.parametrize(
-    ("said", "state", "drawn", "answer"),
-    [
-        # No venue: the constraints that matter are said back.
-        (
-            ["Request Restaurant Phone ?"],
-            semi(restaurant={"food": "indian", "name": "dontcare", "area": "north"}),
-            [],
-            ["NoOffer Restaurant Food indian", "NoOffer Restaurant Area north"],
-        ),
-        # Asked: the first venue's, though another was recommended.
-        (
-            ["Request Restaurant Area ?", "Request Restaurant Phone ?"],
-            semi(restaurant={"food": "thai"}),
-            [],
-            ["Inform Restaurant Area north", "Inform Restaurant Phone unknown"],
-        ),
-        # One venue: some of what describes it.
-        (
-            ["Inform Restaurant Area south"],
-            semi(restaurant={"area": "south"}),
-            [["randint", 6], ["shuffle", ["pricerange", "name", "area", "food"]]],
-            [
-                "Inform Restaurant Price unknown",
-                "Inform Restaurant Name beta",
-                "Inform Restaurant Area south",
-            ],
-        ),
-        # Several: their number, and one with fields that have a word in acts.
-        (
-            ["Inform Attraction Area north"],
-            semi(attraction={"area": "north"}),
-            [
-                ["random", 0.5],
-                ["randint", 5],
-                ["randint", 2],
-                ["shuffle", ["pricerange", "Ref", "name", "area"]],
-            ],
-            [
-                "Inform Attraction Choice 2",
-                "Recommend Attraction Name delta",
-                "Recommend Attraction Ref 00000001",
-            ],
-        ),
-        (
-            ["Inform Hospital none none"],
-            semi(),
-            [["random", 0.5], ["randint", 5]],
-            ["Inform Hospital Choice 2"],
-        ),
-    ],
-)
+@tabled
 def test_answers_about_venues(
     said: list[str],
-    state: dict[str, dict[str, str]],
+    filled: dict[str, dict[str, str]],
     drawn: list[list[Any]],
     answer: list[str],
 ) -> None:
-    assert answers(said, state, drawn) == answer
+    assert answers(said, semi(**filled), drawn) == answer
 
 
 @pytest.mark.parametrize(
