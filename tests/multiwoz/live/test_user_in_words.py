@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.conversation.loop import converse
@@ -39,6 +39,7 @@ from mwzeval.multiwoz.live.user_faults import (
 )
 from mwzeval.multiwoz.live.user_in_words import UserInWords
 from mwzeval.multiwoz.live.wordings.sentences import SystemWordings, UserWordings
+from tests.examples import examples
 from tests.multiwoz.convlab.records import golden
 from tests.multiwoz.towns import TOWN
 from tests.multiwoz.words.cases import tabled
@@ -201,7 +202,7 @@ def test_the_same_seed_says_the_same() -> None:
     assert dialogue_with(user, *answers) != dialogue_with(lambda: user(2), *answers)
 
 
-@settings(max_examples=40)
+@examples(60)
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_no_words_break_a_user(answers: Sequence[str]) -> None:
     assert dialogue_with(user, *answers)["token"] in ("[DONE]", "[GIVE UP]")
