@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mwzeval.multiwoz.database.venues import Database
 from mwzeval.multiwoz.grounding.counts import counts_in, held_against_database
 from tests.multiwoz.towns import TOWN, mention
@@ -27,22 +25,7 @@ def test_counts_are_read(text: str, numbers: list[int]) -> None:
     assert [count.number for count in counts_in(text)] == numbers
 
 
-@pytest.mark.parametrize(
-    ("response", "agrees"),
-    [
-        (f"There are {CHEAP} hotels.", [True]),
-        (f"I found {CHEAP} options.", [True]),
-        (f"There are {CHEAP + DEAR} hotels in all.", [True]),
-        ("There are 8 hotels.", [False]),
-        ("I have 6 hotels.", [False]),
-        ("There are **120** hotels.", [False]),
-        ("I have 3 hotels for you.", []),
-        ("There are 8 guesthouses and one hotel.", []),
-        ("There are 8 restaurants.", []),
-        ("There are 8 trains.", []),
-        ("Are there 8 hotels?", []),
-    ],
-)
+@tabled
 def test_counts_are_those_of_the_state_or_of_a_part_of_it(
     response: str, agrees: list[bool]
 ) -> None:

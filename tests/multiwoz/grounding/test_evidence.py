@@ -112,43 +112,11 @@ def test_of_a_cut_result_what_is_whole_is_read() -> None:
 BOOKED = "I've booked Hotel Aurelia for you. The reference number is AB12CD34."
 
 
-@pytest.mark.parametrize(
-    ("said", "calls", "wrong"),
-    [
-        (BOOKED, [BOOK], []),
-        (BOOKED, [], ["booking", "reference"]),
-        (BOOKED.replace("AB12", "AB13"), [BOOK], ["reference"]),
-        (BOOKED.replace("Hotel Aurelia", "the Brass Otter"), [BOOK], ["booking"]),
-        (BOOKED, [call("book_hotel", {"error": "no room"}, name="hotel aurelia")],
-         ["booking", "reference"]),
-        (BOOKED, [call("book_hotel", "Booking failed: no rooms", name="hotel aurelia")],
-         ["booking", "reference"]),
-        (BOOKED, [call("book_hotel", '{"status": "ok", "refer', name="hotel aurelia")], []),
-        (BOOKED, [call("book_hotel", "Booked: ab12cd34", name="hotel aurelia")], []),
-        ("I've booked a room for two people for 3 nights at the Brass Otter.", [BOOK],
-         ["booking"]),
-        ("I've booked a room for 2 people on Friday at Hotel Aurelia.", [BOOK], []),
-        (BOOKED, [call("book_hotel", '{"said": "Done.\\nAB12CD34"}', name="hotel aurelia")], []),
-        (BOOKED, [call("book_hotel", {"said": ["Done.\nAB12CD34"]}, name="hotel aurelia")], []),
-        ("Your table has been booked.", [BOOK], ["booking"]),
-        ("Your table has been booked.", [BOOK, TABLE], []),
-        ("The booking was successful!", [BOOK], []),
-        ("The booking was successful!", [], ["booking"]),
-        ("Your room is booked, and so is your table.", [TABLE], []),
-        ("Hotel Aurelia: AB12CD34 and Jade Pavilion: ZZ98YX76 are your references.",
-         [BOOK, TABLE], []),
-        ("Hotel Aurelia: ZZ98YX76 and Jade Pavilion: AB12CD34 are your references.",
-         [BOOK, TABLE], ["reference", "reference"]),
-        ("Your references are AB12CD34 for the hotel and ZZ98YX76 for the restaurant.",
-         [BOOK, TABLE], []),
-        ("Your references are ZZ98YX76 for the hotel and AB12CD34 for the restaurant.",
-         [BOOK, TABLE], ["reference", "reference"]),
-        ("The hotel and the table are booked. Your references are AB12CD34 and ZZ98YX76.",
-         [BOOK, TABLE], []),
-    ],
-)  # fmt: skip
-def test_bookings_and_references(said: str, calls: list[Any], wrong: list[str]) -> None:
-    told = claims(turn("Hello.", FIND), turn(said, *calls))
+@tabled
+def test_bookings_and_references(said: str, calls: list[str], wrong: list[str]) -> None:
+    known = {"BOOK": BOOK, "TABLE": TABLE}
+    made = [known.get(c) or call("book_hotel", c, name="hotel aurelia") for c in calls]
+    told = claims(turn("Hello.", FIND), turn(said, *made))
     assert [claim.mention.slot for claim in told if not claim.agrees] == wrong
 
 
@@ -303,12 +271,7 @@ def test_explanations_tell_what_the_tools_do_not_bear_out() -> None:
     flagged = [claim for claim in view.claims if claim.is_flagged]
     shown = [(fact.label, fact.value) for fact in view.facts if fact.label != "says"]
     assert [(claim.verdict, claim.told()) for claim in flagged] == shown[-len(flagged) :]
-    assert shown[-3:] == [
-        (
-            "unknown",
-            f"phone 01632961234 (of hotel aurelia; right: {AURELIA['phone']}; by database, but a "
-            "tool returned it)",
-        ),
-        ("inconsistent", "booking I've booked (nothing of it in the log)"),
-        ("inconsistent", "reference QW12ER34 (nothing of it in the log)"),
-    ]
+    assert [label for label, _ in shown[-3:]] == ["unknown", "inconsistent", "inconsistent"]
+    for datum in ("01632961234", "hotel aurelia", str(AURELIA["phone"])):
+        assert datum in shown[-3][1]
+    assert "QW12ER34" in shown[-1][1]
