@@ -13,10 +13,7 @@ def test_choices_are_the_same_for_the_same_dialogue_and_others_for_another() -> 
     def choices(seed: int, goal: str, trial: int) -> tuple[object, ...]:
         user = SeededUserDraws(seed, goal, trial)
         system = SeededSystemDraws(seed, goal, trial)
-        return (
-            tuple(user.pick(1000) for _ in range(4)),
-            tuple(system.randint() for _ in range(4)),
-        )
+        return (tuple(user.pick(1000) for _ in range(4)), tuple(system.randint() for _ in range(4)))
 
     keys = [(seed, goal, trial) for seed in (0, 1) for goal in ("a", "a/1") for trial in (0, 1)]
     seen = [choices(*key) for key in keys]

@@ -133,10 +133,7 @@ def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[st
 
 @tabled
 def test_answers_about_venues(
-    said: list[str],
-    filled: dict[str, dict[str, str]],
-    drawn: list[list[Any]],
-    answer: list[str],
+    said: list[str], filled: dict[str, dict[str, str]], drawn: list[list[Any]], answer: list[str]
 ) -> None:
     assert answers(said, semi(**filled), drawn) == answer
 

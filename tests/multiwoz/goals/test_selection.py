@@ -84,8 +84,7 @@ def test_a_choice_takes_goals_from_the_beginning_or_by_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "named"),
-    [("corpus:smp002", r'"smp002".*"smp0\d+"'), ("corpus:1001", "62.*1,001")],
+    ("source", "named"), [("corpus:smp002", r'"smp002".*"smp0\d+"'), ("corpus:1001", "62.*1,001")]
 )
 def test_goals_that_are_not_there_are_named(source: str, named: str) -> None:
     with pytest.raises(UsageError, match=named):

@@ -108,15 +108,7 @@ def test_what_there_is_not_is_said_of_a_venue() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "X is v.\n",
-        "X is v, ",
-        "| X | v |\n",
-        "- **X** is v\n",
-        "| v | v |\n",
-        "v and v ",
-    ],
+    "line", ["X is v.\n", "X is v, ", "| X | v |\n", "- **X** is v\n", "| v | v |\n", "v and v "]
 )
 def test_ten_times_the_text_takes_ten_times_the_work(line: str) -> None:
     def read(lines: int) -> int:

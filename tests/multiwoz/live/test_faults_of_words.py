@@ -135,11 +135,7 @@ EXCHANGES = [
 
 @pytest.mark.parametrize(
     ("left_out", "open_"),
-    [
-        (None, None),
-        (1, "restaurant food chinese is never said"),
-        (2, "restaurant is not booked"),
-    ],
+    [(None, None), (1, "restaurant food chinese is never said"), (2, "restaurant is not booked")],
 )
 def test_what_is_open_is_told(left_out: int | None, open_: str | None) -> None:
     messages: list[Any] = []

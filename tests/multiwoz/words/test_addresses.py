@@ -133,8 +133,7 @@ def real_database() -> Path:
 
 
 both_databases = pytest.mark.parametrize(
-    "database",
-    [sample_database, pytest.param(real_database, marks=pytest.mark.integration)],
+    "database", [sample_database, pytest.param(real_database, marks=pytest.mark.integration)]
 )
 
 
