@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.convlab.acts import USER_SLOTS, Act
+from mwzeval.multiwoz.convlab.agenda import Agenda
 from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
 from mwzeval.multiwoz.convlab.draws import SeededUserDraws
 from mwzeval.multiwoz.convlab.said_values import SaidValues
@@ -221,3 +222,36 @@ def known_of_user(act: Act) -> bool:
         return act == ("bye", "general", "none", "none")
     words: set[Any] = {*USER_SLOTS[act.domain.lower()].values(), "none", "Choice", "NotBook"}
     return act.intent in ("Inform", "Request") and act.slot in words
+
+
+INFORMS = ("area", "food", "name", "pricerange", "type")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "pushed", "said"),
+    [
+        # Of its own accord the user says four things; otherwise what it was made to say.
+        ([("inform", slot, "x") for slot in INFORMS], [], 4),
+        ([("inform", "area", "x")], [("inform", "food", "x"), ("inform", "name", "x")], 2),
+        ([("inform", slot, "x") for slot in INFORMS], [("inform", "stars", "dontcare")], 4),
+        # What belongs to a booking is said together, and nothing else with it.
+        ([("inform", slot, "x") for slot in ("area", "people", "day", "stay")], [], 3),
+        ([("inform", "people", "x")], [("inform", "day", "x")], 1),
+        ([("request", "phone", "?")], [("inform", "day", "x"), ("inform", "stay", "x")], 2),
+        # Constraints and requests are not said in one turn; after a request for the name nothing.
+        ([("inform", "area", "x")], [("request", "phone", "?")], 1),
+        ([], [("request", "phone", "?"), ("request", "postcode", "?")], 2),
+        ([("request", "phone", "?")], [("request", "postcode", "?"), ("request", "name", "?")], 1),
+    ],
+)
+def test_what_is_said_in_one_turn(
+    waiting: list[tuple[str, str, str]], pushed: list[tuple[str, str, str]], said: int
+) -> None:
+    agenda = Agenda(SeededUserDraws(0, "goal", 0))
+    for intent, slot, value in waiting:
+        agenda.add(Act(intent, "hotel", slot, value))
+    for intent, slot, value in pushed:
+        agenda.push(Act(intent, "hotel", slot, value))
+    before = list(agenda)
+    assert agenda.pop() == before[: -said - 1 : -1]
+    assert list(agenda) == before[:-said]

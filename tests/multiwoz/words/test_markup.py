@@ -1,4 +1,4 @@
-"""Markup is left out, what is shown stays, and every character keeps its place."""
+"""Markup is left out, what is shown stays, and words keep their places."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.words.markup import shown
+from mwzeval.multiwoz.words.text import (
+    NUMERIC,
+    PLACEHOLDER,
+    POSSESSIVE,
+    SIGN,
+    WORD,
+    Tokens,
+    lowered,
+)
 from tests.multiwoz.words.cases import tabled
 from tests.work import calls
 
@@ -97,3 +106,33 @@ def test_blanks_are_passed_over_once() -> None:
 def test_the_work_grows_with_the_text(piece: str) -> None:
     short, long = (calls(partial(shown, piece * size)) for size in (500, 5000))
     assert long < 25 * short
+
+
+WRITTEN = [
+    ("The", "the", WORD),
+    ("King 's", "kings", POSSESSIVE),
+    ("King’s", "kings", POSSESSIVE),
+    ("'", "'", SIGN),
+    ("Café", "cafe", WORD),
+    ("13:15", "13:15", NUMERIC),
+    ("cb2.1ab", "cb2.1ab", NUMERIC),
+    ("1,050", "1,050", NUMERIC),
+    (",", ",", SIGN),
+    ("two", "2", WORD),
+    ("[hotel_name]", "[hotel_name]", PLACEHOLDER),
+    ("&", "and", WORD),
+    ("a" * 40, "a" * 40, WORD),
+    ("a", "a", WORD),
+    ("?", "?", SIGN),
+]
+
+
+@pytest.mark.parametrize("blank", [" ", "  ", " _ ", "\n", "\u3000"])
+def test_words_kinds_and_places_are_those_written(blank: str) -> None:
+    text = blank.join(written for written, _, _ in WRITTEN)
+    tokens = Tokens(text, lowered(text))
+    assert tokens.words == [word for _, word, _ in WRITTEN]
+    assert tokens.kinds == [kind for _, _, kind in WRITTEN]
+    places = [(tokens.start(index), tokens.end(index)) for index in range(len(WRITTEN))]
+    assert [text[start:end] for start, end in places] == [written for written, _, _ in WRITTEN]
+    assert places == sorted(places)

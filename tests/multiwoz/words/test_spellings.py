@@ -6,8 +6,9 @@ from functools import cache
 
 import pytest
 
+from mwzeval.multiwoz.words.amenities import said_of
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
-from mwzeval.multiwoz.words.text import Mention
+from mwzeval.multiwoz.words.text import Mention, Tokens, lowered
 from tests.multiwoz.words.cases import tabled
 from tests.multiwoz.words.test_delexicalization import TABLES
 from tests.multiwoz.worlds import Tables
@@ -113,3 +114,22 @@ def test_some_claims_stay_as_they_are_in_delexicalised_responses(response: str) 
 def test_a_phone_number_in_brackets_is_replaced_as_a_whole() -> None:
     (turn,) = town().dialogue(["Call (01632) 960594 or +44 1632 960594."], [{}], [("hotel",)])
     assert turn.response == "Call [hotel_phone] or [hotel_phone]."
+
+
+def told(text: str) -> str | None:
+    """What a text says of its only parking."""
+    tokens = Tokens(text, lowered(text))
+    at = tokens.words.index("parking")
+    answer = said_of(tokens.words, at, at + 1)
+    return answer[1] if answer else None
+
+
+@tabled
+def test_what_is_said_of_parking(text: str, answer: str | None) -> None:
+    assert told(text) == answer
+
+
+def test_the_answer_belongs_to_what_is_said() -> None:
+    words = ["parking", ":", "yes", ",", "wifi", ":", "no"]
+    assert said_of(words, 0, 1) == (3, "yes")
+    assert said_of(words, 4, 5) == (7, "no")
