@@ -147,16 +147,7 @@ def test_an_empty_fail_info_silences_a_domain() -> None:
     assert user.predict([]) == [Act("Inform", "Hotel", "none", "none")]
 
 
-@pytest.mark.parametrize(
-    ("before", "destination", "departure"),
-    [
-        ([], "dontcare", "dontcare"),
-        (["train"], "dontcare", "dontcare"),
-        (["hotel"], "the hotel", "dontcare"),
-        (["restaurant", "hotel"], "the hotel", "bedouin"),
-        (["hotel", "train", "restaurant"], "bedouin", "the hotel"),
-    ],
-)
+@tabled
 def test_a_taxi_goes_between_the_places_that_were_spoken_of(
     before: list[str], destination: str, departure: str
 ) -> None:

@@ -134,17 +134,7 @@ def test_what_was_booked_before_stays_booked() -> None:
     assert told[-2:] == [("booking", "is booked", True), ("reference", "AB12CD34", True)]
 
 
-@pytest.mark.parametrize(
-    ("said", "right"),
-    [
-        ("I found {n} options:", True),
-        ("I found {n} hotels in the south.", True),
-        ("There are {more} hotels in the south.", False),
-        ("I have {more} places for you.", False),
-        ("I've found **{more}** great options, here are 2 of them:", False),
-        ("I found {n} options, here are 2 of them:", True),
-    ],
-)
+@tabled
 def test_how_many_there_are(said: str, right: bool) -> None:
     n = len(SOUTH)
     (one,) = (
@@ -156,14 +146,7 @@ def test_how_many_there_are(said: str, right: bool) -> None:
     assert right or str(n) in one.returned
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("Here are 2 options.", "I found over 20 options.", "I found some hotels."),
-        *("There are 2 guesthouses and there are 3 hotels.", "I have 2 rooms for you."),
-        "I have two options for you, Hotel Aurelia and the Three Herons.",
-    ],
-)
+@tabled
 def test_what_does_not_count_all_is_no_claim(said: str) -> None:
     all_of_them = call("find_hotel", hotels())
     assert "choice" not in [slot for slot, *_ in verdicts(turn(said, all_of_them))]

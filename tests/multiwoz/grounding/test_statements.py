@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.words.text import Mention
 from tests.multiwoz.words.cases import tabled
@@ -107,9 +105,7 @@ def test_what_there_is_not_is_said_of_a_venue() -> None:
     assert not Statements(asked).is_claim(wish, [], choice=True)
 
 
-@pytest.mark.parametrize(
-    "line", ["X is v.\n", "X is v, ", "| X | v |\n", "- **X** is v\n", "| v | v |\n", "v and v "]
-)
+@tabled
 def test_ten_times_the_text_takes_ten_times_the_work(line: str) -> None:
     def read(lines: int) -> int:
         response = line * lines

@@ -412,15 +412,6 @@ def test_with_calls_the_state_is_what_they_were_told() -> None:
     assert states == [{"hotel": {"area": "east"}}]
 
 
-@pytest.mark.parametrize(
-    ("text", "domains"),
-    [
-        ("A table near the hotel", ("restaurant", "hotel")),
-        ("From the restaurant by taxi", ("taxi", "restaurant")),
-        ("Some place to stay with parking", ("hotel",)),
-        ("Any places to go?", ("attraction",)),
-        ("Hello", ()),
-    ],
-)
+@tabled
 def test_domains_are_told_by_words(text: str, domains: tuple[str, ...]) -> None:
     assert domains_told(text) == domains

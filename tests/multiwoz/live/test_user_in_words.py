@@ -29,9 +29,7 @@ from mwzeval.multiwoz.live.rule_agent.spoken_values import Vocabulary
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from mwzeval.multiwoz.live.user_faults import (
     EARLY,
-    INVENTED,
     MISUNDERSTOOD,
-    REPEATED,
     effects,
     faults_of,
     misunderstanding,
@@ -100,21 +98,6 @@ def line(*texts: str, **report: Any) -> dict[str, Any]:
 
 def kinds(dialogue: dict[str, Any]) -> list[tuple[str, int]]:
     return [(fault.kind, fault.turn) for fault in faults_of(dialogue, reader())]
-
-
-def test_values_from_nowhere_are_invented() -> None:
-    chinese = "A chinese restaurant in the north, please, or a thai one."
-    assert kinds(line(chinese)) == []
-    assert kinds(line("I want british food.")) == [(INVENTED, 0)]
-    assert kinds(line("Hello!", "How about Red Kettle?", "Yes, Red Kettle.")) == []
-    assert kinds(line("Hello!", "Hi.", "Book Red Kettle for 7 people.")) == [
-        (INVENTED, 1),
-        (INVENTED, 1),
-    ]
-
-
-def test_messages_that_repeat_the_last_one_are_faults() -> None:
-    assert kinds(line("Hello there!", "Yes?", "hello  there!", "Yes?", "Bye.")) == [(REPEATED, 1)]
 
 
 def test_to_be_done_too_early_is_a_fault() -> None:

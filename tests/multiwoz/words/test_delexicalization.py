@@ -104,17 +104,7 @@ def test_what_the_database_lacks_is_found_by_its_form(
     assert [(m.slot, m.text, m.value, m.venues) for m in mentions] == [(slot, text, None, ())]
 
 
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [
-        ("the Wexcome guest house", "wexcombe guest house"),
-        ("the Coper Spoon", "the copper spoon"),
-        ("Noodel Heaven Mill End", "noodle heaven mill end"),
-        ("a good Italian Restaurant", None),
-        ("a golden spool", None),
-        ("the wextown guest house", None),
-    ],
-)
+@tabled
 def test_near_misses_of_names_are_unsure_and_distant_ones_are_none(
     said: str, value: str | None
 ) -> None:

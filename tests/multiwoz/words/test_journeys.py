@@ -68,16 +68,7 @@ def test_the_town_itself_is_a_station_where_one_travels(said: str) -> None:
     assert stations == {"departure": "quarrow end", "destination": "cambridge"}
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Enjoy Cambridge!",
-        "Enjoy Quarrow End!",
-        "Cambridge - what a town",
-        "your trip to Cambridge",
-        "in Cambridge",
-    ],
-)
+@tabled
 def test_else_the_town_is_no_station(said: str) -> None:
     assert read(said) == []
 

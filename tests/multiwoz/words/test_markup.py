@@ -127,7 +127,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize("blank", [" ", "  ", " _ ", "\n", "\u3000"])
+@tabled
 def test_words_kinds_and_places_are_those_written(blank: str) -> None:
     text = blank.join(written for written, _, _ in WRITTEN)
     tokens = Tokens(text, lowered(text))
