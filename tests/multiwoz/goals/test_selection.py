@@ -64,11 +64,11 @@ def test_sentences_are_those_of_goals_that_they_tell_exactly(root: DataRoot) -> 
     }
 
 
-def in_town(source: str, **options: int) -> RunGoals:
+def in_town(source: str, seed: int = 0) -> RunGoals:
     """Return goals of the sample."""
     sample = corpus_root(SAMPLE, None, offline=True)
     database = load_act_database(sample)
-    return select_goals(source, corpus=SAMPLE, root=sample, database=database, **options)
+    return select_goals(source, corpus=SAMPLE, root=sample, database=database, seed=seed)
 
 
 def test_a_choice_takes_goals_from_the_beginning_or_by_id() -> None:

@@ -47,4 +47,5 @@ def tabled(test: Test) -> Test:
     columns, rows = tables(table)[test.__name__]
     # A single argument is its value, not a tuple of it.
     cases = rows if len(columns) > 1 else [row[0] for row in rows]
-    return pytest.mark.parametrize(",".join(columns), cases)(test)
+    marked: Test = pytest.mark.parametrize(",".join(columns), cases)(test)
+    return marked
