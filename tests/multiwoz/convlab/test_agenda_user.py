@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.convlab.acts import USER_SLOTS, Act
@@ -15,7 +15,6 @@ from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
 from mwzeval.multiwoz.convlab.draws import SeededUserDraws
 from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.goals.goals import Goal
-from tests.examples import examples
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
 from tests.multiwoz.convlab.records import RecordedUserDraws, Trace, acts, golden
 from tests.multiwoz.words.cases import tabled
@@ -183,7 +182,7 @@ def test_a_train_that_is_against_the_goal_is_refused(slot: str, said: str, viola
 # Whatever a system says
 
 
-@examples(60)
+@settings(max_examples=60, deadline=None)
 @given(goals(), st.lists(SYSTEM_ACTS, min_size=MOST_CALLS, max_size=MOST_CALLS), st.integers(0, 9))
 def test_the_user_says_goodbye_in_time_whatever_it_is_told(
     goal: Goal, system: list[list[Act]], trial: int

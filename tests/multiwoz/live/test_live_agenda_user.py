@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.convlab.acts import USER_SLOTS, Act
@@ -19,7 +19,6 @@ from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker
 from mwzeval.multiwoz.goals.goals import Goal, without
 from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, THANK, giving_up
 from mwzeval.multiwoz.live.agenda_user.user import MOST_MESSAGES, LiveUser
-from tests.examples import examples
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
 from tests.multiwoz.convlab.records import acts, golden, real_database, spellings
 from tests.multiwoz.words.cases import tabled
@@ -159,7 +158,7 @@ def test_questions_that_the_goal_does_not_foresee(asked: Act, said: Act) -> None
     assert user.answer([asked]) == [said]
 
 
-@examples(60)
+@settings(max_examples=60, deadline=None)
 @given(
     goals(),
     st.lists(SYSTEM_ACTS, min_size=MOST_MESSAGES, max_size=MOST_MESSAGES),

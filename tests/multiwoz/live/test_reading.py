@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mwzeval.conversation.messages import AgentTurn
@@ -14,7 +14,6 @@ from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.goals.goals import begun
 from mwzeval.multiwoz.live.reading.context import ReadingContext
 from mwzeval.multiwoz.live.reading.reader import AgentReader
-from tests.examples import examples
 from tests.multiwoz.towns import TOWN
 from tests.multiwoz.words.cases import tabled
 
@@ -223,7 +222,7 @@ words = st.sampled_from(
 )
 
 
-@examples(200)
+@settings(max_examples=200)
 @given(
     text=st.text(max_size=60) | st.lists(words, max_size=25).map(" ".join),
     of_turn=st.lists(messages, max_size=4),
