@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden, real_database
-from tests.multiwoz.words.cases import tabled
 from tests.places import read_json, shared
 
 HOTELS: list[dict[str, Any]] = [

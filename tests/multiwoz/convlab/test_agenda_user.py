@@ -15,9 +15,9 @@ from mwzeval.multiwoz.convlab.agenda_user import AgendaUser
 from mwzeval.multiwoz.convlab.draws import SeededUserDraws
 from mwzeval.multiwoz.convlab.said_values import SaidValues
 from mwzeval.multiwoz.goals.goals import Goal
+from tests.cases import tabled
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
 from tests.multiwoz.convlab.records import RecordedUserDraws, Trace, acts, golden
-from tests.multiwoz.words.cases import tabled
 from tests.places import read_json, shared
 
 MOST_CALLS = 21

@@ -13,6 +13,7 @@ from mwzeval.multiwoz.convlab.acts import Act
 from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws
 from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
 from mwzeval.multiwoz.convlab.rule_tracker import SEMI_SLOTS, RuleTracker
+from tests.cases import tabled
 from tests.multiwoz.convlab.records import (
     RecordedSystemDraws,
     belief,
@@ -20,7 +21,6 @@ from tests.multiwoz.convlab.records import (
     real_database,
     spellings,
 )
-from tests.multiwoz.words.cases import tabled
 
 SMALL = ActDatabase(
     {

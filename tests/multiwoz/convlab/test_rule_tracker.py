@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from mwzeval.multiwoz.convlab.acts import Act
 from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker, ValueSpellings
 from mwzeval.multiwoz.convlab.said_values import SaidValues
+from tests.cases import tabled
 from tests.multiwoz.convlab.records import belief
-from tests.multiwoz.words.cases import tabled
 
 LISTED: dict[str, dict[str, list[str]]] = {
     "hotel": {

@@ -21,8 +21,8 @@ from mwzeval.multiwoz.grounding.bookings import (
 )
 from mwzeval.multiwoz.normalization.normalize import normalize_states
 from mwzeval.multiwoz.predictions.reading import Booking
+from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
-from tests.multiwoz.words.cases import tabled
 
 DATABASE = Database(TOWN, "2021")
 FACTS = VenueFacts(TOWN, "2021")

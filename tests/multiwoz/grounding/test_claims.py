@@ -17,9 +17,9 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.scores import BY_LOG
 from mwzeval.scores.score import WHOLE
+from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.grounding.test_evidence import AURELIA, BOOK, DATA, FIND, ID, LOGS, call, turn
-from tests.multiwoz.words.cases import tabled
 from tests.places import sample_predictions
 
 Lines = list[dict[str, Any]]

@@ -22,8 +22,8 @@ from mwzeval.multiwoz.grounding.evidence import LogClaim
 from mwzeval.multiwoz.grounding.tool_results import returned_by
 from mwzeval.multiwoz.predictions.reading import ToolCall
 from mwzeval.multiwoz.scoring.scorer import Sources
+from tests.cases import tabled
 from tests.multiwoz.towns import TOWN, mention
-from tests.multiwoz.words.cases import tabled
 from tests.multiwoz.worlds import Tables
 from tests.places import ROOT, read_json
 

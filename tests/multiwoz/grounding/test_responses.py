@@ -14,10 +14,10 @@ from mwzeval.metrics.goal_success import DomainGoal, NeedsOffer
 from mwzeval.multiwoz.grounding.responses import SAID_AS, Grounded
 from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.words.text import Mention
+from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz import grounded_twin
 from tests.multiwoz.towns import ATTRACTION, HOTEL, TOWN, grounding_of, mention, named
-from tests.multiwoz.words.cases import tabled
 
 GROUNDING = grounding_of(TOWN)
 NO_STATE: State = {}

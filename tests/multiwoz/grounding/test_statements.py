@@ -6,7 +6,7 @@ import re
 
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.words.text import Mention
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.work import calls
 
 

@@ -14,7 +14,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.user_faults import EARLY, INVENTED, REPEATED, faults_of
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 
 Line = dict[str, Any]
 BYE = {"role": "user", "content": "Thank you, goodbye."}

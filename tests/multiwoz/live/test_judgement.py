@@ -13,8 +13,8 @@ from mwzeval.multiwoz.live.judgement import Judge, Judgement
 from mwzeval.multiwoz.live.verdicts.spoken import read
 from mwzeval.multiwoz.live.verdicts.transcript import Transcript, domains_told
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
-from tests.multiwoz.words.cases import tabled
 from tests.multiwoz.worlds import sample_tables
 
 HOSPITAL = [

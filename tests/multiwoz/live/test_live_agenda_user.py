@@ -19,9 +19,9 @@ from mwzeval.multiwoz.convlab.rule_tracker import RuleTracker
 from mwzeval.multiwoz.goals.goals import Goal, without
 from mwzeval.multiwoz.live.agenda_user.acts import CHANGE, CORRECT, REPEAT, THANK, giving_up
 from mwzeval.multiwoz.live.agenda_user.user import MOST_MESSAGES, LiveUser
+from tests.cases import tabled
 from tests.multiwoz.convlab.any_acts import SYSTEM_ACTS, goals
 from tests.multiwoz.convlab.records import acts, golden, real_database, spellings
-from tests.multiwoz.words.cases import tabled
 
 BYE = Act("bye", "general", "none", "none")
 

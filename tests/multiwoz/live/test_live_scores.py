@@ -21,10 +21,10 @@ from mwzeval.multiwoz.live.scored.reading import Settings, described
 from mwzeval.multiwoz.live.scored.runs import ScoredRun
 from mwzeval.scores.explanation import NOT_JUDGED, Fact
 from mwzeval.scores.score import WHOLE
+from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden
 from tests.multiwoz.live.test_judgement import LANTERN, judged, said
 from tests.multiwoz.live.written_runs import HEADER, USED, goals, line
-from tests.multiwoz.words.cases import tabled
 from tests.places import shared
 
 LIVE = LiveScorer(Settings.of(SAMPLE, offline=True))

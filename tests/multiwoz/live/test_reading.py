@@ -14,8 +14,8 @@ from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.goals.goals import begun
 from mwzeval.multiwoz.live.reading.context import ReadingContext
 from mwzeval.multiwoz.live.reading.reader import AgentReader
+from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
-from tests.multiwoz.words.cases import tabled
 
 SERVICES = {
     "police": [{"id": 0, "name": "Mill Police Station", "phone": "0122399", "address": "Millside"}],

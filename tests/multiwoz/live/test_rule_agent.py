@@ -27,7 +27,7 @@ from mwzeval.multiwoz.live.rule_agent.understanding import understand
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.live.wordings.sentences import UserWordings
 from mwzeval.multiwoz.normalization.normalize import normalize_slots
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.places import read_json, shared
 
 ROOT = corpus_root("sample", None, offline=True)

@@ -18,9 +18,9 @@ from mwzeval.multiwoz.goals.goals import goal_of, satisfiable_failures
 from mwzeval.multiwoz.grounding.tool_results import returned_by
 from mwzeval.multiwoz.live.tools import DatabaseTools, Tools
 from mwzeval.multiwoz.predictions.reading import ToolCall
+from tests.cases import tabled
 from tests.multiwoz.convlab.records import DOMAINS, golden, real_database
 from tests.multiwoz.towns import HOTEL, TOWN
-from tests.multiwoz.words.cases import tabled
 from tests.places import read_json, shared
 
 SERVICES = {

@@ -37,10 +37,10 @@ from mwzeval.multiwoz.live.user_faults import (
 )
 from mwzeval.multiwoz.live.user_in_words import UserInWords
 from mwzeval.multiwoz.live.wordings.sentences import SystemWordings, UserWordings
+from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.convlab.records import golden
 from tests.multiwoz.towns import TOWN
-from tests.multiwoz.words.cases import tabled
 from tests.places import read_json, shared
 
 GOAL: dict[str, Any] = {

@@ -31,7 +31,7 @@ from mwzeval.multiwoz.template_system.language import (
     topics_of,
 )
 from mwzeval.multiwoz.template_system.policy import ANSWERS, NEEDED_TO_BOOK, WITH_TABLE, Policy
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.places import ROOT, read_json, shared
 
 NAMED = re.compile(r"\[([a-z]+)_([a-z]+)\]")

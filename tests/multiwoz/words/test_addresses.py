@@ -11,7 +11,7 @@ import pytest
 
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.multiwoz.worlds import Tables, read_tables
 from tests.places import ROOT, shared
 

@@ -15,7 +15,7 @@ from mwzeval.multiwoz.normalization.normalize import State
 from mwzeval.multiwoz.normalization.placeholders import PLACEHOLDERS
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer, placeholder, placeholder_spans
 from mwzeval.multiwoz.words.text import Delexicalized, Mention
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.multiwoz.worlds import Tables, sample_tables
 from tests.work import calls
 

@@ -18,7 +18,7 @@ from mwzeval.multiwoz.words.text import (
     Tokens,
     lowered,
 )
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.work import calls
 
 

@@ -9,7 +9,7 @@ import pytest
 from mwzeval.multiwoz.words.amenities import said_of
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention, Tokens, lowered
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.multiwoz.words.test_delexicalization import TABLES
 from tests.multiwoz.worlds import Tables
 

@@ -13,7 +13,7 @@ from mwzeval.multiwoz.words.name_cues import CAPITALS
 from mwzeval.multiwoz.words.text import Mention
 from mwzeval.multiwoz.words.value_spellings import amount, is_total
 from mwzeval.multiwoz.words.venue_names import LONGEST, with_unknown_names
-from tests.multiwoz.words.cases import tabled
+from tests.cases import tabled
 from tests.work import calls
 
 HERE = ("restaurant",)
