@@ -293,6 +293,9 @@ def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tal
         counts["values",] += 1
         counts["predicted", slot[1], value] += 1
         tally.turns.setdefault(("predicted", slot[1], value), turn)
+        said = gold.user_utterances[: turn + 1]
+        if value not in elsewhere and any(value in text.lower() for text in said):
+            counts["copied", slot[1], value] += 1
         if value in values.get(slot, ()):
             counts["right",] += 1
             if begins := first_annotated[slot, value]:
@@ -568,7 +571,14 @@ def _check_values(check: _Check) -> None:
         slot = "parking, internet" if key[1] in FLAG_SLOTS else str(key[1])
         predicted.setdefault(slot, Counter())[key] = times
     for slot, values in predicted.items():
-        unknown = Counter({key: n for key, n in values.items() if not _is_known(key, known)})
+        # What the user said is a poor state rather than a mistake of the file.
+        unknown = +Counter(
+            {
+                key: times - check.total["copied", key[1], key[2]]
+                for key, times in values.items()
+                if not _is_known(key, known)
+            }
+        )
         limit = UNKNOWN_NAMES if slot in NAME_SLOTS | {"food"} else UNKNOWN
         if unknown.total() > limit * max(FEWEST // 2, values.total()):
             (key, _), *_ = unknown.most_common(1)
