@@ -293,8 +293,11 @@ def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tal
         counts["values",] += 1
         counts["predicted", slot[1], value] += 1
         tally.turns.setdefault(("predicted", slot[1], value), turn)
+        # A part of an annotated value is rather a mistake than a copy.
         said = gold.user_utterances[: turn + 1]
-        if value not in elsewhere and any(value in text.lower() for text in said):
+        if not any(value in other for other in elsewhere) and any(
+            value in text.lower() for text in said
+        ):
             counts["copied", slot[1], value] += 1
         if value in values.get(slot, ()):
             counts["right",] += 1
