@@ -78,6 +78,37 @@ def test_labels_and_sentence_adverbs_are_no_names(label: str) -> None:
         assert invented(f"**{label}** the north has none that is cheap.") == []
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("Pricing", "Mood", "Decor", "Reviews", "Phonenumber", "Starrating", "Platform"),
+        *("Accessibility", "Overall", "Three", "Pet-friendly", "Dress code", "Rationale"),
+    ],
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- **{}**: it is a cheap place in the north",
+        "**{}** the north has none that is cheap.",
+        "| {} | cheap |",
+        "| Field | Value |\n|---|---|\n| {} | north |",
+        "- **{}** – cheap, north",
+    ],
+)
+def test_ordinary_words_that_a_layout_sets_apart_are_no_names(label: str, line: str) -> None:
+    assert invented(line.format(label)) == []
+
+
+def test_a_table_row_begins_with_a_name() -> None:
+    assert invented("| Wasabi | cheap |") == [("Wasabi", "restaurant")]
+
+
+def test_a_part_of_a_name_that_is_bold_is_no_name() -> None:
+    assert invented("- **Huntingdon** Marriotte Hotel is cheap and in the north.") != [
+        ("Huntingdon", "hotel")
+    ]
+
+
 def test_a_name_before_a_colon_and_a_description_is_found() -> None:
     assert invented("Two places:\n- Wasabi: a cheap place in the north") == [
         ("Wasabi", "restaurant")
