@@ -8,7 +8,8 @@ constant or condition at a time in a copy of the tree. The tests of `make test` 
 other ones; within each tier the tests of the same folder come first, then the cheapest files. A
 mutant survives a tier if `--seconds` of its cheapest covering tests pass. A seed draws the same
 mutants of unchanged lines in every version. Strings are changed only where code compares or looks
-them up: texts of messages are no mutants. Results are a line of JSON per mutant in `build/mutation/results.jsonl`.
+them up: texts of messages are no mutants. Results are a line of JSON per mutant in
+`build/mutation/results.jsonl`.
 """
 
 from __future__ import annotations
