@@ -31,6 +31,8 @@ from tests.report.systems import (
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.integration
+
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -215,7 +217,6 @@ def test_only_rows_in_sight_are_in_the_document(opened: Opener) -> None:
     ],
     ids=lambda v: "+".join(v) if isinstance(v, dict) else "",
 )
-@pytest.mark.exhaustive(but=2)
 def test_a_filter_keeps_what_it_says(
     opened: Opener, controls: dict[str, Any], passes: Callable[[Any, Any], bool]
 ) -> None:
@@ -247,7 +248,6 @@ def test_the_search_looks_into_texts_and_marks_what_it_found(opened: Opener) -> 
     assert page.inner_text("mark") == said
 
 
-@pytest.mark.exhaustive
 def test_a_reason_in_the_histogram_leads_to_its_units(opened: Opener) -> None:
     page = opened("large")
     page.click(".reason >> text=nothing-offered")
@@ -428,7 +428,6 @@ def test_a_link_skips_to_the_content_and_keeps_the_address(
     assert page.evaluate("document.activeElement.closest('main') !== null")
 
 
-@pytest.mark.exhaustive
 def test_of_three_systems_any_two_are_compared(opened: Opener) -> None:
     page = opened("three", "#talk0003")
     assert page.locator(".reasons-box h3").all_inner_texts() == ["A\na", "B\nb"]
@@ -439,7 +438,6 @@ def test_of_three_systems_any_two_are_compared(opened: Opener) -> None:
     assert page.is_hidden("#page-differs")
 
 
-@pytest.mark.exhaustive
 def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
     page = opened("uneven", "#talk0000")
     assert "missing" in page.inner_text(".row >> nth=0")
@@ -450,7 +448,6 @@ def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
     assert "talk0000" in page.inner_text(".row >> nth=0"), "to be missing is to differ"
 
 
-@pytest.mark.exhaustive
 def test_one_system_needs_no_letters(opened: Opener) -> None:
     page = opened("one", "#talk0003")
     assert page.locator("#page-dialogue .badge").count() == 0
@@ -503,7 +500,6 @@ def background(page: Page) -> str:
     return found
 
 
-@pytest.mark.exhaustive
 def test_light_and_dark_follow_the_viewer_and_the_button(opened: Opener) -> None:
     light = opened("one", color_scheme="light")
     dark = opened("one", color_scheme="dark")
@@ -642,7 +638,6 @@ def test_a_page_without_claims_has_no_legend(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize("name", ["large", "hostile"])
-@pytest.mark.exhaustive(but=1)
 def test_a_phone_shows_a_page_at_a_time_and_never_scrolls_sideways(
     opened: Opener, name: str
 ) -> None:
@@ -662,7 +657,6 @@ def test_a_phone_shows_a_page_at_a_time_and_never_scrolls_sideways(
     assert page.is_visible("#page-overview")
 
 
-@pytest.mark.exhaustive
 def test_paper_has_the_summary_and_the_open_unit(opened: Opener) -> None:
     page = opened("large", "#talk0001")
     assert page.is_hidden("#page-overview")

@@ -48,14 +48,6 @@ def test_modules_import_what_earlier_ones_export() -> None:
             assert each in declared(module, exported=True), (name, module, each)
 
 
-def test_what_is_imported_or_exported_is_used() -> None:
-    used = {pair for name in SCRIPTS for pair in imported(name)}
-    assert used == {(name, each) for name in SCRIPTS for each in declared(name, exported=True)}
-    for name in SCRIPTS:
-        for _, each in imported(name):
-            assert len(re.findall(rf"\b{each}\b", text_of(name))) > 1, (name, each)
-
-
 def test_names_are_imported_where_another_module_declares_them() -> None:
     home = {each: name for name in SCRIPTS for each in declared(name, exported=True)}
     for name in SCRIPTS:
