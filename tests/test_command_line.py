@@ -146,9 +146,7 @@ def test_quiet_prints_nothing_but_errors(elsewhere: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--bleu"], "INPUT"),
         (["--bleu", "-i"], "-i"),
-        (["--blue", "-i", GOOD], "--blue"),
         (["-b", "-i", GOOD, "--corpus", "smple"], '"sample"'),
         (["-b", "-i", GOOD, "--rules", "2022"], '"2022"'),
         (["-b", "-i", GOOD, "--fold", "dev"], "dev"),

@@ -24,13 +24,19 @@ def test_patterns_stand_for_files_in_order(tmp_path: Path, monkeypatch: pytest.M
     assert expand(["b*.jsonl", "a.jsonl"]) == ["b10.jsonl", "b2.jsonl", "a.jsonl"]
     assert expand(["[1].jsonl"]) == ["[1].jsonl"], "a file may be called so"
     assert expand(["**/d.jsonl"]) == ["c/d.jsonl"]
-    assert expand([f"file://{tmp_path}/b*.jsonl"]) == [
-        f"file://{tmp_path}/{name}" for name in ("b10.jsonl", "b2.jsonl")
-    ]
     with pytest.raises(UsageError, match=r"a\.jsonl"):
         expand(["a.jsonl", "a*.jsonl"])
     with pytest.raises(InputError, match=r"x\*: .*\n.*y\*: "):
         expand(["x*", "y*"])
+
+
+def test_patterns_may_be_addresses(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    for name in ("b2.jsonl", "b10.jsonl"):
+        (tmp_path / name).touch()
+    assert expand([f"file://{tmp_path}/b*.jsonl"]) == [
+        f"file://{tmp_path}/{name}" for name in ("b10.jsonl", "b2.jsonl")
+    ]
 
 
 @given(

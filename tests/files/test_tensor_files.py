@@ -15,6 +15,11 @@ ARRAYS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array(7, 
 ABOUT = {"名称": ["甲"], "n": 1}
 
 
+@pytest.fixture(autouse=True)
+def needed() -> None:
+    pytest.importorskip("safetensors")
+
+
 def test_arrays_and_what_is_said_of_them_come_back(tmp_path: Path) -> None:
     file = tmp_path / "x.safetensors"
     write_arrays(file, "thing", ARRAYS, ABOUT)

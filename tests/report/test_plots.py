@@ -123,7 +123,6 @@ def test_reasons_come_with_all_systems_and_are_counted_for_more_than_three(
     assert {str(count) for count in counts} <= set(texts(svgs["counted reasons"]))
 
 
-@pytest.mark.integration
 def test_reasons_of_systems_apart_say_so_below_what_was_lost() -> None:
     apart = tuple(
         replace(
@@ -176,7 +175,6 @@ def placed(svg: bytes) -> list[tuple[str, float, float]]:
     return found
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("draw", [FIGURES["scores"], FIGURES["parts"]])
 def test_systems_have_the_order_that_is_given(draw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for order in (TWO, TWO[::-1]):

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import mwzeval.report.page.html
-from mwzeval.report.page.html import PageSystem, Words, to_html
+from mwzeval.report.page.html import SCRIPTS, PageSystem, Words, to_html
 from mwzeval.report.page.reasons import kinds_of
 from mwzeval.report.page.score_rows import panels_of, score_rows
 from mwzeval.scores.score import Interval, Score, Signature
@@ -138,6 +138,18 @@ def test_the_script_never_makes_markup_of_text() -> None:
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "</"):
         assert word not in script
     assert "url(" not in (ASSETS / "page.css").read_text(encoding="utf-8")
+
+
+def test_the_page_has_all_modules_of_the_script_and_imports_nothing() -> None:
+    assert sorted(SCRIPTS) == sorted(file.stem for file in (ASSETS / "script").iterdir())
+    declared: list[str] = []
+    for name in SCRIPTS:
+        text = (ASSETS / "script" / f"{name}.js").read_text(encoding="utf-8")
+        declared += re.findall(r"^(?:export )?(?:const|let|function) (\w+)", text, re.MULTILINE)
+    page = to_html(large_systems(2), title="t")
+    assert all(each in page for each in declared)
+    assert len(set(declared)) == len(declared), "modules share a scope"
+    assert not re.search(r"^(import|export) ", page, re.MULTILINE)
 
 
 def test_the_page_calls_units_what_it_is_told() -> None:

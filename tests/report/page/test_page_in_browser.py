@@ -166,33 +166,19 @@ def test_only_rows_in_sight_are_in_the_document(opened: Opener) -> None:
 @pytest.mark.parametrize(
     ("controls", "passes"),
     [
-        ({"scope": "museum"}, lambda a, b: "museum" in a.outcomes),
-        (
-            {"outcome": '[0,"solved"]'},
-            lambda a, b: False in (a.outcomes["total"]["solved"], b.outcomes["total"]["solved"]),
-        ),
         (
             {"outcome": '[-1,"solved"]', "scope": "cab", "which": "1"},
             lambda a, b: "cab" in b.outcomes and b.outcomes["cab"]["solved"] is None,
         ),
-        ({"differs": "1"}, lambda a, b: a.outcomes != b.outcomes),
         (
             {"differs": "1", "scope": "diner"},
             lambda a, b: "diner" in a.outcomes and a.outcomes["diner"] != b.outcomes["diner"],
-        ),
-        (
-            {"reason": "wrong", "which": "0"},
-            lambda a, b: any(r.code.startswith("wrong:") for r in a.reasons),
         ),
         (
             {"reason": "wrong:stars", "scope": "railway"},
             lambda a, b: any(
                 (r.code, r.scope) == ("wrong:stars", "railway") for r in a.reasons + b.reasons
             ),
-        ),
-        (
-            {"differs": "1/solved"},
-            lambda a, b: b.outcomes["total"]["solved"] and not a.outcomes["total"]["solved"],
         ),
         (
             {"differs": "0/found", "scope": "diner"},
@@ -202,17 +188,12 @@ def test_only_rows_in_sight_are_in_the_document(opened: Opener) -> None:
                 and not b.outcomes["diner"]["found"]
             ),
         ),
-        ({"search": "TALK0007"}, lambda a, b: a.unit == "talk0007"),
         (
-            {"search": "never-gave:phone talk00"},
+            {"search": "never-gave:phone TALK00"},
             lambda a, b: (
                 a.unit.startswith("talk00")
                 and any(r.code == "never-gave:phone" for r in a.reasons + b.reasons)
             ),
-        ),
-        (
-            {"search": '"the stars is not" talk0'},
-            lambda a, b: any("the stars is not" in r.text for r in a.reasons + b.reasons),
         ),
     ],
     ids=lambda v: "+".join(v) if isinstance(v, dict) else "",
@@ -429,6 +410,10 @@ def test_a_link_skips_to_the_content_and_keeps_the_address(
 
 
 def test_of_three_systems_any_two_are_compared(opened: Opener) -> None:
+    one = opened("one", "#talk0003")
+    assert one.locator("#page-dialogue .badge, .claim, .claims").count() == 0
+    assert one.is_hidden("#page-differs")
+    assert one.is_hidden("#page-which")
     page = opened("three", "#talk0003")
     assert page.locator(".reasons-box h3").all_inner_texts() == ["A\na", "B\nb"]
     page.select_option("#page-left", "2")
@@ -446,13 +431,6 @@ def test_a_unit_that_a_system_lacks_is_shown_as_missing(opened: Opener) -> None:
     assert page.locator("#page-turn-0 .system .cell").all_inner_texts() == [said]
     page.keyboard.press("d")
     assert "talk0000" in page.inner_text(".row >> nth=0"), "to be missing is to differ"
-
-
-def test_one_system_needs_no_letters(opened: Opener) -> None:
-    page = opened("one", "#talk0003")
-    assert page.locator("#page-dialogue .badge").count() == 0
-    assert page.is_hidden("#page-differs")
-    assert page.is_hidden("#page-which")
 
 
 def test_hostile_texts_stay_texts(opened: Opener) -> None:
@@ -630,11 +608,6 @@ def test_what_is_wrong_with_states_has_signs_and_a_legend(opened: Opener) -> Non
     page.click("text=What the reasons mean")
     assert MEANINGS["wrong-slot"] in page.inner_text("dl.meanings")
     assert page.locator(".lost-code").first.get_attribute("title") in MEANINGS.values()
-
-
-def test_a_page_without_claims_has_no_legend(opened: Opener) -> None:
-    page = opened("one", "#talk0001")
-    assert page.locator(".claim, .claims").count() == 0
 
 
 @pytest.mark.parametrize("name", ["large", "hostile"])
