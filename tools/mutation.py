@@ -6,19 +6,20 @@
 `cover` runs the tests of `make test-all` once with coverage contexts; `run` changes one operator,
 constant or condition at a time in a copy of the tree. The tests of `make test` come first, then the
 other ones; within each tier the tests of the same folder come first, then the cheapest files. A
-mutant survives a tier if `--seconds` of its cheapest covering tests pass. The same seed and tree
-give the same mutants. Strings are changed only where code compares or looks them up: texts of
-messages are no mutants. Results are a line of JSON per mutant in `build/mutation/results.jsonl`.
+mutant survives a tier if `--seconds` of its cheapest covering tests pass. A seed draws the same
+mutants of unchanged lines in every version. Strings are changed only where code compares or looks
+them up: texts of messages are no mutants. Results are a line of JSON per mutant in
+`build/mutation/results.jsonl`.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import multiprocessing
 import os
-import random
 import re
 import shutil
 import signal
@@ -73,6 +74,13 @@ class Mutant(NamedTuple):
     end: tuple[int, int]
     new: str
     line: int
+    text: str
+    """The source of the line."""
+
+    def rank(self, seed: int) -> str:
+        """Return its place in a random order in which unchanged lines keep theirs."""
+        identity = f"{seed}\t{self.file}\t{self.text}\t{self.start[1]}\t{self.new}"
+        return hashlib.sha256(identity.encode()).hexdigest()
 
     def apply(self, source: bytes) -> bytes:
         """Return the source with the piece replaced; columns count bytes, as `ast` does."""
@@ -123,7 +131,7 @@ def _text(node: ast.BinOp) -> bool:
 
 def mutants(file: str) -> list[Mutant]:
     """Return all mutants of a file in the order of the source."""
-    found = []
+    found: list[Mutant] = []
 
     def walk(node: ast.AST, parent: ast.AST) -> None:
         match node:
@@ -144,11 +152,13 @@ def mutants(file: str) -> list[Mutant]:
                 text = ast.unparse(ast.fix_missing_locations(new))
                 start = node.lineno, node.col_offset
                 end = node.end_lineno or 0, node.end_col_offset or 0
-                found.append(Mutant(file, start, end, text, node.lineno))
+                line = lines[node.lineno - 1].strip()
+                found.append(Mutant(file, start, end, text, node.lineno, line))
         for child in children:
             walk(child, node)
 
-    tree = ast.parse((ROOT / file).read_bytes())
+    source = (ROOT / file).read_text(encoding="utf-8")
+    lines, tree = source.splitlines(), ast.parse(source)
     walk(tree, tree)
     return found
 
@@ -308,7 +318,11 @@ def work(
     """Judge mutants in a copy of the tree until there is none left."""
     tree = ROOT.parent / f"{ROOT.name}-mutants-{number}"  # next to ../shared
     shutil.rmtree(tree, ignore_errors=True)
-    subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(tree)], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", "--shared", str(ROOT), str(tree)],
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
     tests = Tests()
     while mutant := drawn.get():
         judged.put(judge(mutant, tests, tree, limit))
@@ -318,7 +332,7 @@ def work(
 def run(number: int, seed: int, limit: float, jobs: int) -> None:
     """Draw mutants, judge them, and print the share killed by each tier."""
     known = [mutant for file in sorted(_files()) for mutant in mutants(file)]
-    random.Random(seed).shuffle(known)
+    known.sort(key=lambda mutant: mutant.rank(seed))
     drawn: Queue[Mutant | None] = FORK.Queue()
     judged: Queue[dict[str, Any]] = FORK.Queue()
     for mutant in [*known[:number], *[None] * jobs]:

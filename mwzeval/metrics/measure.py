@@ -225,8 +225,10 @@ class _Resampled:
         if measure.unit != PERCENT or interval.low not in (0, measure.scale):
             return None
         cases = len(self._table.units) if measure.cases is None else sums[measure.cases][0]
+        # Means over trials count parts of cases.
+        number = max(1, round(cases))
         share = interval.low / measure.scale
-        return wilson(share * cases, round(cases), self._how.confidence).scaled(measure.scale)
+        return wilson(share * number, number, self._how.confidence).scaled(measure.scale)
 
 
 def percentage(*parts: str, of: str) -> ScoreFunction:

@@ -400,7 +400,8 @@ def _about_columns(comparison: Comparison) -> Iterator[str]:
     how = "higher than, the same as, or lower than"
     if any(m.lower_is_better and not m.is_description for m in comparison.measures):
         how = "better than, the same as, or worse than"
-    yield f"win/tie/loss: {unit}s on which {whose} is {how} {than}"
+    if any(measure.test is not None for measure in comparison.measures):
+        yield f"win/tie/loss: {unit}s on which {whose} is {how} {than}"
     if any(entry.place for measure in comparison.measures for entry in measure.systems):
         corrected = ""
         if any(len(group.systems) > 2 for group in comparison.together):
@@ -419,8 +420,10 @@ def all_pairs(comparison: Comparison) -> str:
 
 
 def _interval_methods(measure: ComparedMeasure) -> set[str]:
-    differences = [entry.difference for entry in measure.systems]
-    return {d.interval.method for d in differences if d is not None and d.interval is not None}
+    if measure.systems[0].has_few_runs:
+        return set()
+    shown = [entry.difference for entry in measure.systems if not entry.has_few_runs]
+    return {d.interval.method for d in shown if d is not None and d.interval is not None}
 
 
 def _amounts(comparison: Comparison) -> Iterator[str]:

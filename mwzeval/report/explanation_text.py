@@ -33,11 +33,11 @@ from mwzeval.scores.explanation import (
 from mwzeval.scores.score import WHOLE
 
 WIDTH = 96
-UNMARKED = {CANNOT_BE: "could not be met", NOT_JUDGED: "not judged"}
-"""What is printed in place of the turn from which on a line of the goal is met."""
 """Columns of a line at most, also where a terminal has more: longer ones are hard to read."""
 NARROWEST = 30
 """Columns of a line at least, also where a terminal has fewer: labels alone take 17."""
+UNMARKED = {CANNOT_BE: "could not be met", NOT_JUDGED: "not judged"}
+"""What is printed in place of the turn from which on a line of the goal is met."""
 LOST = "✗"
 MARKS = {True: "✓", False: LOST, None: "–"}
 TONES = {True: BETTER, False: WORSE, None: ""}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import resource
 import signal
 import socket
@@ -30,6 +29,8 @@ from tests.cluster.split import INPUTS, write
 from tests.parts import Predictions, cut, rollouts, write_shards
 from tests.places import ROOT, sample_predictions
 from tests.waiting import HANGING
+
+pytestmark = pytest.mark.integration
 
 WORKERS = 2
 SOURCES = Sources(predicted_states=True, predicted_domains=True)
@@ -67,15 +68,6 @@ def test_a_cluster_finds_what_one_process_finds(
     assert on(client, evaluator, paths) == here(evaluator, paths) == expected
 
 
-def test_a_turn_without_a_state_in_any_shard_counts_for_all(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    predictions = sample_predictions("good")
-    del predictions["smp0021"][0]["state"]
-    paths = write_shards(tmp_path, cut(predictions, [20, 40, 60]))
-    assert on(client, evaluator, paths) == to_json(evaluator.evaluate(predictions))
-
-
 @pytest.mark.parametrize("name", [name for name in INPUTS if name != "multiwoz"])
 def test_every_benchmark_gets_the_report_of_one_process(
     client: Any, tmp_path: Path, name: str
@@ -108,21 +100,11 @@ def test_bad_shards_are_named_and_can_be_skipped(
 ) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [20, 40]))
     Path(paths[1]).write_bytes(b"{")
-    with pytest.raises(InputError, match=r"part-001\.jsonl: not valid JSON: line 1"):
+    with pytest.raises(InputError, match=r"part-001\.jsonl"):
         on(client, evaluator, paths)
     found = on(client, evaluator, paths, skip_bad=True)
     assert found == here(evaluator, paths, skip_bad=True)
     assert "skipped_shards" in found
-
-
-def test_a_dialogue_in_two_shards_is_named_with_both(
-    client: Any, evaluator: Evaluator, tmp_path: Path
-) -> None:
-    parts = cut(sample_predictions("good"), range(5, 62, 5))
-    name = next(iter(parts[1]))
-    paths = write_shards(tmp_path, [*parts, {name: parts[1][name]}])
-    with pytest.raises(InputError, match=f'"{name}": .*{paths[1]}, {paths[-1]}'):
-        on(client, evaluator, paths)
 
 
 def test_a_worker_without_gold_data_says_so(client: Any, tmp_path: Path) -> None:
@@ -162,7 +144,6 @@ def long_run(folder: Path) -> tuple[list[str], Predictions]:
     return write_shards(folder, cut(predictions, range(124, len(predictions), 124))), predictions
 
 
-@pytest.mark.exhaustive
 def test_the_shards_of_a_killed_worker_are_done_again(
     client: Any, of_rollouts: Evaluator, tmp_path: Path
 ) -> None:
@@ -198,13 +179,12 @@ def _finished_shards(dask_scheduler: Any) -> int:
     )
 
 
-@pytest.mark.exhaustive
 def test_a_shard_that_kills_every_worker_is_named(tmp_path: Path) -> None:
     with cluster("local", 1) as alone:
         alone.run_on_scheduler(_allow_no_death)
         evaluator = _DeadlyEvaluator(success=True, corpus="sample")
         paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
-        with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl: every worker that took it died"):
+        with pytest.raises(MwzevalError, match=r"part-00\d\.jsonl"):
             on_cluster(alone, PredictionShards(evaluator, SOURCES), paths)
 
 
@@ -239,11 +219,6 @@ def _peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def test_gold_data_are_not_sent_to_workers(evaluator: Evaluator) -> None:
-    evaluator.scorer("sample")
-    assert len(pickle.dumps(evaluator.unloaded())) < 2000
-
-
 @pytest.fixture(params=["closed", "silent", "unknown"])
 def unreachable(request: pytest.FixtureRequest) -> Iterator[str]:
     """An address where nobody listens, where nobody answers, and one that does not exist."""
@@ -257,14 +232,13 @@ def unreachable(request: pytest.FixtureRequest) -> Iterator[str]:
         )
 
 
-@pytest.mark.exhaustive(but=1)
 def test_an_unreachable_scheduler_is_told(unreachable: str, tmp_path: Path) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     arguments = ["-bs", "--dask", unreachable, "-o", str(tmp_path / "report.json"), *paths]
     program = [sys.executable, str(ROOT / "evaluate.py"), *arguments]
     done = subprocess.run(program, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: no Dask scheduler answers at {unreachable} (")
+    assert unreachable in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -277,7 +251,7 @@ def test_the_command_line_takes_a_cluster_by_its_address(
     program = [sys.executable, str(ROOT / "evaluate.py"), "-bsrd", "--corpus", "sample"]
     program += ["--dask", client.scheduler.address, "-o", str(report), str(tmp_path / "part-*")]
     done = subprocess.run(program, capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stderr) == (0, f"wrote {report}\n")
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
     assert report.read_text(encoding="utf-8") == to_json(evaluator.evaluate(predictions))
 
 
@@ -294,14 +268,9 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--dask", "local"], "evaluating on a cluster needs Dask, which is not installed"),
-        (["memory://part-*"], "reading from URLs needs fsspec, which is not installed"),
-    ],
+    ("arguments", "library"), [(["--dask", "local"], "Dask"), (["memory://part-*"], "fsspec")]
 )
-@pytest.mark.exhaustive
-def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], library: str) -> None:
     paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
     report = str(tmp_path / "report.json")
     verb = ["evaluate", "-bs", "-o", report, "--shards", *paths]
@@ -310,11 +279,10 @@ def test_without_the_extra_it_is_named(tmp_path: Path, arguments: list[str], mes
     assert done.returncode == 0, "shards of this machine need no extra"
     done = subprocess.run([*program, *arguments], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert "pip install 'mwzeval[distributed]'" in done.stderr
+    assert library in done.stderr
+    assert "mwzeval[distributed]" in done.stderr
 
 
-@pytest.mark.exhaustive
 def test_workers_that_do_not_start_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,7 +294,27 @@ def test_workers_that_do_not_start_are_told(
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with (
-        pytest.raises(MwzevalError, match="the Dask workers of this machine did not start"),
+        pytest.raises(MwzevalError, match="Dask"),
         cluster("local", 1),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--dask elsewhere", "elsewhere"),
+        ("--dask tcp://127.0.0.1:8786 --workers 2", "--dask local"),
+    ],
+)
+def test_what_is_no_cluster_is_refused(
+    words: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = write_shards(tmp_path, cut(sample_predictions("good"), [30]))
+    arguments = ["-bs", "--corpus", "sample", "-o", str(tmp_path / "report.json"), *words.split()]
+    try:
+        code = main(["evaluate", *arguments, "--shards", *paths])
+    except SystemExit as stopped:
+        code = int(stopped.code or 0)
+    assert code == 2
+    assert named in capsys.readouterr().err

@@ -16,6 +16,8 @@ from mwzeval.cluster.processes import THREADS, pool, processors
 from tests.places import ROOT
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.integration
+
 NEVER_DONE = """
 import sys, time
 from pathlib import Path

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -29,10 +30,12 @@ def file_of(system: str) -> str:
     return str(ROOT / "predictions" / f"sample-{system}.json")
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(["compare", *arguments, "--jobs", "1"])
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return lambda *words: (main(["compare", *words, "--jobs", "1"]), *capsys.readouterr())
 
 
 def write(path: Path, predictions: Any) -> str:
@@ -40,37 +43,33 @@ def write(path: Path, predictions: Any) -> str:
     return str(path)
 
 
-def test_a_table_for_each_score_has_a_row_for_each_system(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_table_for_each_score_has_a_row_for_each_system(run: Run) -> None:
     files = [file_of(system) for system in ("good", "no-phone")]
-    code, out, _ = run(capsys, *files, *FEW)
+    code, out, _ = run(*files, *FEW)
     assert code == 0
     headline = ("Inform", "Success", "BLEU (sample)", "Combined")
     assert re.findall(r"(?m)^(.+) \(n = 62; ", out) == [*headline]
     assert out.count("\nsample-no-phone ") == 1 + out.count("\nsample-good ") == 5
-    assert "*: the best\n" in out
-    code, out, _ = run(capsys, *files, *FEW, "--all")
-    assert code == 0
+    _, out, _ = run(*files, *FEW, "--all")
     for title in (*headline, "Joint accuracy", "Entropy (bits)"):
         assert f"\n{title} (n = " in out
 
 
-def test_metrics_can_be_chosen_and_domains_added(capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_can_be_chosen_and_domains_added(run: Run) -> None:
     files = (file_of("good"), file_of("no-phone"))
-    _, out, _ = run(capsys, *files, *FEW, "--success", "-f", "jsonl")
+    _, out, _ = run(*files, *FEW, "--success", "-f", "jsonl")
     records = [json.loads(line) for line in out.splitlines()]
     assert {(record["score"], record["scope"]) for record in records} == {
         ("inform", "total"),
         ("success", "total"),
     }
-    _, out, _ = run(capsys, *files, *FEW, "--success", "--scopes", "-f", "csv")
+    _, out, _ = run(*files, *FEW, "--success", "--scopes", "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert {"total", "hotel", "restaurant"} < {row["scope"] for row in rows}
     assert set(RECORDED) < set(rows[0])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_several_processes_find_the_same(tmp_path: Path) -> None:
     files = [file_of(system) for system in ("good", "weak-tracker", "policy-only")]
     results = []
@@ -92,30 +91,33 @@ def test_several_processes_find_the_same(tmp_path: Path) -> None:
     assert "Joint accuracy" in comparison["not_compared"]
 
 
-def test_the_level_decides_what_is_significant_and_how_sure_intervals_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_level_decides_what_is_significant_and_how_sure_intervals_are(run: Run) -> None:
     files = (file_of("good"), file_of("no-phone"))
-    _, strict, _ = run(capsys, *files, *FEW, "-b", "--alpha", "0.000001")
+    _, strict, _ = run(*files, *FEW, "-b", "--alpha", "0.000001")
     assert re.search(r"\nsample-no-phone +26\.48 .* 1\n", strict)
-    _, usual, _ = run(capsys, *files, *FEW, "-b", "--alpha", "0.1")
+    _, usual, _ = run(*files, *FEW, "-b", "--alpha", "0.1")
     assert re.search(r"\nsample-no-phone +26\.48 .* 2\n", usual)
     assert "90 % interval" in usual
 
 
-def refused(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> str:
+@pytest.fixture
+def refused(run: Run, tmp_path: Path) -> Callable[..., str]:
     """Return the one line of a refusal that leaves nothing behind."""
-    before = sorted(folder.iterdir())
-    code, out, err = run(capsys, *arguments, "-o", str(folder / "result.txt"))
-    assert (code, out) == (2, "")
-    assert sorted(folder.iterdir()) == before
-    err = err[err.index("error: ") :]  # a file that is given twice is a warning before
-    assert err.count("\n") == 1
-    return err
+
+    def refuse(*arguments: str) -> str:
+        before = sorted(tmp_path.iterdir())
+        code, out, err = run(*arguments, "-o", str(tmp_path / "result.txt"))
+        assert (code, out) == (2, "")
+        assert sorted(tmp_path.iterdir()) == before
+        err = err[err.index("error: ") :]  # a file that is given twice is a warning before
+        assert err.count("\n") == 1
+        return err
+
+    return refuse
 
 
 def test_what_cannot_be_compared_is_one_clear_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    refused: Callable[..., str], tmp_path: Path
 ) -> None:
     predictions = sample_predictions("good")
     names = list(predictions)
@@ -130,46 +132,41 @@ def test_what_cannot_be_compared_is_one_clear_line(
         ((good, file_of("policy-only"), "--dst"), "sample-policy-only"),
         ((good, file_of("no-phone"), "--samples", "0"), "sample"),
     ):
-        assert expected in refused(capsys, tmp_path, *arguments)
+        assert expected in refused(*arguments)
     halves = [
         write(tmp_path / f"{name}.json", {key: predictions[key] for key in chosen})
         for name, chosen in (("first", names[:30]), ("second", names[30:]))
     ]
-    assert refused(capsys, tmp_path, *halves) == (
-        'error: "second" has no dialogue in common with the systems before it\n'
-    )
+    assert '"second"' in refused(*halves)
 
 
-def test_the_problems_of_all_files_are_shown_together(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_problems_of_all_files_are_shown_together(run: Run, tmp_path: Path) -> None:
     files = []
     for name in ("one", "two"):
         path = tmp_path / f"{name}.json"
         path.write_text("[", encoding="utf-8")
         files.append(str(path))
-    code, _, err = run(capsys, *files)
+    code, _, err = run(*files)
     assert code == 2
     assert "one.json" in err
     assert "two.json" in err
 
 
-def test_one_table_is_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_table_is_of_the_whole(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     files = (file_of("good"), file_of("no-phone"), *FEW, "-s", "--table", "half-width")
-    code, out, _ = run(capsys, *files)
+    code, out, _ = run(*files)
     assert code == 0
     assert re.search(r"\nsample-no-phone +91\.9† ± 7\.0 +37\.1 ± 11\.7\n", out)
-    assert "†: does not differ significantly from the best of its column" in out
     with pytest.raises(SystemExit):
-        run(capsys, *files, "--scopes")
+        run(*files, "--scopes")
     assert "--scopes" in capsys.readouterr().err
 
 
-def test_one_system_is_not_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_system_is_not_a_comparison(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
-        run(capsys, file_of("good"))
+        run(file_of("good"))
     assert exit_.value.code == 2
-    assert "at least 2 files" in capsys.readouterr().err
+    assert "2 files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -199,12 +196,10 @@ def runs_of(folder: Path, system: str, *others: str) -> str:
     return f"{system}={','.join(files)}"
 
 
-def test_systems_with_several_runs_are_compared_by_their_means(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_systems_with_several_runs_are_compared_by_their_means(run: Run, tmp_path: Path) -> None:
     baseline = runs_of(tmp_path, "baseline", "no-phone", "no-phone", "no-phone")
     ours = runs_of(tmp_path, "ours", "no-phone", "no-phone")
-    code, out, _ = run(capsys, baseline, ours, file_of("good"), *FEW, "-s", "-f", "json")
+    code, out, _ = run(baseline, ours, file_of("good"), *FEW, "-s", "-f", "json")
     assert code == 0
     comparison = json.loads(out)
     assert comparison["systems"] == ["baseline", "ours", "sample-good"]
@@ -221,7 +216,7 @@ def test_systems_with_several_runs_are_compared_by_their_means(
     alone = {}
     for files in comparison["runs"].values():
         for file in files:
-            _, out, _ = run(capsys, of_name[file], file_of("good"), *FEW, "-s", "-f", "json")
+            _, out, _ = run(of_name[file], file_of("good"), *FEW, "-s", "-f", "json")
             alone[file] = {
                 each["score"]: each["value"] for each in json.loads(out)["comparisons"][::2]
             }
@@ -233,52 +228,50 @@ def test_systems_with_several_runs_are_compared_by_their_means(
         assert found["runs"] == len(values)
         assert found["sd"] == (pytest.approx(stdev(values)) if len(values) > 1 else None)
         assert found["test"] == (None if found["difference"] is None else "hierarchical-bootstrap")
-    code, out, _ = run(capsys, baseline, ours, file_of("good"), *FEW, "-s")
+    code, out, _ = run(baseline, ours, file_of("good"), *FEW, "-s")
     assert "\nruns: 3 of baseline, 2 of ours, 1 of sample-good\n" in out
-    assert "\ncaution: baseline, ours: fewer than 5 runs" in out
-    assert "\ncaution: sample-good: of a single run nothing is known about others" in out
+    assert "\ncaution: baseline, ours: " in out
+    assert "\ncaution: sample-good: " in out
     assert re.search(r"\n +mean +sd", out)
     # Too few runs for an interval: 3 against 2, and against 1.
     assert re.search(r"\nours +[0-9.]+[*†]? +[0-9.]+ +[-+0-9.]+ +‡ ", out)
-    assert "\n‡: fewer than 5 runs say little about others: no interval is shown\n" in out
+    assert "\n‡: " in out
     assert not re.search(r"\[[-+]", out)
 
 
 def test_a_name_that_comes_again_has_further_runs_and_their_order_is_nothing(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    run: Run, tmp_path: Path
 ) -> None:
     first = runs_of(tmp_path, "a", "no-phone", "no-phone", "no-phone")
     runs = first.removeprefix("a=").split(",")
-    _, expected, _ = run(capsys, first, file_of("good"), *FEW, "-b")
+    _, expected, _ = run(first, file_of("good"), *FEW, "-b")
     apart = [f"a={runs[2]},{runs[0]}", f"a={runs[1]}"]
-    assert run(capsys, apart[0], file_of("good"), apart[1], *FEW, "-b")[1] == expected
+    assert run(apart[0], file_of("good"), apart[1], *FEW, "-b")[1] == expected
 
 
-def test_copies_of_one_run_are_pointed_out(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_copies_of_one_run_are_pointed_out(run: Run, tmp_path: Path) -> None:
     copies = [write(tmp_path / f"{name}.json", sample_predictions("no-phone")) for name in "abc"]
     seeds = runs_of(tmp_path, "seeds", "no-phone", "no-phone")
-    _, out, _ = run(capsys, f"copies={','.join(copies)}", seeds, *FEW, "-s")
-    assert "\ncaution: copies: all runs have the same scores, as copies of one run do" in out
+    _, out, _ = run(f"copies={','.join(copies)}", seeds, *FEW, "-s")
+    assert "\ncaution: copies: " in out
 
 
 def test_runs_of_other_dialogues_or_settings_are_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    refused: Callable[..., str], tmp_path: Path
 ) -> None:
     good = file_of("good")
     predictions = sample_predictions("good")
     fewer = write(tmp_path / "fewer.json", dict(list(predictions.items())[3:]))
     for arguments, expected in (
-        ((f"A={good},{fewer}", good), "lacks 3 of the 62 dialogues that other runs have"),
-        ((f"A={good},{file_of('policy-only')}", good), "the runs are not alike"),
-        ((f"A={good},{good}", good), 'a run of "A" is given twice'),
-        ((f"A={good},", good), 'a run of "A" has no file'),
-        ((f"sample-good={fewer}", good), 'two systems are called "sample-good"'),
-        (("A=-", "B=-"), "standard input (-) can be read only once"),
+        ((f"A={good},{fewer}", good), "3 of the 62 dialogues"),
+        ((f"A={good},{file_of('policy-only')}", good), "dst.joint_accuracy"),
+        ((f"A={good},{good}", good), '"A"'),
+        ((f"A={good},", good), '"A"'),
+        ((f"sample-good={fewer}", good), '"sample-good"'),
+        (("A=-", "B=-"), "standard input"),
         ((f"A={good},{tmp_path / 'none.json'}", good), "none.json"),
     ):
-        assert expected in refused(capsys, tmp_path, *arguments)
+        assert expected in refused(*arguments)
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,38 @@
-"""Every verb with every option that is not a benchmark's own, for every benchmark.
+"""Every verb with every option that is not a benchmark's own.
 
-A benchmark is tested by being registered. It works, or says in the sentence of `lacks` why it has
+The whole matrix is tested with MultiWOZ, and what differs between benchmarks with all of them. A
+benchmark is tested by being registered. A command works, or the sentence of `lacks` says why it has
 no meaning.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import json
-from collections.abc import Callable
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import pytest
 
 from mwzeval.arguments import FORMATS
 from mwzeval.benchmark import benchmark_named
-from mwzeval.cli import VERBS, main
+from mwzeval.cli import VERBS, main, whole_parser
+from mwzeval.files import reading
+from mwzeval.metrics.measure import ScoredTable
+from mwzeval.output_checks import READ
 from tests.places import read_json
 from tests.samples import NAMES, Sample, write_sample
 
 FEW = "--samples 50"
 REPORT = Path("evaluation_results.json")
+alone = pytest.mark.parametrize("name", ["multiwoz"])
+"""Tests with this mark are about one benchmark."""
 
 
 class Ran(NamedTuple):
@@ -116,10 +126,9 @@ def works(run: Run, name: str, command: str, needs: str | None = None) -> Ran | 
     """Return what a command left behind; None where a benchmark said why it has no meaning."""
     lacks = benchmark_named(name).lacks
     ran = run(command)
-    if needs in lacks:
-        assert needs is not None
-        said = ran.err.partition("docs/ is ")[0]  # the last line is where a named page is
-        assert (ran.code, ran.out, said) == (2, "", f"error: {lacks[needs]}\n")
+    if needs is not None and needs in lacks:
+        assert (ran.code, ran.out) == (2, "")
+        assert lacks[needs] in ran.err
         return None
     assert ran.code == 0, ran.err
     assert "Traceback" not in ran.err
@@ -161,26 +170,26 @@ def filled(words: str, name: str, sample: Sample) -> str:
     )
 
 
+@alone
 @pytest.mark.parametrize("command", PRINTED)
 def test_results_are_printed_in_every_format(
     name: str, command: str, run: Run, sample: Sample
 ) -> None:
     words, needs = PRINTED[command]
-    ran = works(run, name, f"{filled(words, name, sample)} -f json", needs)
-    if ran is not None:
-        assert parsed(ran.out, "json")
+    for format_name in FORMATS:
+        ran = works(run, name, f"{filled(words, name, sample)} --format {format_name}", needs)
+        assert ran is not None
+        assert parsed(ran.out, format_name)
 
 
-@pytest.mark.exhaustive(but=len(NAMES))
-@pytest.mark.parametrize("command", PRINTED)
-@pytest.mark.parametrize("format_name", [each for each in FORMATS if each != "json"])
-def test_results_are_printed_in_further_formats(
-    name: str, command: str, format_name: str, run: Run, sample: Sample
-) -> None:
-    words, needs = PRINTED[command]
-    ran = works(run, name, f"{filled(words, name, sample)} --format {format_name}", needs)
-    if ran is not None:
-        parsed(ran.out, format_name)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.integration) for name in NAMES[1:]]
+)
+def test_results_are_printed_as_json_and_in_a_table(name: str, run: Run, sample: Sample) -> None:
+    for words, needs in PRINTED.values():
+        for format_name in ("json", "text"):
+            ran = works(run, name, f"{filled(words, name, sample)} -f {format_name}", needs)
+            assert ran is None or parsed(ran.out, format_name)
 
 
 def test_evaluate_writes_its_report_where_it_is_told(name: str, run: Run) -> None:
@@ -196,21 +205,19 @@ def test_evaluate_writes_its_report_where_it_is_told(name: str, run: Run) -> Non
     assert "." not in places.out.split("\n\n")[1]
 
 
-def test_what_is_shared_has_no_folders_of_this_machine(run: Run, sample: Sample) -> None:
+def test_a_page_shows_systems_and_what_is_shared_has_no_folders(run: Run, sample: Sample) -> None:
     folders = {str(Path(file).parent) for file in (sample.better, sample.worse)}
     assert all(Path(folder).is_absolute() for folder in folders)
     for command in (
-        "evaluate BETTER -o -",
         "evaluate BETTER WORSE --runs -o -",
         f"evaluate WORSE -f html {FEW}",
         f"compare BETTER WORSE --jobs 1 -f json {FEW}",
-        f"report BETTER WORSE -o - {FEW}",
+        f"report BETTER WORSE --title Ours -o - {FEW}",
     ):
         ran = run(command)
         assert ran.code == 0, ran.err
-        for folder in folders:
-            assert folder not in ran.out
-            assert folder not in ran.err
+        assert not [folder for folder in folders if folder in ran.out + ran.err]
+    assert "Ours" in parsed(ran.out, "html")
 
 
 def test_warnings_are_errors_where_they_are_asked_to_be(run: Run) -> None:
@@ -233,33 +240,15 @@ def test_a_gate_holds_or_fails(name: str, run: Run) -> None:
     assert run(f"evaluate WORSE -q --fail-under {score}={values[score] - 1e-6}") == Ran(0, "", "")
     failed = run(f"evaluate WORSE -q --fail-under {score}={values[score] + 1e-3}")
     assert failed.code == 1
-    assert failed.err.startswith(f"failed: {score} is ")
-    refused = run(f"evaluate WORSE -q --fail-over {score}=1")
-    assert refused.code == 2
-    assert "better when higher" in refused.err
-
-
-def test_a_system_that_is_worse_than_the_baseline_fails(run: Run) -> None:
+    assert failed.err.startswith(f"failed: {score} ")
+    assert run(f"evaluate WORSE -q --fail-over {score}=1").code == 2
     assert run(f"evaluate BETTER -q --fail-below BETTER {FEW}").code == 0
     assert run(f"evaluate BETTER -q --fail-below WORSE {FEW}").code == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "format_name"),
-    [
-        ("", "text"),
-        ("-f json", "json"),
-        ("--worst 2", "text"),
-        ("--worst 2 -f json", "json"),
-    ],
-)
-def test_reasons_are_counted_and_listed(words: str, format_name: str, run: Run) -> None:
-    ran = run(f"explain WORSE {words}")
-    assert ran.code == 0
-    parsed(ran.out, format_name)
-
-
-def test_one_unit_is_explained_and_a_reason_chooses(run: Run) -> None:
+def test_reasons_are_counted_and_a_unit_or_a_reason_is_chosen(run: Run) -> None:
+    for format_name in ("text", "json"):
+        assert parsed(run(f"explain WORSE -f {format_name}").out, format_name)
     worst = parsed(run("explain WORSE --worst 1 -f json").out, "json")[0]
     unit, code = worst["unit"], worst["reasons"][0]["code"]
     assert run(f"explain WORSE {unit}").out
@@ -303,18 +292,16 @@ def test_claims_are_written_or_there_are_none(name: str, run: Run) -> None:
 
 def test_validate_says_as_json_whether_a_file_can_be_scored(run: Run) -> None:
     assert parsed(run("validate BETTER").out, "json")["valid"] is True
-    refused = run("validate -i INVALID")
-    assert refused.code == 2
-    assert parsed(refused.out, "json")["valid"] is False
+    for verb in ("validate -i", "evaluate", "explain"):
+        refused = run(f"{verb} INVALID")
+        assert refused.code == 2
+        assert "Traceback" not in refused.err
+        assert verb[0] != "v" or parsed(refused.out, "json")["valid"] is False
 
 
-def test_a_page_shows_systems(run: Run) -> None:
-    assert run(f"report BETTER WORSE --title Ours {FEW}").code == 0
-    assert "Ours" in parsed(Path("report.html").read_text(encoding="utf-8"), "html")
-
-
-@pytest.mark.exhaustive(but=1)
+@alone
 @pytest.mark.parametrize("kind", ["scores", "scopes", "reasons", "PARTS"])
+@pytest.mark.integration
 def test_figures_are_drawn(kind: str, name: str, run: Run) -> None:
     words = kind.replace("PARTS", f"{benchmark_named(name).words.scope}s")
     ran = run(f"plot BETTER WORSE --kind {words} -o figure.svg {FEW}")
@@ -322,8 +309,9 @@ def test_figures_are_drawn(kind: str, name: str, run: Run) -> None:
     assert "<svg" in Path("figure.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.exhaustive
-def test_several_processes_compare_as_one_does(run: Run) -> None:
+@alone
+@pytest.mark.integration
+def test_several_processes_compare_as_one_does(name: str, run: Run) -> None:
     one, two = (run(f"compare BETTER WORSE {FEW} --jobs {jobs} -f json") for jobs in (1, 2))
     assert one.code == two.code == 0
     assert one.out == two.out
@@ -331,8 +319,8 @@ def test_several_processes_compare_as_one_does(run: Run) -> None:
     assert Path("result.txt").read_text(encoding="utf-8")
 
 
-def test_there_are_live_dialogues_or_a_sentence_why_not(name: str, run: Run) -> None:
-    """Those that there are have tests of their own: `test_live_of_every_benchmark.py`."""
+def test_a_live_agent_that_is_not_there_leaves_no_file(name: str, run: Run) -> None:
+    """Live dialogues have tests of their own: `test_live_of_every_benchmark.py`."""
     ran = run("live --agent nobody -o run.jsonl")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"error: {benchmark_named(name).lacks.get('live', '')}")
@@ -398,22 +386,161 @@ REFUSED = (
 )
 
 
-@pytest.mark.parametrize("command", REFUSED)
-def test_bad_use_and_bad_input_exit_with_2_and_say_why(command: str, run: Run) -> None:
+@pytest.mark.parametrize(
+    "name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.integration) for name in NAMES[1:])]
+)
+def test_bad_use_and_bad_input_exit_with_2(name: str, run: Run) -> None:
     signed = {"score": "of-nothing", "scope": "total", "signature": "other|rev:1", "value": 1.0}
     foreign = {"meta": {"corpus": "other", "scores": [{**signed, "n": 1}]}}
     Path("foreign.json").write_text(json.dumps(foreign), encoding="utf-8")
-    ran = run(command)
-    assert ran.code == 2
-    assert ran.out == ""
-    assert "error" in ran.err
-    assert "Traceback" not in ran.err
-    assert not REPORT.exists()
+    for command in REFUSED:
+        ran = run(command)
+        assert (ran.code, ran.out) == (2, ""), command
+        assert "error" in ran.err, command
+        assert "Traceback" not in ran.err, command
+        assert not REPORT.exists(), command
 
 
-@pytest.mark.exhaustive(but=1)
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_of_every_verb_has_the_options_of_the_benchmark(verb: str, run: Run) -> None:
-    ran = run(f"{verb} --help")
-    assert ran.code == 0
-    assert "--benchmark NAME" in ran.out
+def test_help_of_every_verb_has_the_options_of_the_benchmark(name: str, run: Run) -> None:
+    for verb in VERBS:
+        ran = run(f"{verb} --help")
+        assert ran.code == 0
+        assert "--benchmark NAME" in ran.out
+        assert ("--targets" in ran.out) == (name == "dstc7")
+
+
+BY_PLACE = {
+    "evaluate": "-o report.json",
+    "validate": "",
+    "explain": "",
+    "power": "--difference 5",
+    "report": f"-o page.html {FEW}",
+    "compare": f"--jobs 1 {FEW}",
+    "leaderboard": FEW,
+}
+"""Verbs that read a file of predictions, with what else they need."""
+
+
+@pytest.mark.parametrize("verb", BY_PLACE)
+@alone
+def test_inputs_come_with_or_without_i(name: str, verb: str, run: Run) -> None:
+    files = ["BETTER", "WORSE"] if verb == "compare" else ["BETTER"]
+    by_place, by_option = (
+        run(f"{verb} {' '.join(words)} {BY_PLACE[verb]}")
+        for words in (files, [f"-i {file}" for file in files])
+    )
+    assert by_place[:2] == by_option[:2]
+    assert by_place.code == (2 if verb == "leaderboard" else 0)  # published are other data
+
+
+def test_inputs_tell_their_benchmark(
+    run: Run, sample: Sample, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No score is named either: without, there are all that the file allows."""
+    named = run("evaluate BETTER -o report.json")
+    assert main(["evaluate", "-i", sample.better, "-o", "report.json"]) == named.code == 0
+    assert capsys.readouterr().out == named.out
+
+
+OTHER_THAN_INPUT = frozenset({"model", "training", "dev"})
+"""Positional arguments that are read beside or before the input, so that `-i` would not tell which
+is meant."""
+WRITES = "mwzeval data examples"
+"""What has a folder of this name to write to."""
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in dict.fromkeys(action.choices.values()):
+                yield from parsers(inner)
+
+
+def test_what_is_read_by_its_place_is_read_with_i_too() -> None:
+    for parser in parsers(whole_parser()):
+        by_place = {action.dest for action in parser._actions if not action.option_strings} & READ
+        if by_place - OTHER_THAN_INPUT and parser.prog != WRITES:
+            options = {option for action in parser._actions for option in action.option_strings}
+            assert {"-i", "--input"} <= options, parser.prog
+
+
+COMMANDS = (
+    "evaluate BETTER --ci --samples 20",
+    "evaluate BETTER --per-UNIT",
+    "evaluate BETTER -f html",
+    "evaluate BETTER --ceiling",
+    "evaluate BETTER --fail-below WORSE --samples 20",
+    "evaluate BETTER WORSE --runs",
+    "validate BETTER",
+    "explain BETTER --worst 3",
+    "report BETTER WORSE --samples 20",
+    "plot BETTER WORSE -o figure.svg --samples 20",
+    "plot BETTER WORSE -o figure.svg --samples 20 --kind reasons",
+    "compare BETTER WORSE --jobs 1 --samples 20",
+    "leaderboard -i BETTER --samples 20",
+)
+
+
+def read_by(action: Callable[[], object]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often an action read each file, and did what to each object."""
+    files: Counter[str] = Counter()
+    done: Counter[str] = Counter()
+    kept: list[object] = []  # so that no object has the address of an earlier one
+    generators: set[int] = set()
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        if event != "call":
+            return
+        code: CodeType = frame.f_code
+        if code is reading.pieces.__code__ and frame not in kept:
+            kept.append(frame)
+            files[str(frame.f_locals["path"])] += 1
+        if code.co_name not in ("score", "validate", "report", "explain_all", "scores"):
+            return
+        subject = frame.f_locals.get("self")
+        scores_files = hasattr(subject, "of_shards") and "file" in frame.f_locals
+        is_scored = hasattr(subject, "explain_all") or isinstance(subject, ScoredTable)
+        if not (scores_files or is_scored) or id(frame) in generators:
+            return
+        kept.extend((subject, frame))
+        generators.add(id(frame))
+        what = frame.f_locals["file"] if scores_files else id(subject)
+        done[f"{type(subject).__name__}.{code.co_name} of {what}"] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return files, done
+
+
+@alone
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_does_everything_once(name: str, command: str, run: Run, sample: Sample) -> None:
+    check_once(name, command, run, sample)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_commands_of_other_benchmarks_do_everything_once(
+    name: str, run: Run, sample: Sample
+) -> None:
+    for command in COMMANDS:
+        check_once(name, command, run, sample)
+
+
+def check_once(name: str, command: str, run: Run, sample: Sample) -> None:
+    benchmark = benchmark_named(name)
+    codes = []
+    words = command.replace("UNIT", benchmark.words.unit)
+    files, done = read_by(lambda: codes.append(run(words).code))
+    if any(what in benchmark.lacks and what in command for what in ("ceiling", "leaderboard")):
+        assert (codes, files) == ([2], Counter())
+        return
+    given = {"BETTER": sample.better, "WORSE": sample.worse}
+    assert {files[file] for word, file in given.items() if word in words.split()} == {1}, command
+    assert done
+    assert {what: times for what, times in done.items() if times > 1} == {}, command

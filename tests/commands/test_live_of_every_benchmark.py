@@ -67,6 +67,7 @@ def dialogues_in(raw: bytes) -> dict[str, dict[str, Any]]:
     return {line["dialogue"]: line for line in lines}
 
 
+@pytest.mark.integration
 def test_neither_jobs_nor_a_cut_change_a_byte(name: str, sample: LiveSample) -> None:
     whole = held(name, sample, sample.agent)
     assert len(dialogues_in(whole)) > 2
@@ -77,6 +78,7 @@ def test_neither_jobs_nor_a_cut_change_a_byte(name: str, sample: LiveSample) -> 
             assert held(name, sample, sample.agent, f"--jobs {jobs}") == whole
 
 
+@pytest.mark.integration
 def test_an_agent_that_fails_ends_its_own_dialogue(name: str, sample: LiveSample) -> None:
     fine = dialogues_in(held(name, sample, "own_agents.py:Fine"))
     assert {line["end"] for line in fine.values()} <= {"user_stop", "limit"}

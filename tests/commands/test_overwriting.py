@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -19,47 +19,14 @@ from mwzeval.cli import VERBS, VERBS_OF_NONE, main
 from mwzeval.commands.outcome import named_file
 from mwzeval.output_checks import READ, WRITTEN
 
-NOT_READ = frozenset(
-    {
-        *(
-            "agent",
-            "agent_args",
-            "agent_base_url",
-            "cluster_column",
-            "corpus",
-            "dask",
-            "dst_rule",
-            "fail_over",
-            "fail_under",
-            "fold",
-            "goals",
-            "item_column",
-            "lower_is_better",
-            "name",
-        ),
-        *("nlg", "nlu", "policies", "reason", "references", "rules", "score", "scores"),
-        *(
-            "system",
-            "table",
-            "task",
-            "tasks",
-            "tested_in",
-            "title",
-            "track",
-            "trial_column",
-            "unfilled",
-            "unit",
-            "user",
-            "user_args",
-            "user_base_url",
-            "users",
-        ),
-        # A folder of which files are read as they are needed: beside them there is room for others.
-        *("data", "cache"),
-        # Of servers; their log is gone on with.
-        *("allowed_host", "http", "log", "serve_tools", "session"),
-    }
-)
+# `data` and `cache` are folders of which files are read as they are needed; a `log` is continued.
+NAMES_OF_OTHERS = """
+agent agent_args agent_base_url allowed_host cache cluster_column corpus dask data dst_rule
+fail_over fail_under fold goals http item_column log lower_is_better name nlg nlu policies reason
+references rules score scores serve_tools session system table task tasks tested_in title track
+trial_column unfilled unit user user_args user_base_url users
+"""
+NOT_READ = frozenset(NAMES_OF_OTHERS.split())
 """Arguments that name neither what is read as a whole nor what is written."""
 
 CALLS = """
@@ -153,44 +120,31 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_an_output_that_is_an_input_is_refused_unread(
-    call: str, files: Path, capsys: pytest.CaptureFixture[str]
+    files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {path: path.read_bytes() for path in files.iterdir()}
-    assert main(called(call, files)) == 2
-    assert capsys.readouterr().err.startswith("error: --")
-    assert {path: path.read_bytes() for path in files.iterdir()} == before
+    for call in CALLS.strip().splitlines():
+        assert main(called(call, files)) == 2, call
+        assert capsys.readouterr().err.startswith("error: --"), call
+        assert {path: path.read_bytes() for path in files.iterdir()} == before, call
 
 
-def symbolic(folder: Path) -> str:
-    (folder / "link.json").symlink_to(folder / "in.json")
-    return str(folder / "link.json")
+def test_other_names_of_a_file_are_known(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "symbolic.json").symlink_to(files / "in.json")
+    os.link(files / "in.json", files / "hard.json")
+    (files / "sub").mkdir()
+    (files / "same").symlink_to(files)
+    for name in ("symbolic.json", "hard.json", "sub/../same/./in.json"):
+        output = f"{files}/{name}"
+        for call in CALLS.strip().splitlines()[:2]:
+            assert main(called(call, files, output)) == 2
+            told = capsys.readouterr().err
+            assert "overwritten" in told
+            assert output in told
 
 
-def hard(folder: Path) -> str:
-    os.link(folder / "in.json", folder / "link.json")
-    return str(folder / "link.json")
-
-
-def through_folders(folder: Path) -> str:
-    (folder / "sub").mkdir()
-    (folder / "same").symlink_to(folder)
-    return f"{folder}/sub/../same/./in.json"
-
-
-@pytest.mark.parametrize("named", [symbolic, hard, through_folders])
-@pytest.mark.parametrize("call", CALLS.strip().splitlines()[:2])
-def test_other_names_of_a_file_are_known(
-    call: str, named: Callable[[Path], str], files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = named(files)
-    assert main(called(call, files, output)) == 2
-    told = capsys.readouterr().err
-    assert "would be overwritten: name another file" in told
-    assert output in told
-
-
+@pytest.mark.integration
 def test_standard_input_is_a_file_as_well(files: Path) -> None:
     script = "import sys; from mwzeval.cli import main; sys.exit(main())"
     place = str(files / "in.json")
@@ -202,14 +156,14 @@ def test_standard_input_is_a_file_as_well(files: Path) -> None:
             check=False,
         )
     assert done.returncode == 2
-    assert b"would be overwritten" in done.stderr
+    assert b"overwritten" in done.stderr
 
 
 def test_two_outputs_are_two_files(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new = str(files / "new.json")
     for other in (new, f"{files}/./new.json"):
         assert main(["delexicalize", str(files / "in.json"), "-o", new, "--mentions", other]) == 2
-        assert "--mentions and --output are the same file" in capsys.readouterr().err
+        assert "--mentions" in capsys.readouterr().err
     assert not Path(new).exists()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +15,22 @@ from mwzeval.benchmark import benchmark_named, known_benchmarks
 from mwzeval.cli import main
 from tests.places import ROOT, sample_predictions
 
+Validate = Callable[..., tuple[int, str]]
 
+
+@pytest.fixture
 def validated(
-    predictions: Any,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    *options: str,
-    terminal: bool = True,
-) -> tuple[int, str]:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Validate:
     """Return the exit code of `validate`, and what it prints on a terminal or into a pipe."""
-    file = folder / "mine.json"
-    file.write_text(json.dumps(predictions), encoding="utf-8")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    code = main(["validate", str(file), *options])
-    return code, capsys.readouterr().out
+
+    def validate(predictions: Any, *options: str, terminal: bool = True) -> tuple[int, str]:
+        file = tmp_path / "mine.json"
+        file.write_text(json.dumps(predictions), encoding="utf-8")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+        return main(["validate", str(file), *options]), capsys.readouterr().out
+
+    return validate
 
 
 def renamed() -> dict[str, list[dict[str, Any]]]:
@@ -38,10 +41,8 @@ def renamed() -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def test_one_mistake_in_every_turn_is_one_line_on_a_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, text = validated(renamed(), tmp_path, monkeypatch, capsys)
+def test_one_mistake_in_every_turn_is_one_line_on_a_terminal(validated: Validate) -> None:
+    code, text = validated(renamed())
     assert code == 2
     turns = sum(map(len, renamed().values()))
     errors = [line for line in text.splitlines() if line.startswith("error: ")]
@@ -52,15 +53,13 @@ def test_one_mistake_in_every_turn_is_one_line_on_a_terminal(
     assert benchmark_named("multiwoz").input_help in text
 
 
-def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(validated: Validate) -> None:
     keys = {"respons": '"response"', "activ_domains": '"active_domains"', "stat": '"state"'}
     predictions = {
         name: [{**turn, **dict.fromkeys(keys, "")} for turn in turns]
         for name, turns in sample_predictions("good").items()
     }
-    _, text = validated(predictions, tmp_path, monkeypatch, capsys)
+    _, text = validated(predictions)
     turns = sum(map(len, predictions.values()))
     lines = [line for line in text.splitlines() if "not used" in line]
     assert len(lines) == len(keys)
@@ -70,13 +69,11 @@ def test_every_unknown_key_has_a_line_with_its_count_and_a_suggestion(
         assert f"({turns} times)" in line
 
 
-def test_ids_in_another_spelling_are_one_line_if_only_some_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ids_in_another_spelling_are_one_line_if_only_some_fit(validated: Validate) -> None:
     turns = list(sample_predictions("good").values())
     ids = [f"{name}.json" for name in sample_predictions("good")]
     predictions = dict(zip([*ids[:-1], "smp9999"], turns, strict=True))
-    code, text = validated(predictions, tmp_path, monkeypatch, capsys)
+    code, text = validated(predictions)
     errors = [line for line in text.splitlines() if line.startswith("error: ")]
     assert code == 2
     assert len(errors) == 2
@@ -85,35 +82,24 @@ def test_ids_in_another_spelling_are_one_line_if_only_some_fit(
     assert "smp9999" in errors[1]
 
 
-def test_what_follows_from_a_missing_response_is_not_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, text = validated(renamed(), tmp_path, monkeypatch, capsys, "-f", "json")
+def test_what_follows_from_a_missing_response_is_not_reported(validated: Validate) -> None:
+    _, text = validated(renamed(), "-f", "json")
     assert {problem["kind"] for problem in json.loads(text)["problems"]} == {
         "missing-response",
         "unknown-key",
     }
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-@pytest.mark.parametrize("options", [(), ("-f", "json"), ("-f", "text")])
-def test_a_pipe_gets_json_unless_text_is_chosen(
-    options: tuple[str, ...],
-    terminal: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    code, text = validated(
-        sample_predictions("good"), tmp_path, monkeypatch, capsys, *options, terminal=terminal
-    )
-    assert code == 0
-    is_json = "json" in options or not (options or terminal)
-    assert text.startswith("{") == is_json
-    if is_json:
-        assert json.loads(text) == {"valid": True, "problems": []}
-    else:
-        assert len(text.splitlines()) == 1
+def test_a_pipe_gets_json_unless_text_is_chosen(validated: Validate) -> None:
+    for options, terminal in product(((), ("-f", "json"), ("-f", "text")), (True, False)):
+        code, text = validated(sample_predictions("good"), *options, terminal=terminal)
+        assert code == 0
+        is_json = "json" in options or not (options or terminal)
+        assert text.startswith("{") == is_json
+        if is_json:
+            assert json.loads(text) == {"valid": True, "problems": []}
+        else:
+            assert len(text.splitlines()) == 1
 
 
 def test_every_benchmark_describes_its_input() -> None:

@@ -57,57 +57,42 @@ def test_gates_are_scores_with_the_least_they_may_be(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("under", "over", "named"),
     [
-        ("", "score=number"),
-        ("inform", "score=number"),
-        ("inform=", "score=number"),
-        ("=5", "score=number"),
-        ("inform=high", '"inform=high"'),
-        ("inform=nan", "score=number"),
-        ("inform=inf", "score=number"),
-        ("inform=85,", "score=number"),
-        ("infrom=85", 'did you mean "inform"?'),
-        ("joint_accuracy=85", 'did you mean "dst.joint_accuracy"?'),
-        ("inform.hotels=85", 'did you mean "inform.hotel"?'),
-        ("combined=85", "ask for their metric"),
+        *(
+            (text, None, ("score=number",))
+            for text in ("", "inform", "inform=", "=5", "inform=85,")
+        ),
+        *((f"inform={value}", None, (f'"inform={value}"',)) for value in ("high", "nan", "inf")),
+        ("infrom=85", None, ('"inform"',)),
+        ("joint_accuracy=85", None, ('"dst.joint_accuracy"',)),
+        ("inform.hotels=85", None, ('"inform.hotel"',)),
+        ("combined=85", None, ("metric",)),
+        ("hallucination=5", None, ("--fail-under", "--fail-over hallucination=5")),
+        ("inform=85,hallucination.names=5", None, ("--fail-over hallucination.names=5",)),
+        (None, "inform=85", ("--fail-over", "--fail-under inform=85")),
+        (None, "bleu=17.5", ("--fail-under bleu.sample=17.5",)),
+        (None, "halucination=5", ("--fail-over", '"halucination"', '"hallucination"')),
+        (None, "hallucination", ("--fail-over",)),
     ],
 )
-def test_gates_that_make_no_sense_are_refused_in_one_line(text: str, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        resolved(text)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("under", "over", "message"),
-    [
-        ("hallucination=5", None, "--fail-under: hallucination is better when lower, so this gate"),
-        ("inform=85,hallucination.names=5", None, "write --fail-over hallucination.names=5"),
-        (None, "inform=85", "--fail-over: inform is better when higher, so this gate"),
-        (None, "bleu=17.5", "write --fail-under bleu.sample=17.5"),
-        (None, "halucination=5", '--fail-over: there is no score "halucination" — did you mean'),
-        (None, "hallucination", "--fail-over: "),
-    ],
-)
-def test_a_gate_that_would_reward_what_is_worse_names_the_right_option(
-    under: str | None, over: str | None, message: str
+def test_gates_that_make_no_sense_are_refused_and_the_right_option_is_named(
+    under: str | None, over: str | None, named: tuple[str, ...]
 ) -> None:
     with pytest.raises(UsageError) as caught:
         resolved(under, over)
-    assert message in str(caught.value)
+    assert all(each in str(caught.value) for each in named)
     assert "\n" not in str(caught.value)
 
 
 def test_scores_without_direction_may_have_both_gates() -> None:
     gates = resolved("richness.average_length=8", "richness.average_length=20,hallucination=5")
     values = {"richness.average_length": 21.0, "hallucination": 5.0}
-    assert list(failures(gates, values)) == ["richness.average_length is 21, over 20"]
+    assert [each.split()[0] for each in failures(gates, values)] == ["richness.average_length"]
     values = {"richness.average_length": 7.0, "hallucination": float("nan")}
-    assert list(failures(gates, values)) == [
-        "richness.average_length is 7, under 8",
-        "hallucination is nan, over 5",
+    assert [each.split()[0] for each in failures(gates, values)] == [
+        "richness.average_length",
+        "hallucination",
     ]
 
 
@@ -119,6 +104,13 @@ def test_a_score_fails_when_it_is_over_its_gate_unrounded(value: float, fails: b
     assert bool(list(failures([gate], {"hallucination": value}))) is fails
 
 
+@pytest.mark.parametrize(
+    ("value", "fails"), [(84.999, True), (85.0, False), (90.0, False), (float("nan"), True)]
+)
+def test_a_score_fails_when_it_is_under_its_gate_unrounded(value: float, fails: bool) -> None:
+    assert bool(list(failures([Gate("inform", 85)], {"inform": value}))) is fails
+
+
 LEXICALIZED = str(ROOT / "predictions" / "sample-lexicalized.json")
 
 
@@ -126,13 +118,16 @@ LEXICALIZED = str(ROOT / "predictions" / "sample-lexicalized.json")
     "arguments",
     [
         ["-g", LEXICALIZED],
-        ["-g", "--shards", LEXICALIZED],
-        ["-g", "--runs", LEXICALIZED, "copy.json"],
-        ["--benchmark", "crosswoz", str(ROOT / "predictions" / "crosswoz-sample-nlg.json")],
+        *(
+            pytest.param(arguments, marks=pytest.mark.integration)
+            for arguments in (
+                ["-g", "--shards", LEXICALIZED],
+                ["-g", "--runs", LEXICALIZED, "copy.json"],
+                ["--benchmark", "crosswoz", str(ROOT / "predictions/crosswoz-sample-nlg.json")],
+            )
+        ),
     ],
-    ids=["one", "shards", "runs", "crosswoz"],
 )
-@pytest.mark.exhaustive(but=2)
 def test_scores_that_are_better_when_lower_have_a_ceiling_everywhere(
     elsewhere: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
@@ -143,14 +138,7 @@ def test_scores_that_are_better_when_lower_have_a_ceiling_everywhere(
     assert f"--fail-over {name}=0" in capsys.readouterr().err
     assert main([*evaluate, "--fail-over", f"{name}=100"]) == 0
     assert main([*evaluate, "--fail-over", f"{name}=-1"]) == 1
-    assert f"failed: {name} is " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("value", "fails"), [(84.999, True), (85.0, False), (90.0, False), (float("nan"), True)]
-)
-def test_a_score_fails_when_it_is_under_its_gate_unrounded(value: float, fails: bool) -> None:
-    assert bool(list(failures([Gate("inform", 85)], {"inform": value}))) is fails
+    assert f"failed: {name} " in capsys.readouterr().err
 
 
 def test_all_failing_gates_are_told_and_the_report_is_written(
@@ -177,10 +165,10 @@ def test_gates_that_hold_change_nothing(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fail-under", "infrom=85"], 'error: --fail-under: there is no score "infrom" — did'),
-        (["--fail-under", "bleu=85"], 'there is no score "bleu" (scored: inform, success; '),
-        (["--fail-below", "missing.json"], "missing.json: cannot be read"),
-        (["--fail-below", "short.json"], "1 only in the input"),
+        (["--fail-under", "infrom=85"], '"infrom"'),
+        (["--fail-under", "bleu=85"], '"bleu"'),
+        (["--fail-below", "missing.json"], "missing.json"),
+        (["--fail-below", "short.json"], "1 only"),
     ],
 )
 def test_bad_gates_end_in_one_line_and_nothing_is_written(
@@ -226,14 +214,13 @@ def test_significantly_worse_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "-d", "-q", "-i", WEAK, "--fail-below", GOOD]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "failed: dst.joint_accuracy is " in printed.err
-    assert "significantly worse than the baseline's 96" in printed.err
+    assert "dst.joint_accuracy" in printed.err
     assert main(["evaluate", "-d", "-q", "-i", GOOD, "--fail-below", WEAK]) == 0
 
 
 def test_a_baseline_that_cannot_be_compared_is_no_gate(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "-s", "-q", "-i", GOOD, "--fail-below", WEAK]) == 2
-    assert "they differ in domains (estimated and predicted)" in capsys.readouterr().err
+    assert "domains (estimated and predicted)" in capsys.readouterr().err
 
 
 def test_what_only_one_of_them_has_cannot_pass_unseen(
@@ -245,9 +232,9 @@ def test_what_only_one_of_them_has_cannot_pass_unseen(
             turn.pop("state")
     (elsewhere / "stateless.json").write_text(json.dumps(stateless))
     assert main(["evaluate", "-sd", "-i", "stateless.json", "--fail-below", GOOD]) == 2
-    assert "only one of input and baseline has dst.joint_accuracy" in capsys.readouterr().err
+    assert "dst.joint_accuracy" in capsys.readouterr().err
     assert main(["evaluate", "-r", "-i", GOOD, "--fail-below", GOOD]) == 2
-    assert "ask for other metrics than richness" in capsys.readouterr().err
+    assert "richness" in capsys.readouterr().err
 
 
 def test_the_step_summary_gets_the_tables_and_the_failures(
@@ -260,7 +247,7 @@ def test_the_step_summary_gets_the_tables_and_the_failures(
     written = summary.read_text()
     assert written.startswith("before\n")
     assert "| Inform | 93.5 |" in written
-    assert "- failed: inform is 93.5484, under 99\n" in written
+    assert "- failed: inform is 93.5484" in written
 
 
 @pytest.mark.parametrize("place", ["missing/summary.md", ".", "nul\x00"])
@@ -272,12 +259,13 @@ def test_a_step_summary_that_cannot_be_written_is_a_warning(
     else:
         monkeypatch.setattr("os.environ", {"GITHUB_STEP_SUMMARY": place})
     assert main(["evaluate", "-s", "-i", GOOD, "-o", "-"]) == 0
-    assert capsys.readouterr().err.startswith("warning: GITHUB_STEP_SUMMARY was not written: ")
+    assert capsys.readouterr().err.startswith("warning: GITHUB_STEP_SUMMARY")
 
 
+@pytest.mark.integration
 def test_the_program_exits_with_1(elsewhere: Path) -> None:
     command = [sys.executable, str(ROOT / "evaluate.py"), "-s", "-i", GOOD, "-o", "-"]
     done = subprocess.run(
         [*command, "--fail-under", "inform=99"], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (1, "failed: inform is 93.5484, under 99\n")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)

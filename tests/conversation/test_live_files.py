@@ -1,4 +1,4 @@
-"""Files of trajectories: told apart, read, and what is wrong with them, with its place."""
+"""Files of trajectories and their lines: written, read, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mwzeval.conversation.files import LiveFile, check_live, is_live, live_text
-from mwzeval.conversation.trajectory import FORMAT, header
+from mwzeval.conversation.protocols import ENDS
+from mwzeval.conversation.trajectory import (
+    FORMAT,
+    Trajectory,
+    dialogue_name,
+    header,
+    is_dialogue,
+    item_and_trial,
+    trajectory_of,
+)
 from mwzeval.scores.findings import Findings
 
 SAID = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
@@ -67,34 +78,30 @@ def test_a_file_is_told_by_its_first_line(first: Any, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "kind", "expected"),
+    ("lines", "kind", "named"),
     [
-        ([line(), "{broken\n", line("b")], "not-json", "run.jsonl: not valid JSON: line 2, column"),
-        ([line(), [1]], "shape", "line 2: expected"),
-        ([line(), {"dialogue": 3, "messages": SAID}], "shape", 'found no "dialogue" that is text'),
-        ([line(), {"dialogue": "b"}], "shape", 'found neither "messages" nor "acts"'),
-        ([line("a#2"), line("a#2")], "repeated-dialogue", 'dialogue "a#2": line 2: the dialogue'),
-        ([line("a#2", trial=3)], "shape", 'key "trial": line 1: trial is 3, where the name says 2'),
-        ([line(end="tired")], "shape", "line 1: end is one of user_stop"),
-        ([line(trial="first")], "shape", "line 1: trial is a whole number"),
-        ([line(messages=[])], "empty", "line 1: nothing is said in the dialogue"),
-        ([line(messages="hi")], "shape", "line 1: messages is a list of objects"),
+        ([line(), "{broken\n", line("b")], "not-json", "line 2"),
+        ([line(), [1]], "shape", "line 2"),
+        ([line(), {"dialogue": 3, "messages": SAID}], "shape", '"dialogue"'),
+        ([line(), {"dialogue": "b"}], "shape", '"acts"'),
+        ([line("a#2"), line("a#2")], "repeated-dialogue", 'dialogue "a#2": line 2'),
+        ([line("a#2", trial=3)], "shape", 'key "trial": line 1'),
+        ([line(end="tired")], "shape", "user_stop"),
+        ([line(trial="first")], "shape", "trial"),
+        ([line(messages=[])], "empty", "line 1"),
+        ([line(messages="hi")], "shape", "messages"),
         (
             [line(messages=[*SAID, {"role": "usr"}])],
             "unknown-role",
             'turn 2, key "messages[2].role',
         ),
-        ([line(messages=[{"role": 1}])], "shape", "a role is text, found a number"),
-        ([line(messages=[{"role": "user", "content": 3}])], "shape", "content is text or a list"),
-        (
-            [line(messages=[{"role": "user", "tool_calls": {}}])],
-            "shape",
-            "expected a list of calls",
-        ),
-        ([line(acts=[[[], []], [[]]])], "shape", "an exchange is [acts of the user, acts of the"),
-        ([{**HEADER, FORMAT: 2}, line()], "version", "version 2 of the format is not known"),
-        ([HEADER, line(), {**HEADER, "seed": 4}, line("b")], "other-header", "line 3: another"),
-        ([HEADER], "empty", "there is no dialogue in it"),
+        ([line(messages=[{"role": 1}])], "shape", "role"),
+        ([line(messages=[{"role": "user", "content": 3}])], "shape", "content"),
+        ([line(messages=[{"role": "user", "tool_calls": {}}])], "shape", "calls"),
+        ([line(acts=[[[], []], [[]]])], "shape", "acts"),
+        ([{**HEADER, FORMAT: 2}, line()], "version", "2"),
+        ([HEADER, line(), {**HEADER, "seed": 4}, line("b")], "other-header", "line 3"),
+        ([HEADER], "empty", ""),
         (
             ['{"dialogue": "a", "end": "limit", "end": "limit", "messages": []}\n'],
             "repeated-key",
@@ -102,11 +109,10 @@ def test_a_file_is_told_by_its_first_line(first: Any, expected: bool) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(lines: list[Any], kind: str, expected: str) -> None:
+def test_what_is_wrong_has_a_kind_and_a_place(lines: list[Any], kind: str, named: str) -> None:
     _, findings = read(*lines)
-    told = [str(error) for error in findings.errors if error.kind == kind]
-    assert len(told) == 1
-    assert expected in told[0]
+    (told,) = [str(error) for error in findings.errors if error.kind == kind]
+    assert named in told
     assert findings.warnings == []
 
 
@@ -149,3 +155,74 @@ def test_a_last_line_that_ends_anywhere_is_left_out() -> None:
     findings = Findings("run.jsonl")
     assert list(check_live(live_text(whole + last, "run.jsonl"), findings).dialogues) == ["a", "b"]
     assert findings.problems == []
+
+
+_MESSAGE = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"])})
+
+
+@given(
+    st.builds(
+        Trajectory,
+        item=st.text(min_size=1).filter(lambda name: item_and_trial(name)[1] is None),
+        goal=st.none() | st.dictionaries(st.text(), st.text()),
+        messages=st.lists(_MESSAGE, min_size=1).map(tuple),
+        end=st.sampled_from(ENDS),
+        problem=st.none() | st.text(),
+        turns=st.integers(1, 40),
+        trial=st.integers(1, 9),
+        is_numbered=st.just(True),
+        more=st.dictionaries(st.sampled_from(["user", "usage"]), st.text()),
+    )
+)
+def test_what_is_written_is_read_again(trajectory: Trajectory) -> None:
+    line = trajectory.line()
+    assert line.endswith("\n")
+    assert line.count("\n") == 1
+    raw = json.loads(line)
+    assert is_dialogue(raw)
+    assert trajectory_of(raw) == trajectory
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sng0073", ("sng0073", None)),
+        ("sng0073#2", ("sng0073", 2)),
+        ("a#b#12", ("a#b", 12)),
+        ("#2", ("#2", None)),
+        ("sng0073#", ("sng0073#", None)),
+        ("sng0073#²", ("sng0073#²", None)),
+    ],
+)
+def test_names_have_the_number_of_the_trial_behind_them(
+    name: str, expected: tuple[str, int | None]
+) -> None:
+    assert item_and_trial(name) == expected
+    assert dialogue_name(*expected) == name
+
+
+def test_a_line_of_another_program_needs_a_name_and_messages() -> None:
+    raw = {"dialogue": "mul1", "messages": [{"role": "user", "content": "hi"}], "mood": "good"}
+    trajectory = trajectory_of(raw)
+    assert (trajectory.item, trajectory.trial, trajectory.end) == ("mul1", 1, "user_stop")
+    assert trajectory.turns == 1
+    assert trajectory.more == {"mood": "good"}
+    assert trajectory_of({"dialogue": "mul1", "acts": [[[], []], [[], []]]}).turns == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"trial": 0},
+        {"trial": True},
+        {"end": "tired"},
+        {"turns": -1},
+        {"problem": 3},
+        {"acts": "hi"},
+        {"messages": "hi"},
+        {"messages": ["hi"]},
+    ],
+)
+def test_values_that_no_line_has_are_told(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        trajectory_of({"dialogue": "a", "messages": [], **wrong})

@@ -1,5 +1,9 @@
 """What the commands of `outputs/commands.txt` print and write, as checksums and short texts.
 
+Beside them: the dialogues of environments of PyDial, and all that models behind an endpoint are
+sent, their prompts and schemas of tools among it. Nothing here depends on whether numba or PyTorch
+is installed, but for the group "vector", which needs numba.
+
 `python -m tests.golden.reference_outputs [GROUP ...]` records it anew. A reference that changes is
 recorded in a commit of its own, which says why.
 """
@@ -15,12 +19,18 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 from mwzeval.cli import main
+from mwzeval.pydial.environments.gymnasium_environments import make_environment
 from tests.documents import without_versions
 from tests.places import ROOT
 
@@ -29,7 +39,7 @@ COMMANDS = FOLDER / "commands.txt"
 SHORT = 1500
 """Characters of a text that is kept; of others there is only a checksum."""
 CHANGING = re.compile(
-    r'"(?:ms|seconds|cpu_seconds|created|started|finished|platform|python|numpy)": [^,}\]]+'
+    r'"(?:ms|seconds|cpu_seconds|created|started|finished|platform|python|numpy)": ?[^,}\]]+'
 )
 """Parts of files that depend on the machine or on the moment."""
 LONG_NUMBER = re.compile(r"-?\d+\.\d{7,}(?:e[+-]?\d+)?")
@@ -80,6 +90,8 @@ def kept(text: str) -> dict[str, str]:
 
 def recorded(group: str) -> dict[str, Any]:
     """Run the commands of a group; return what each prints, its exit code, and the new files."""
+    if group in OTHERS:
+        return {name: kept(plain(text)) for name, text in OTHERS[group]()}
     found: dict[str, Any] = {}
     with surroundings() as folder:
         seen: dict[Path, bytes] = {}
@@ -104,13 +116,127 @@ def recorded(group: str) -> dict[str, Any]:
     return found
 
 
+TASKS = {"Demo-CR-3": False, "Demo-SFR-6": False, "Demo-LAP-6": True}
+"""Task → whether it has the quirks of the published program."""
+STEPS = 60
+
+
+def environments() -> Iterator[tuple[str, str]]:
+    """Yield the steps of single environments with actions at random, and with a text for one."""
+    for task, legacy in TASKS.items():
+        yield task, "\n".join(_steps(task, legacy))
+
+
+def _steps(task: str, legacy: bool) -> Iterator[str]:
+    environment: Any = make_environment(task, legacy=legacy, render_mode="ansi")
+    rng = np.random.default_rng(1)
+    seed: int | None = 5
+    for _ in range(STEPS):
+        if seed is not None:
+            yield _told(environment.reset(seed=seed))
+        action = int(rng.choice(np.flatnonzero(environment.action_masks())))
+        step = environment.step(action)
+        yield f"{action} {_told(step)} {environment.render()}"
+        seed = seed or 5
+        seed = seed + 1 if step[2] or step[3] else None
+
+
+def vector_environments() -> Iterator[tuple[str, str]]:
+    """Yield the steps of many environments in one, which numba compiles."""
+    from mwzeval.pydial.batched.environment import make_vector_environment
+
+    for task, legacy in TASKS.items():
+        many: Any = make_vector_environment(task, num_envs=4, legacy=legacy)
+        rng = np.random.default_rng(1)
+        lines = [_told(many.reset(seed=5))]
+        for _ in range(STEPS):
+            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in many.action_masks()])
+            lines.append(f"{actions.tolist()} {_told(many.step(actions))}")
+        yield task, "\n".join(lines)
+
+
+def _told(step: Any) -> str:
+    return json.dumps(step, default=lambda value: value.tolist())
+
+
+ASKED = {
+    "agent and user": "live --corpus sample --agent openai:m --user openai:m --agent-base-url {URL}"
+    " --user-base-url {URL} --goals corpus:test:4 --user-turns 3 --send-seed -o both.jsonl",
+    "user of PyDial": "live --benchmark pydial --agent handcrafted --user openai:m"
+    " --user-base-url {URL} --goals Demo-CR-3:3 -o user.jsonl",
+}
+"""Runs with models: these get all requests in one order."""
+
+
+def requests() -> Iterator[tuple[str, str]]:
+    """Yield what models are sent: prompts, schemas, messages and results of calls; and the run."""
+    bodies: list[Any] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Model, bodies))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    host = f"127.0.0.1:{server.server_port}"
+    try:
+        with surroundings() as folder, mock.patch.dict(os.environ, {"OPENAI_API_KEY": "none"}):
+            for name, command in ASKED.items():
+                bodies.clear()
+                words = shlex.split(command.replace("{URL}", f"http://{host}/v1"))
+                with contextlib.redirect_stdout(io.StringIO()):
+                    assert main([*words, "-q", "-j", "1", "--concurrency", "1"]) == 0
+                for prompt in dict.fromkeys(body["messages"][0]["content"] for body in bodies):
+                    yield f"{name}: {prompt[:40]}", prompt
+                yield f"{name}: tools", json.dumps([body.get("tools") for body in bodies])
+                yield f"{name}: requests", json.dumps(bodies)
+                run = (folder / words[-1]).read_text(encoding="utf-8")
+                yield f"{name}: run", run.replace(host, "HOST")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Model(BaseHTTPRequestHandler):
+    """Keeps requests; calls a function if there are any and the last message is no result."""
+
+    def __init__(self, bodies: list[Any], *connection: Any) -> None:
+        self.bodies = bodies
+        super().__init__(*connection)
+
+    def handle_post(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.bodies.append(body)
+        message: dict[str, Any] = {"role": "assistant", "content": "inform(area=north) A place."}
+        if "tools" in body and body["messages"][-1]["role"] != "tool":
+            call = {"name": "find_hotel", "arguments": '{"area": "north"}'}
+            calls = [{"id": f"c{len(body['messages'])}", "type": "function", "function": call}]
+            message = {"role": "assistant", "content": None, "tool_calls": calls}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        answer = json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage})
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer.encode())
+
+    do_POST = handle_post  # noqa: N815 - http.server looks it up
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+OTHERS: Mapping[str, Callable[[], Iterator[tuple[str, str]]]] = {
+    "environments": environments,
+    "vector": vector_environments,
+    "requests": requests,
+}
+"""Group → what yields names and texts, where there is no command."""
+
+
 def file_of(group: str) -> Path:
     """Return the file with the reference of a group."""
     return FOLDER / f"{group}.json"
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or groups():
+    for name in sys.argv[1:] or [*groups(), *OTHERS]:
         text = json.dumps(recorded(name), ensure_ascii=False, indent=1)
         file_of(name).write_text(f"{text}\n", encoding="utf-8")
         print(f"recorded: {name}")

@@ -11,6 +11,8 @@ from mwzeval import Evaluator
 from mwzeval.multiwoz.choices import LEXICALIZED
 from tests.places import shared
 
+pytestmark = pytest.mark.integration
+
 RIGHT = "right"
 INVENTED_NAME = "invented: name"
 
@@ -23,7 +25,6 @@ def evaluator() -> Evaluator:
 
 
 @pytest.mark.parametrize("log", ["agent_logs_21", "agent_logs_31"])
-@pytest.mark.exhaustive(but=1)
 def test_claims_are_read_and_judged_rightly(log: str) -> None:
     reading = Reading()
     read(reading, shared("golden", "claims", f"{log}.jsonl"), evaluator())

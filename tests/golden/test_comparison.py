@@ -19,6 +19,8 @@ from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.scores.table import Table
 from tests.places import read_json, shared
 
+pytestmark = pytest.mark.integration
+
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
 scipy_stats: Any = importlib.import_module("scipy.stats")
 
@@ -67,7 +69,6 @@ def compared(what: str, system: str) -> ComparedMeasure:
 
 @pytest.mark.parametrize("what", ["inform", "success"])
 @pytest.mark.parametrize("system", SYSTEMS[1:])
-@pytest.mark.exhaustive
 def test_exact_tests_are_those_of_the_golden_outcomes(system: str, what: str) -> None:
     outcomes = golden_outcomes()
     measure = compared(what, system)

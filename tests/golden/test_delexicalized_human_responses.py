@@ -15,6 +15,8 @@ from mwzeval.scores.report import Report
 from tests.golden.annotated_spans import SpanScore, annotated_turns, count
 from tests.places import shared
 
+pytestmark = pytest.mark.integration
+
 FOLD = "test"
 
 
@@ -65,7 +67,6 @@ def span_scores() -> dict[str, SpanScore]:
         ("DAY", 0.85),
     ],
 )
-@pytest.mark.exhaustive
 def test_annotated_spans_are_found(slot: str, least: float) -> None:
     score = span_scores()[slot]
     assert score.annotated > 200
@@ -116,7 +117,6 @@ def grounded(layout: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("layout", list(MARKDOWN)[1:])
-@pytest.mark.exhaustive(but=2)
 def test_markdown_changes_no_grounded_score(layout: str) -> None:
     for name, value in grounded(layout).items():
         assert value == pytest.approx(grounded("plain")[name], abs=0.2 + 1e-9), name

@@ -12,6 +12,8 @@ import pytest
 from mwzeval.multiwoz.evaluator import Evaluator
 from tests.places import read_json, shared
 
+pytestmark = pytest.mark.integration
+
 Predictions = dict[str, list[dict[str, Any]]]
 
 
@@ -94,7 +96,6 @@ def test_people_say_what_is_so(
     assert booking == {"total": 93.8, "restaurant": 97.5, "hotel": 99.6, "train": 87.3}
 
 
-@pytest.mark.exhaustive
 def test_annotated_bookings_are_those_of_the_goals(
     with_bookings: Predictions, scores: Callable[[Predictions], dict[str, Any]]
 ) -> None:

@@ -19,6 +19,8 @@ from mwzeval.scores.report import Report
 from tests.multiwoz import specification
 from tests.places import read_json, shared
 
+pytestmark = pytest.mark.integration
+
 SYSTEMS = ("augpt", "damd", "galaxy-e2e", "hdsa", "lava", "marco", "pptod", "ubar")
 TOLERANCE = 1e-6
 
@@ -37,7 +39,6 @@ def report_of(system: str, rules: str) -> Report:
 
 @pytest.mark.parametrize("rules", ["2021", "2023"])
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.exhaustive(but=4)
 def test_a_published_system_gets_its_published_numbers(system: str, rules: str) -> None:
     golden = read_json(shared("golden", "multiwoz", f"rules{rules}", f"{system}.json"))
     metrics = report_of(system, rules).metrics
@@ -60,7 +61,6 @@ def test_a_published_system_gets_its_published_numbers(system: str, rules: str) 
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.exhaustive(but=2)
 def test_each_dialogue_of_a_published_system_ends_as_published(system: str) -> None:
     table = report_of(system, "2021").table
     rows = {
@@ -110,7 +110,6 @@ def gold_of(fold: str) -> dict[str, list[dict[str, Any]]]:
     return dict(specification.annotated_turns(folder, fold))
 
 
-@pytest.mark.exhaustive
 def test_gold_responses_and_states_score_as_known() -> None:
     gold = gold_of("test")
     scores = evaluator_on_real_data("2021").evaluate(gold)
@@ -125,7 +124,6 @@ def references_of(corpus: str, fold: Fold) -> Mapping[str, tuple[str, ...]]:
     return own_references(load_fold(corpus, fold, root)).responses
 
 
-@pytest.mark.exhaustive
 def test_references_are_the_gold_responses_normalised_and_tokenised() -> None:
     tokenize = BLEU().tokenizer
     references = references_of("multiwoz-2.2", "test")
@@ -138,7 +136,6 @@ def test_references_are_the_gold_responses_normalised_and_tokenised() -> None:
 
 
 @pytest.mark.parametrize("fold", ["test", "dev"])
-@pytest.mark.exhaustive
 def test_references_out_of_data_json_equal_those_out_of_the_22_format(fold: Fold) -> None:
     # The 2.2-format files among the real data hold the 2.1 annotation, so both ways must agree.
     older, newer = references_of("multiwoz-2.1", fold), references_of("multiwoz-2.2", fold)

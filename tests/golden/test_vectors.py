@@ -18,6 +18,8 @@ from mwzeval.multiwoz.normalization.normalize import (
 )
 from tests.places import read_json, shared
 
+pytestmark = pytest.mark.integration
+
 Vector = dict[str, Any]
 
 

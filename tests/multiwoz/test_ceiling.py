@@ -55,8 +55,8 @@ def test_gold_gets_full_marks_where_there_are_any(evaluator: Evaluator, gold: Go
     assert report.warnings == ()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("rules", ["2021", "2023"])
-@pytest.mark.exhaustive(but=1)
 def test_the_real_ceiling_is_as_known(capsys: pytest.CaptureFixture[str], rules: str) -> None:
     data = str(shared("data", "multiwoz"))
     assert main(["ceiling", "--data", data, "--rules", rules, "-f", "jsonl"]) == 0
@@ -82,10 +82,9 @@ def test_the_ceiling_command_has_formats_intervals_and_a_report(
     }
     assert all(row["low"] for row in rows if row["score"] == "inform")
     report = read_json(elsewhere / "gold.json")
-    assert report["meta"]["predictions"] == "gold responses and states"
     assert report["bleu"]["sample"] == pytest.approx(100)
     assert main(["ceiling", "--corpus", "sample"]) == 0
-    assert "gold responses and states" in capsys.readouterr().out
+    assert "Inform" in capsys.readouterr().out
 
 
 def test_the_ceiling_stands_beside_each_score(
@@ -106,19 +105,6 @@ def test_the_ceiling_stands_beside_each_score(
     assert report == evaluator.evaluate(sample_predictions("good"))
 
 
-def test_the_ceiling_beside_intervals_and_in_long_form(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["evaluate", "-bs", "-i", GOOD, "--ceiling", "--ci", "--samples", "20"]
-    assert main(arguments) == 0
-    lines = capsys.readouterr().out.splitlines()
-    inform = next(index for index, line in enumerate(lines) if line.startswith("Inform"))
-    assert "–" in lines[inform + 1]
-    assert lines[inform + 2].split()[0] == "ceiling"
-    assert any(line.split() == ["95", "%", "interval", "ceiling"] for line in lines)
-    assert main([*arguments, "-f", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert all(row["ceiling"] for row in rows)
-
-
 def test_the_ceiling_is_of_the_dialogues_and_turns_that_were_predicted(
     elsewhere: Path, gold: GoldFold
 ) -> None:
@@ -133,6 +119,7 @@ def test_the_ceiling_is_of_the_dialogues_and_turns_that_were_predicted(
     assert lengths == {name: len(turns) for name, turns in some.items()}
 
 
+@pytest.mark.integration
 def test_grounded_scores_have_the_human_responses_as_their_ceiling(
     elsewhere: Path, gold: GoldFold, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -171,16 +158,3 @@ def test_grounded_scores_have_the_human_responses_as_their_ceiling(
             assert float(row["ceiling"]) == values[row["score"], row["scope"]].value
     assert main([*arguments, "-f", "html"]) == 0
     assert "ceiling" in capsys.readouterr().out
-
-
-def test_grounded_scores_alone_have_a_ceiling_too(capsys: pytest.CaptureFixture[str]) -> None:
-    words = str(ROOT / "predictions" / "sample-lexicalized.json")
-    assert main(["evaluate", "-g", "-i", words, "--ceiling", "--ci", "--samples", "9"]) == 0
-    out = capsys.readouterr().out
-    assert "Hallucination  ceiling" in out
-    for own in ("Grounded Inform", "Inform if silent"):
-        out = out.replace(own, "")
-    assert "Inform" not in out.split("grounded_inform|")[0]
-    assert main(["ceiling", "--corpus", "sample", "-f", "jsonl"]) == 0
-    scores = {json.loads(line)["score"] for line in capsys.readouterr().out.splitlines()}
-    assert {"inform", "grounded_inform", "hallucination", "consistency", "booking"} <= scores

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import InputError, UsageError
@@ -22,6 +22,7 @@ from mwzeval.multiwoz.scoring.scored_dialogues import ScoredDialogues
 from mwzeval.report.json import to_json
 from mwzeval.scores.findings import MORE_WARNINGS, MOST_WARNINGS
 from mwzeval.scores.table import Table
+from tests.examples import examples
 from tests.parts import Predictions, cut, rollouts
 from tests.places import SAMPLE_SYSTEMS, sample_predictions
 
@@ -45,10 +46,8 @@ def computed(incremental: IncrementalEvaluator) -> str:
     return to_json(incremental.compute())
 
 
-@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-@settings(max_examples=8)
-@given(st.data())
-@pytest.mark.exhaustive(but=1)
+@examples(18)
+@given(st.sampled_from(SAMPLE_SYSTEMS), st.data())
 def test_any_updates_and_merges_in_order_are_one_evaluation(
     evaluator: Evaluator, system: str, data: st.DataObject
 ) -> None:
@@ -94,8 +93,9 @@ def misspell(predictions: Predictions, place: int) -> None:
 @pytest.mark.parametrize(
     "change", [drop_state, drop_domains, drop_both, lexicalize_all_but_one, misspell]
 )
-@pytest.mark.parametrize("place", [0, 20, 61])
-@pytest.mark.exhaustive(but=4)
+@pytest.mark.parametrize(
+    "place", [20, *(pytest.param(place, marks=pytest.mark.integration) for place in (0, 61))]
+)
 def test_what_all_turns_decide_together_is_decided_at_the_end(
     evaluator: Evaluator, change: Change, place: int
 ) -> None:
@@ -148,7 +148,7 @@ def test_after_a_reset_nothing_is_left(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     incremental = updated(evaluator, predictions)
     incremental.reset()
-    with pytest.raises(InputError, match="no dialogue"):
+    with pytest.raises(InputError):
         incremental.compute()
     incremental.update(predictions)
     assert computed(incremental) == whole(evaluator, predictions)
@@ -159,9 +159,10 @@ def test_a_dialogue_that_comes_again_is_refused_and_changes_nothing(evaluator: E
     name = next(iter(first))
     incremental = updated(evaluator, first)
     before = computed(incremental)
-    with pytest.raises(InputError, match=f'dialogue "{name}": the dialogue was given before'):
+    with pytest.raises(InputError) as caught:
         incremental.update({**second, name: first[name]})
-    with pytest.raises(InputError, match="given before"):
+    assert {problem.dialogue for problem in caught.value.problems} == {name}
+    with pytest.raises(InputError):
         incremental.merge(updated(evaluator, {name: first[name]}))
     assert computed(incremental) == before
     incremental.update(second)
@@ -212,28 +213,28 @@ def test_gold_states_can_be_declared(evaluator: Evaluator) -> None:
 def test_a_false_declaration_is_refused(evaluator: Evaluator) -> None:
     predictions = sample_predictions("good")
     drop_state(predictions, 0)
-    with pytest.raises(InputError, match='1 of 452 turns have no "state", which was declared'):
+    with pytest.raises(InputError, match="1 of 452"):
         updated(evaluator, predictions, states="predicted")
     first, second = cut(sample_predictions("good"), [30])
     predicted = updated(evaluator, first, states="predicted")
-    with pytest.raises(UsageError, match="do not add up"):
+    with pytest.raises(UsageError):
         predicted.merge(updated(evaluator, second, states="gold"))
-    with pytest.raises(UsageError, match="did you mean"):
+    with pytest.raises(UsageError, match="predicted"):
         evaluator.incremental(states="predict")
 
 
 def test_what_needs_single_dialogues_is_refused() -> None:
-    with pytest.raises(UsageError, match="only sums are kept"):
+    with pytest.raises(UsageError):
         Evaluator(success=True, confidence=0.95).incremental()
-    with pytest.raises(UsageError, match="no metric"):
+    with pytest.raises(UsageError):
         Evaluator().incremental()
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (Evaluator(True, True, True, True, corpus="sample", rules="2023"), "rules: 2021 and 2023"),
-        (Evaluator(True, True, True, True, corpus="sample", fold="dev"), "fold: test and dev"),
+        (Evaluator(True, True, True, True, corpus="sample", rules="2023"), "rules"),
+        (Evaluator(True, True, True, True, corpus="sample", fold="dev"), "fold"),
     ],
 )
 def test_what_was_scored_differently_does_not_add_up(
@@ -310,19 +311,20 @@ def test_a_missing_rollout_is_noticed_by_its_turns(of_rollouts: Evaluator) -> No
 @pytest.mark.parametrize("odd", ["smp0021#x", "smp0021#-1", "smp0021#01", "smp0021#1000000", "#1"])
 def test_odd_rollouts_are_unknown_dialogues(of_rollouts: Evaluator, odd: str) -> None:
     turns = sample_predictions("good")["smp0021"]
-    with pytest.raises(InputError, match="not in the test fold"):
+    with pytest.raises(InputError) as caught:
         of_rollouts.evaluate({"smp0021": turns, odd: turns})
+    assert [(p.kind, p.dialogue) for p in caught.value.problems] == [("unknown-dialogue", odd)]
 
 
 def test_rollouts_must_be_asked_for(evaluator: Evaluator) -> None:
     turns = sample_predictions("good")["smp0021"]
     with pytest.raises(InputError, match="--rollouts"):
         evaluator.evaluate({"smp0021#4": turns})
-    with pytest.raises(UsageError, match="independent"):
+    with pytest.raises(UsageError):
         Evaluator(success=True, rollouts=True, confidence=0.9)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_what_is_kept_does_not_grow_with_the_number_of_dialogues(of_rollouts: Evaluator) -> None:
     predictions = rollouts(sample_predictions("good"), 24)
     incremental = of_rollouts.incremental()
@@ -335,6 +337,7 @@ def test_what_is_kept_does_not_grow_with_the_number_of_dialogues(of_rollouts: Ev
     assert computed(incremental) == whole(of_rollouts, predictions)
 
 
+@pytest.mark.integration
 def test_garbage_in_every_part_does_not_fill_the_memory(of_rollouts: Evaluator) -> None:
     incremental = of_rollouts.incremental(states="predicted")
     turns = sample_predictions("good")["smp0021"]
@@ -359,7 +362,7 @@ def score(system: str) -> str:
     return computed(first)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_two_threads_and_eight_processes_at_once_get_the_same_numbers() -> None:
     expected = {system: score(system) for system in SAMPLE_SYSTEMS}
     systems = [SAMPLE_SYSTEMS[number % len(SAMPLE_SYSTEMS)] for number in range(8)]

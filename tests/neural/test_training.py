@@ -24,6 +24,8 @@ from mwzeval.neural.training import (
     train,
 )
 
+pytestmark = pytest.mark.integration
+
 torch = pytest.importorskip("torch")
 SETTINGS = TrainingSettings(learning_rate=0.05, batch_size=4, epochs=5, seed=3)
 
@@ -184,7 +186,7 @@ def test_the_curve_can_begin_before_training(tmp_path: Path) -> None:
 def test_a_loss_that_is_no_number_ends_the_training(tmp_path: Path) -> None:
     line = Line()
     line.weights["slope"].data += float("nan")
-    with pytest.raises(MwzevalError, match="the loss of a batch is nan"):
+    with pytest.raises(MwzevalError, match="nan"):
         train(line, tmp_path)
     assert line.batches == [line.batches[0]]
     assert not (tmp_path / Line.model_file).exists()
@@ -199,24 +201,18 @@ def test_threads_and_generator_are_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"settings": replace(SETTINGS, seed=4)}, "other settings or data"),
-        ({"data": ("other points",)}, "other settings or data"),
-    ],
+    "changed", [{"settings": replace(SETTINGS, seed=4)}, {"data": ("other points",)}]
 )
-def test_another_run_is_not_gone_on_with(
-    tmp_path: Path, changed: dict[str, object], message: str
-) -> None:
+def test_another_run_is_not_gone_on_with(tmp_path: Path, changed: dict[str, object]) -> None:
     trained(tmp_path)
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=tmp_path.name):
         trained(tmp_path, **changed)
 
 
-@pytest.mark.parametrize("setting", [{"seed": 2**63}, {"threads": 10**6}])
-def test_settings_that_pytorch_cannot_take_are_refused(setting: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match=f"{next(iter(setting))} cannot be"):
-        TrainingSettings(**setting)
+def test_settings_that_pytorch_cannot_take_are_refused() -> None:
+    for name, value in (("seed", 2**63), ("threads", 10**6)):
+        with pytest.raises(UsageError, match=name):
+            TrainingSettings(**{name: value})
     with reproducible(TrainingSettings(seed=2**63 - 1)):
         assert torch.initial_seed() == 2**63 - 1
 
@@ -229,74 +225,58 @@ def test_too_little_memory_for_pytorch_is_what_it_is_for_numpy() -> None:
 def test_folders_without_their_files_are_refused(tmp_path: Path) -> None:
     trained(tmp_path / "a")
     (tmp_path / "a" / CHECKPOINT_FILE).unlink()
-    with pytest.raises(UsageError, match="finished model"):
+    with pytest.raises(UsageError):
         trained(tmp_path / "a")
     trained(tmp_path / "b")
     (tmp_path / "b" / Line.model_file).unlink()
-    with pytest.raises(UsageError, match=r"line\.safetensors is gone"):
+    with pytest.raises(UsageError, match=r"line\.safetensors"):
         trained(tmp_path / "b")
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="cannot be made"):
+    with pytest.raises(UsageError, match="file"):
         trained(tmp_path / "file")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"weight:slope": None},
-        {"weight:slope": np.zeros(2, np.float32)},
-        {"weight:slope": np.array([np.nan], np.float32)},
-        {"exp_avg:slope": None},
-        {"exp_avg_sq:slope": np.zeros(2, np.float32)},
-        {"exp_avg:slope": np.zeros(1, np.float64)},
-        {"exp_avg:slope": np.zeros(1, np.bool_)},
-        {"exp_avg:slope": np.array([np.nan], np.float32)},
-        {"exp_avg_sq:slope": np.array([-1], np.float32)},
-        {"step:slope": np.array(-5, np.float32)},
-        {"step:slope": np.array(-5)},
-        {"step:slope": np.array(np.nan, np.float32)},
-        {"step:slope": np.array(True)},
-        {"generator": None},
-        {"generator": np.zeros(3, np.uint8)},
-    ],
-)
-def test_a_damaged_state_is_refused(tmp_path: Path, damage: dict[str, np.ndarray | None]) -> None:
-    trained(tmp_path)
-    arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
-    left = {name: array for name, array in (arrays | damage).items() if array is not None}
-    write_arrays(tmp_path / CHECKPOINT_FILE, KIND, left, about)
-    with pytest.raises(InputError, match="state is damaged"):
-        trained(tmp_path)
+SINGLE = np.float32
+DAMAGES: list[tuple[str, np.ndarray | None]] = [
+    *(("weight:slope", array) for array in (None, np.zeros(2, SINGLE), np.full(1, np.nan, SINGLE))),
+    *(("exp_avg:slope", array) for array in (None, np.zeros(1), np.zeros(1, np.bool_))),
+    ("exp_avg:slope", np.full(1, np.nan, SINGLE)),
+    *(("exp_avg_sq:slope", array) for array in (np.zeros(2, SINGLE), np.full(1, -1, SINGLE))),
+    *(("step:slope", np.array(step, SINGLE)) for step in (-5, np.nan)),
+    *(("step:slope", np.array(step)) for step in (-5, True)),
+    *(("generator", array) for array in (None, np.zeros(3, np.uint8))),
+]
 
 
-@pytest.mark.parametrize("curve", [None, 3, {}, "x", [3], ["x"], [{}], [{"step": "3"}]])
-def test_a_damaged_curve_is_refused(tmp_path: Path, curve: object) -> None:
+def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
     trained(tmp_path)
     arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
-    write_arrays(tmp_path / CHECKPOINT_FILE, KIND, arrays, {**about, "curve": curve})
-    with pytest.raises(InputError, match="state is damaged"):
-        trained(tmp_path)
+    for name, damage in DAMAGES:
+        changed = {key: array for key, array in arrays.items() if key != name}
+        changed |= {} if damage is None else {name: damage}
+        write_arrays(tmp_path / CHECKPOINT_FILE, KIND, changed, about)
+        with pytest.raises(InputError, match=CHECKPOINT_FILE):
+            trained(tmp_path)
 
 
 ODD: tuple[object, ...] = ("x", [], {}, True, 10**400)
 """What is no number of a point."""
+CURVES: tuple[object, ...] = (None, 3, {}, "x", [3], ["x"], [{}], [{"step": "3"}])
+POINTS: list[tuple[str, object]] = [
+    *((name, odd) for name in ("step", "epoch", "examples") for odd in (*ODD, None, -1, 1.5)),
+    *((name, odd) for name in ("loss", "quality") for odd in ODD),
+    *(("scores", odd) for odd in ("x", None, 1.5)),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "odd"),
-    [
-        *((name, odd) for name in ("step", "epoch", "examples") for odd in (*ODD, None, -1, 1.5)),
-        *((name, odd) for name in ("loss", "quality") for odd in ODD),
-        *(("scores", odd) for odd in ("x", None, 1.5)),
-    ],
-)
-def test_a_damaged_point_of_the_curve_is_refused(tmp_path: Path, name: str, odd: object) -> None:
+def test_a_damaged_curve_or_point_is_refused(tmp_path: Path) -> None:
     trained(tmp_path)
     arrays, about = read_arrays(tmp_path / CHECKPOINT_FILE, KIND)
-    about["curve"][-1][name] = odd
-    write_arrays(tmp_path / CHECKPOINT_FILE, KIND, arrays, about)
-    with pytest.raises(InputError, match="state is damaged"):
-        trained(tmp_path)
+    *before, last = about["curve"]
+    for curve in (*CURVES, *([*before, {**last, name: odd}] for name, odd in POINTS)):
+        write_arrays(tmp_path / CHECKPOINT_FILE, KIND, arrays, {**about, "curve": curve})
+        with pytest.raises(InputError, match=CHECKPOINT_FILE):
+            trained(tmp_path)
 
 
 @pytest.mark.parametrize(

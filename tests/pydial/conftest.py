@@ -1,6 +1,6 @@
 """Compiling takes longer than all of these tests: batched simulation runs as Python in them.
 
-`tests/pydial/batched/test_compiled.py` compiles.
+`test_compiled_code_passes_the_same_tests` compiles.
 """
 
 from __future__ import annotations

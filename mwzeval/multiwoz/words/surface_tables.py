@@ -439,3 +439,30 @@ OPENING_WORDS = frozenset(
     )
 )
 """Words that begin sentences, list items and headings, and are no names by themselves."""
+
+HEADING_WORDS = frozenset(
+    words_of(
+        """
+    access action advice afterwards alert allergies altogether amount assumption assumptions attire
+    background bathroom beds beer beers benefits bonus bottom brunch cancelled candidates capacity
+    casual caveat classic clean coffee comfortable comment comments completed concept conclusion
+    conditions cons constraint constraints contemporary context convenient cosy count country county
+    cozy cuisines currency data database deal deals decor décor deposit dessert desserts dietary
+    dinner disclaimer discount discounts distance domain dress drinks elegant error eta exact
+    example examples excludes explanation extras failure famous favorite favorites favourite
+    favourites feature feedback filter filters fits flavors flavours focus followup follow-up formal
+    fyi genre goal greetings gym heads hey hint hints historic history iconic ideal incorrect index
+    ingredients insight insights intent item items key kitchen landmark landmarks least likewise
+    line local locality lookup lunch luxury main mains map meal meals mood more negative objective
+    offer offers outdoor indoor overall overview package pending persons pet pets picks place plan
+    platform policies popular procedure pros ps purpose quantity query quiet rationale ratings
+    reasons recommend recommended record refund region remark remarks response review reviews
+    romantic route runner-up rustic schedule score search serves shortlist similar size slot slots
+    source sources spa spacious staff starters state strengths suggested suits superb takeaway task
+    taste terms theme thought three timetable topic transit transport trendy unit updates url valet
+    value values vibes via vicinity view views walk weaknesses weekday wheelchair why wine winner
+    worst zipcode zone
+    """
+    )
+)
+"""Further words of labels and headings, which are no names where a layout sets them apart alone."""

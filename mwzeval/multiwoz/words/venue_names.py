@@ -217,12 +217,15 @@ class _Names:
         text = self._text
         before = text[max(0, name.start - BEFORE) : name.start]
         behind = text[name.end : name.end + BEHIND]
-        words = len(text[name.own : name.end].split())
+        own = text[name.own : name.end].lower().split()
+        words = len(own)
         if cues.STREET.match(behind) or (not name.strong and cues.OF_FOOD.match(behind)):
             return False
         if cues.CUE.search(before):
             return True
         if name.strong:
+            if cues.is_heading(own) or cues.CONTINUED.match(behind):
+                return False
             if cues.FOLLOWED.match(behind) or words == 1:
                 return name.heads and self._begins_item(name) and not self._is_label(name)
             ends = cues.ENDING if name.heads else cues.PLACED

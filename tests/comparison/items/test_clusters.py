@@ -93,6 +93,7 @@ def test_the_test_is_of_swapped_clusters(tmp_path: Path) -> None:
     assert found.p_value == pytest.approx(exact, abs=0.015)
 
 
+@pytest.mark.integration
 def test_clusters_of_one_item_change_nothing_but_the_test_of_outcomes(tmp_path: Path) -> None:
     rows = pair()
     rows[:, 0] = np.arange(len(rows))
@@ -128,7 +129,7 @@ def test_one_file_may_say_the_clusters_of_all(tmp_path: Path) -> None:
     items = read_items([other, one])
     assert items.clusters == {"1": "x", "2": "x", "3": "y"}
     another = write(tmp_path / "c.csv", "item,cluster,score\n1,x,0\n2,y,1\n")
-    with pytest.raises(UsageError, match=r'item "2" is of cluster "y" in .*c\.csv, and of "x"'):
+    with pytest.raises(UsageError, match=r'"2".*"y".*c\.csv.*"x"'):
         read_items([one, another])
     lines = write(tmp_path / "d.csv", "item,cluster,score\n1,x,0\n")
     more = write(tmp_path / "e.csv", "item,score\n1,0\n4,1\n")

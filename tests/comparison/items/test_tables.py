@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cProfile
 import gzip
 import json
 import pickle
@@ -14,6 +13,7 @@ import pytest
 from mwzeval.comparison.items import Asked, read_items
 from mwzeval.errors import InputError, Problem
 from mwzeval.metrics.measure import ScoredTable, named
+from tests.work import calls
 
 
 def read(file: Path, *scores: str, **asked: Any) -> tuple[ScoredTable, tuple[Problem, ...]]:
@@ -60,53 +60,42 @@ def test_a_trial_without_a_score_was_none_and_is_told(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "item,points\na,1\n",
-            'no column is the score: call it "score" or "reward" or "success", or name it by '
-            '--score (numbers are in: "points") (there are: "item", "points")',
-        ),
-        ("what,score\na,1\n", 'no column is the item: call it "item" or'),
-        ("item,score\na,1\nb\n", "line 3 has 1 cells, the names of columns are 2"),
-        ("item,score\na,one\n", 'line 2: score is "one", which is not a number'),
-        ("item,score\na,inf\n", 'line 2: score is "inf", which is not a number'),
-        ("item,score\na,1e999\n", 'line 2: score is "1e999", which is not a number'),
-        ('[{"item": 1, "score": Infinity}]', 'row 1: score is "inf", which is not a number'),
-        (
-            'item;score\na;"0,5"\n',
-            'line 2: score is "0,5", which is not a number: decimals are written 0.5',
-        ),
-        (
-            "item,trial,score\na,1,0\na,1,0\n",
-            'line 3: trial "1" of item "a" came before; leave one out',
-        ),
-        ("item,trial,score\na,,0\na,2,0\n", 'line 2 has no trial in column "trial"'),
-        ("item,score\n,0\n", 'line 2 has no item in column "item"'),
-        ("item,score,score\na,0,0\n", 'line 1 names two columns "score"'),
-        (
-            "item,cluster,score\na,x,0\na,y,0\n",
-            'line 3: item "a" is of cluster "y", and before of "x"',
-        ),
-        ("item,score\n", "there is no row with a score"),
-        ("item,score\na,\n", "no row with a score"),
-        ('item,score\na,"1\n' + "x" * 200_000, "line "),
-        ("\n\n", "the file is empty"),
-        ('[{"item": 1}, 2]', "row 2 is not an object"),
-        ('{"item": "a", "score": "high"}', '"item" is neither a score nor a list of them'),
-        ('{"item": 1}\n[2]\n', "line 2 is not an object"),
-        ('{"eval": {}, "plan": {}}', "the log has no samples"),
-        ("[1, 2]", "row 1 is not an object"),
-        ('[{"item": "a", "score": [1]}]', 'row 1: score is "[1]", which is not a number'),
-    ],
-)
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+WRONG = [
+    ("item,points\na,1\n", "--score", '"points"'),
+    ("what,score\na,1\n", '"item"'),
+    ("item,score\na,1\nb\n", "line 3"),
+    ("item,score\na,one\n", "line 2", '"one"'),
+    ("item,score\na,inf\n", "line 2", '"inf"'),
+    ("item,score\na,1e999\n", "line 2", '"1e999"'),
+    ('[{"item": 1, "score": Infinity}]', "row 1", '"inf"'),
+    ('item;score\na;"0,5"\n', "line 2", '"0,5"', " 0.5"),
+    ("item,trial,score\na,1,0\na,1,0\n", "line 3", 'trial "1"', '"a"'),
+    ("item,trial,score\na,,0\na,2,0\n", "line 2", '"trial"'),
+    ("item,score\n,0\n", "line 2", '"item"'),
+    ("item,score,score\na,0,0\n", "line 1", '"score"'),
+    ("item,cluster,score\na,x,0\na,y,0\n", "line 3", '"a"', '"y"', '"x"'),
+    ("item,score\n", "no row"),
+    ("item,score\na,\n", "no row"),
+    ('item,score\na,"1\n' + "x" * 200_000, "line "),
+    ("\n\n", "empty"),
+    ('[{"item": 1}, 2]', "row 2"),
+    ('{"item": "a", "score": "high"}', '"item"'),
+    ('{"item": 1}\n[2]\n', "line 2"),
+    ('{"eval": {}, "plan": {}}', "samples"),
+    ("[1, 2]", "row 1"),
+    ('[{"item": "a", "score": [1]}]', "row 1", '"[1]"'),
+]
+
+
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path) -> None:
     file = tmp_path / "pilot.csv"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as raised:
-        read(file)
-    assert said in str(raised.value)
+    unnamed = []
+    for text, *words in WRONG:
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as raised:
+            read(file)
+        unnamed += [(text[:40], each) for each in words if each not in str(raised.value)]
+    assert not unnamed
 
 
 def test_all_problems_of_all_files_are_told_together(tmp_path: Path) -> None:
@@ -126,16 +115,15 @@ def test_columns_are_asked_for_by_name_in_any_case(tmp_path: Path) -> None:
     assert named(scored.scores(), "points").value == 4
     with pytest.raises(InputError) as raised:
         read(file, "point", item="qids", cluster="text", trial="sed")
-    assert [str(problem).partition(": ")[2] for problem in raised.value.problems] == [
-        f'{begin} (there are: "qid", "item", "answer", "points", "seed")'
-        for begin in (
-            '--item-column: no column "qids" for the item — did you mean "qid"?',
-            '--cluster-column: no column "text" for the cluster',
-            '--trial-column: no column "sed" for the trial — did you mean "seed"?',
-            '--score: no column "point" — did you mean "points"? (numbers are in: "qid", "points", '
-            '"seed")',
-        )
+    problems = [str(problem).partition(": ")[2] for problem in raised.value.problems]
+    expected = [
+        ("--item-column", '"qid"'),
+        ("--cluster-column", '"text"'),
+        ("--trial-column", '"seed"'),
+        ("--score", '"points"'),
     ]
+    for problem, words in zip(problems, expected, strict=True):
+        assert all(word in problem for word in words)
 
 
 def test_all_usual_names_of_scores_are_scores_unless_they_hold_texts(tmp_path: Path) -> None:
@@ -143,7 +131,7 @@ def test_all_usual_names_of_scores_are_scores_unless_they_hold_texts(tmp_path: P
     file.write_text("item,correct,f1,acc\na,B,0.5,True\nb,C,0.25,False\n", encoding="utf-8")
     scored, warnings = read(file)
     assert {s.name: s.value for s in scored.scores()} == {"acc": 50, "f1": 0.375}
-    assert [str(w.message) for w in warnings] == ['column "correct" is left out: no numbers']
+    assert ['"correct"' in warning.message for warning in warnings] == [True]
 
 
 def test_rows_may_name_their_score(tmp_path: Path) -> None:
@@ -168,13 +156,13 @@ JSON_SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("text", JSON_SHAPES)
-def test_json_of_many_shapes(tmp_path: Path, text: str) -> None:
+def test_json_of_many_shapes(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
-    file.write_text(text, encoding="utf-8")
-    scored, _ = read(file)
-    assert scored.table.units == ("a", "b")
-    assert scored.scores()[0].value == 50
+    for text in JSON_SHAPES:
+        file.write_text(text, encoding="utf-8")
+        scored, _ = read(file)
+        assert scored.table.units == ("a", "b"), text
+        assert scored.scores()[0].value == 50, text
 
 
 def test_a_trial_that_lacks_one_score_counts_for_the_others(tmp_path: Path) -> None:
@@ -205,13 +193,13 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("text", WAYS.values(), ids=WAYS)
-def test_ways_to_write_a_table(tmp_path: Path, text: str) -> None:
+def test_ways_to_write_a_table(tmp_path: Path) -> None:
     file = tmp_path / "run"
-    file.write_bytes(text.encode())
-    scored, _ = read(file)
-    assert scored.table.units == ("ä", "b")
-    assert [score.value for score in scored.scores()] == [50]
+    for way, text in WAYS.items():
+        file.write_bytes(text.encode())
+        scored, _ = read(file)
+        assert scored.table.units == ("ä", "b"), way
+        assert [score.value for score in scored.scores()] == [50], way
 
 
 def test_numbers_of_items_are_the_same_in_any_format(tmp_path: Path) -> None:
@@ -227,8 +215,7 @@ def test_rows_of_some_items_only_may_be_there_twice(tmp_path: Path) -> None:
     file = tmp_path / "run.csv"
     file.write_text("item,score\na,1\nb,0\nb,0\n", encoding="utf-8")
     _, warnings = read(file)
-    said = '1 of 2 items, such as "b", have several rows, which count as trials; leave one out if'
-    assert [str(warning.message)[: len(said)] for warning in warnings] == [said]
+    assert ['"b"' in warning.message for warning in warnings] == [True]
     file.write_text("item,score\na,1\na,1\nb,0\nb,0\n", encoding="utf-8")
     assert read(file)[1] == ()
 
@@ -238,9 +225,7 @@ def test_another_column_that_may_be_the_item_is_told(tmp_path: Path) -> None:
     file.write_text("id,task,name,score\n1,sums,x,1\n2,sums,y,0\n", encoding="utf-8")
     scored, warnings = read(file)
     assert scored.table.units == ("sums",)
-    assert [str(warning.message) for warning in warnings] == [
-        'the item is column "task" (1 of them), not "id" (2); if it is that: --item-column "id"'
-    ]
+    assert ['--item-column "id"' in warning.message for warning in warnings] == [True]
     scored, warnings = read(file, item="id")
     assert (scored.table.units, warnings) == (("1", "2"), ())
     file.write_text("id,task,score\n1,sums,1\n2,words,0\n", encoding="utf-8")
@@ -248,20 +233,16 @@ def test_another_column_that_may_be_the_item_is_told(tmp_path: Path) -> None:
 
 
 def test_the_work_grows_as_the_rows_do(tmp_path: Path) -> None:
-    """By the number of calls, which no clock tells otherwise."""
-
-    def calls(rows: int) -> int:
+    made = []
+    for rows in (200, 800):
         file = tmp_path / f"{rows}.csv"
         lines = (f"{n},{n % 7},{n % 3}" for n in range(rows))
         file.write_text("\n".join(["item,cluster,score", *lines]), encoding="utf-8")
-        profile = cProfile.Profile()
-        profile.runcall(read, file)
-        return sum(entry.callcount for entry in profile.getstats())
-
-    few, many = calls(500), calls(2000)
-    assert many < 4.2 * few
+        made.append(calls(lambda: read(file)))  # noqa: B023
+    assert made[1] < 4.2 * made[0]
 
 
+@pytest.mark.integration
 def test_a_table_of_many_columns_is_read(tmp_path: Path) -> None:
     more = [f"c{number}" for number in range(60_000)]
     file = tmp_path / "wide.csv"
@@ -269,5 +250,5 @@ def test_a_table_of_many_columns_is_read(tmp_path: Path) -> None:
     file.write_text("".join(f"{','.join(line)}\n" for line in lines), encoding="utf-8")
     assert read(file)[0].table.units == ("a", "b")
     file.write_text(file.read_text(encoding="utf-8").replace("c59999", "c1"), encoding="utf-8")
-    with pytest.raises(InputError, match='line 1 names two columns "c1"'):
+    with pytest.raises(InputError, match=r'line 1.*"c1"'):
         read(file)

@@ -112,7 +112,7 @@ def test_prompts_are_files(tmp_path: Path) -> None:
     assert prompt.about["name"] == "mine-2"
     assert prompt.about != read_prompt(_other(file)).about
     file.write_text(" \n")
-    with pytest.raises(InputError, match="is empty"):
+    with pytest.raises(InputError, match="mine-2"):
         read_prompt(file)
 
 

@@ -88,6 +88,7 @@ def test_many_threads_write_and_read_at_once(tmp_path: Path) -> None:
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 7
 
 
+@pytest.mark.integration
 def test_a_process_that_is_killed_leaves_whole_completions(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", KILLED, tmp_path],
@@ -102,5 +103,5 @@ def test_a_process_that_is_killed_leaves_whole_completions(tmp_path: Path) -> No
 
 def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(MwzevalError, match="cannot write"):
+    with pytest.raises(MwzevalError, match="file"):
         FolderCache(tmp_path / "file", URL)

@@ -19,6 +19,8 @@ from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
 from tests.conversation.endpoint.server import Server, serving, shorten_waits
 from tests.places import read_json
 
+pytestmark = pytest.mark.integration
+
 KEY = "local-key-0123456789abcdef"
 GOALS = 12
 FAULTS = (429, 500, "reset", "half", b"{", 408)

@@ -14,6 +14,8 @@ from mwzeval.cli import main
 from tests.conversation.endpoint.served import number_of
 from tests.conversation.endpoint.server import Server, completion, serving, shorten_waits
 
+pytestmark = pytest.mark.integration
+
 KEY = 'ab/cd"01+2345=key'
 GOALS = ("--goals", "corpus:test:8", "--corpus", "sample")
 AGENT = ("live", "--agent", "openai:toy", *GOALS)

@@ -23,6 +23,8 @@ from mwzeval.conversation.protocols import InfrastructureError
 from mwzeval.errors import UsageError
 from tests.conversation.endpoint.server import Server, serving
 
+pytestmark = pytest.mark.integration
+
 SAID = [{"role": "user", "content": "hi"}]
 PASSWORD = "pass+word/123"
 BASIC = b64encode(f"me:{PASSWORD}".encode()).decode()
@@ -115,8 +117,7 @@ def test_an_authority_of_the_environment_is_trusted(
     url = f"https://localhost:{secure.port}/v1"
     client = Client(Endpoint("toy", url))
     monkeypatch.setattr(client.clock, "wait", lambda seconds: False)
-    told = r"cannot be reached: SSLCertVerificationError: .* SSL_CERT_FILE may name"
-    with pytest.raises(InfrastructureError, match=told):
+    with pytest.raises(InfrastructureError, match=r"SSLCertVerificationError: .*SSL_CERT_FILE"):
         client.complete(SAID, rng=Random(1))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
     assert ask(url) == ("hello", "hello")
@@ -158,8 +159,10 @@ def test_a_proxy_that_refuses_is_told_without_its_password(
         monkeypatch.setattr(client.clock, "wait", lambda seconds: False)
         with pytest.raises(InfrastructureError) as raised:
             client.complete(SAID, rng=Random(1))
-    place = f"model.test:443 through the proxy 127.0.0.1:{proxy.server_address[1]}"
-    assert f"Tunnel connection failed: 407 Told ({place})" in str(raised.value)
+    told = str(raised.value)
+    assert all(
+        each in told for each in ("407", "model.test:443", f"127.0.0.1:{proxy.server_address[1]}")
+    )
     assert PASSWORD not in str(raised.value)
     assert len(proxy.heads) == 2
 
@@ -168,9 +171,9 @@ def test_what_a_proxy_echoes_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     echo = {"error": {"message": f"{BASIC} means {PASSWORD} or pass%2Bword%2F123"}}
     with serving(Server(faults=[(400, {}, echo)])) as server, proxy_to(server.port) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        hidden = r"answers 400: \[key\] means \[key\] or \[key\];"
-        with pytest.raises(InfrastructureError, match=hidden):
+        with pytest.raises(InfrastructureError) as raised:
             ask("http://model.test/v1")
+        assert str(raised.value).count("[key]") == 3
 
 
 @pytest.mark.parametrize(

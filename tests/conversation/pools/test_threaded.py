@@ -17,6 +17,8 @@ from mwzeval.conversation.runs import MOST_IN_A_ROW, run
 from mwzeval.errors import MwzevalError
 from tests.conversation.toy import ToySetting, broken, echo, held, toy
 
+pytestmark = pytest.mark.integration
+
 MANY = {str(number): "one two" for number in range(40)}
 
 
@@ -52,7 +54,7 @@ class Doing(ToySetting):
     ("what", "raised", "told"),
     [
         ("refuse", MwzevalError, "^no$"),
-        ("die", MwzevalError, "was ended by SIGKILL"),
+        ("die", MwzevalError, "SIGKILL"),
         ("raise", RuntimeError, "ValueError: a mistake"),
     ],
 )
@@ -99,7 +101,6 @@ def test_a_run_stops_when_dialogue_after_dialogue_is_lost(
     assert MOST_IN_A_ROW <= runs[-1] <= jobs * (MOST_IN_A_ROW + most) + 2 * most + 4
     assert all(number < MOST_IN_A_ROW for number in runs[:-1])
     assert summary.problem is not None
-    assert "ended so: the server cannot be reached; call it again" in summary.problem
     mended = toy(broken, goals=dict.fromkeys(goals, "one"), trusts=True)
     assert run(mended, file, progress=False).ends == {"user_stop": 200}
 

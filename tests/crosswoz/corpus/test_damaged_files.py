@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.crosswoz.corpus.folds import Gold, load_gold, read_dialogues, read_vocabulary
@@ -30,8 +32,43 @@ from mwzeval.files.downloads import embedded
 from mwzeval.report.formats import to_text
 from mwzeval.report.json import to_json
 from tests.crosswoz.logs import dialogue
-from tests.crosswoz.mutations import GONE, ODD, Steps, paths_in, with_odd
 from tests.crosswoz.small_world import DEPENDENT, ENGLISH, SINGLE, TABLES, small_gold, write_world
+
+Steps = tuple[str | int, ...]
+GONE = object()
+ODD: tuple[Any, ...] = (
+    *([], ["x"], [1], [None], {}, {"x": 1}, None, True, False),
+    *(0, -1, 3.5, 1e300, 10**30, float("nan")),
+    *("", "x", "\ud800", "免费", "id", "id=9", "id=" + "1" * 5000, "1" * 5000),
+    GONE,
+)
+
+
+def paths_in(plain: Any, above: Steps = ()) -> Iterator[Steps]:
+    """Yield the path of every value in plain values, those of the outer ones first."""
+    yield above
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            yield from paths_in(value, (*above, key))
+    elif isinstance(plain, list):
+        for number, value in enumerate(plain):
+            yield from paths_in(value, (*above, number))
+
+
+def with_odd(plain: Any, path: Steps, odd: Any) -> Any:
+    """Return a copy with something odd at the path, or (`GONE`) without what is there."""
+    if not path:
+        return None if odd is GONE else odd
+    copy = deepcopy(plain)
+    holder = copy
+    for key in path[:-1]:
+        holder = holder[key]
+    if odd is GONE:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = odd
+    return copy
+
 
 VOCABULARY = ["General+bye+none+none", "Inform+景点+名称+1"]
 FILES: dict[str, Any] = {
@@ -44,7 +81,6 @@ LOG = [
     dialogue("b", "2"),
 ]
 GOLD = small_gold()
-SOME = settings(max_examples=40)
 
 
 def changed(files: dict[str, Any]) -> st.SearchStrategy[tuple[str, Steps, Any]]:
@@ -74,7 +110,6 @@ def use(gold: Gold, predictions: Any) -> None:
     list(evaluated.explain_all())
 
 
-@SOME
 @given(changed(FILES))
 def test_a_corpus_is_refused_when_it_is_loaded_or_can_be_used(
     tmp_path_factory: pytest.TempPathFactory, change: tuple[str, Steps, Any]
@@ -105,7 +140,6 @@ def used_as_gold(gold: Gold) -> None:
     spellings(gold.database)
 
 
-@SOME
 @given(changed(gold_predictions(GOLD)))
 def test_predictions_are_refused_or_can_be_used(change: tuple[str, Steps, Any]) -> None:
     name, path, odd = change
@@ -114,7 +148,6 @@ def test_predictions_are_refused_or_can_be_used(change: tuple[str, Steps, Any]) 
         use(GOLD, predictions)
 
 
-@SOME
 @given(changed({"log": LOG}))
 def test_logs_of_simulations_are_refused_or_can_be_used(
     tmp_path_factory: pytest.TempPathFactory, change: tuple[str, Steps, Any]
@@ -130,51 +163,36 @@ def test_logs_of_simulations_are_refused_or_can_be_used(
         list(evaluated.explain_all())
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "odd", "message"),
-    [
-        (
-            "hotel_db.json",
-            (0, 1, "价格"),
-            [1],
-            'venue "客栈", 价格: expected a number .* found a list',
-        ),
-        (
-            "hotel_db.json",
-            (0, 1, "酒店设施"),
-            "x",
-            "酒店设施: expected a list of texts or null",
-        ),
-        ("hotel_db.json", (0, 1, "酒店设施", 0), None, "酒店设施: expected a list of texts"),
-        ("hotel_db.json", (0, 0), 5, "venue 0: expected a name, found a number"),
-        ("hotel_db.json", (0, 1), [], 'venue "客栈": expected an object, found a list'),
-        ("hotel_db.json", (0, 1, "酒店类型"), "\ud800", "1, 酒店类型: expected text, .*surrogate"),
-        ("test.json", ("1", "goal", 0, 3), 5, '"1": goal: expected a line .* found '),
-        ("test.json", ("1", "final_goal", 0), GONE, "final_goal: expected the lines of the goal"),
-        ("test.json", ("1", "messages", 2, "user_state", 0), GONE, "turn 2, user_state: expected"),
-        ("test.json", ("1", "goal", 0, 1), "x", 'goal: unknown domain "x"'),
-        (
-            "test.json",
-            ("1", "messages", 1, "sys_state", HOTEL, "价格"),
-            5,
-            "turn 1, sys_state, 酒店",
-        ),
-        ("test.json", ("1", "messages", 0, "content"), None, "turn 0, content: expected text"),
-        ("test.json", ("1", "messages", 0, "role"), GONE, "turn 0, role: it is missing"),
-        ("test.json", ("1", "messages", 0, "dialog_act", 0), ["a"], "dialog_act: an act is intent"),
-        ("sys_da_voc.json", (1,), 7, "act 1: expected a text like .* found a number"),
-        ("sys_da_voc.json", (1,), "a+b+c+\ud800", ", 1: expected text, .*surrogate"),
-        ("sys_da_voc.json", (1,), "Inform", 'act 1, "Inform": an act is intent'),
-        ("sys_da_voc.json", (1,), VOCABULARY[0], "an act comes more than once"),
-    ],
-)
+PLACES: list[tuple[str, Steps, Any, str]] = [
+    ("hotel_db.json", (0, 1, "价格"), [1], 'venue "客栈", 价格'),
+    ("hotel_db.json", (0, 1, "酒店设施"), "x", "酒店设施"),
+    ("hotel_db.json", (0, 1, "酒店设施", 0), None, "酒店设施"),
+    ("hotel_db.json", (0, 0), 5, "venue 0"),
+    ("hotel_db.json", (0, 1), [], 'venue "客栈"'),
+    ("hotel_db.json", (0, 1, "酒店类型"), "\ud800", "1, 酒店类型"),
+    ("test.json", ("1", "goal", 0, 3), 5, '"1": goal'),
+    ("test.json", ("1", "final_goal", 0), GONE, "final_goal"),
+    ("test.json", ("1", "messages", 2, "user_state", 0), GONE, "turn 2, user_state"),
+    ("test.json", ("1", "goal", 0, 1), "x", 'goal: .*"x"'),
+    ("test.json", ("1", "messages", 1, "sys_state", HOTEL, "价格"), 5, "turn 1, sys_state, 酒店"),
+    ("test.json", ("1", "messages", 0, "content"), None, "turn 0, content"),
+    ("test.json", ("1", "messages", 0, "role"), GONE, "turn 0, role"),
+    ("test.json", ("1", "messages", 0, "dialog_act", 0), ["a"], "dialog_act"),
+    ("sys_da_voc.json", (1,), 7, "act 1"),
+    ("sys_da_voc.json", (1,), "a+b+c+\ud800", ", 1"),
+    ("sys_da_voc.json", (1,), "Inform", 'act 1, "Inform"'),
+    ("sys_da_voc.json", (1,), VOCABULARY[0], ""),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "odd", "place"), PLACES)
 def test_what_is_wrong_is_told_with_its_place(
-    tmp_path: Path, name: str, path: Steps, odd: Any, message: str
+    tmp_path: Path, name: str, path: Steps, odd: Any, place: str
 ) -> None:
     file = write_world(tmp_path / "world") / ("database" if "_db" in name else "") / name
     plain = FILES[str(file.relative_to(tmp_path / "world"))]
     file.write_text(json.dumps(with_odd(plain, path, odd)), "utf-8")
-    with pytest.raises(DataError, match=f"{name}.*{message}"):
+    with pytest.raises(DataError, match=f"{name}.*{place}"):
         load_gold(data=tmp_path / "world")
 
 
@@ -183,7 +201,7 @@ def test_a_vocabulary_with_half_a_surrogate_pair_cannot_be_trained_with(tmp_path
     file.write_text(r'["Inform+a+b+\ud83d\ude00"]', "utf-8")
     assert read_vocabulary(file) == ("Inform+a+b+😀",)
     file.write_text(r'["Inform+a+b+\ud83d"]', "utf-8")
-    with pytest.raises(DataError, match="half of a surrogate pair"):
+    with pytest.raises(DataError, match=r"usr_da_voc\.json"):
         read_vocabulary(file)
 
 
@@ -208,7 +226,7 @@ def test_flipped_bytes_of_archives_are_told(tmp_path: Path, method: int) -> None
     rng = random.Random(0)
     for path, read in ((corpus, read_dialogues), (templates, load_templates)):
         whole, refused = path.read_bytes(), 0
-        for _ in range(40):
+        for _ in range(20):
             place = rng.randrange(len(whole))
             flipped = bytes([whole[place] ^ 1 << rng.randrange(8)])
             path.write_bytes(whole[:place] + flipped + whole[place + 1 :])
@@ -216,4 +234,4 @@ def test_flipped_bytes_of_archives_are_told(tmp_path: Path, method: int) -> None
                 read(path)
                 continue
             refused += 1
-        assert refused > 20, path
+        assert refused >= 10, path

@@ -28,44 +28,26 @@ GOLD = small_gold()
 
 
 @pytest.mark.parametrize(
-    ("track", "fields", "key", "value", "kind", "words"),
-    [
-        (
-            "nlu",
-            ["user_acts"],
-            "user_acts",
-            [["Request", "酒店", "酒店设施-暖汽", ""]],
-            "unknown-service",
-            'unknown service "暖汽" — did you mean "暖气"?',
-        ),
-        (
-            "policy",
-            ["system_acts"],
-            "system_acts",
-            [["Inform", "酒店", "酒店设施-游泳", "是"]],
-            "unknown-service",
-            'unknown service "游泳"',
-        ),
-    ],
+    ("track", "key", "service", "suggested"),
+    [("nlu", "user_acts", "暖汽", '"暖气"'), ("policy", "system_acts", "游泳", "游泳")],
 )
-def test_names_that_do_not_exist_are_errors_or_count_as_wrong(
-    track: str, fields: list[str], key: str, value: Any, kind: str, words: str
+def test_services_that_do_not_exist_are_errors_or_count_as_wrong(
+    track: str, key: str, service: str, suggested: str
 ) -> None:
-    file = gold_file(GOLD.fold, track, fields)
-    file["1"][1][key] = value
+    file = gold_file(GOLD.fold, track, [key])
+    file["1"][1][key] = [["Inform", "酒店", f"酒店设施-{service}", "是"]]
     (problem,) = validate(file, GOLD)
-    assert (problem.kind, problem.severity) == (kind, "error")
+    assert (problem.kind, problem.severity) == ("unknown-service", "error")
     assert (problem.dialogue, problem.turn, problem.key) == ("1", 1, key)
-    assert words in problem.message
+    assert suggested in problem.message
     with pytest.raises(InputError):
         evaluate(file, GOLD)
     (warning,) = evaluate(file, GOLD, Options(lenient=True)).warnings
-    assert (warning.kind, warning.severity) == (kind, "warning")
-    assert "counts as wrong" in warning.message
+    assert (warning.kind, warning.severity) == ("unknown-service", "warning")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["test", "val"])
-@pytest.mark.exhaustive
 def test_everything_in_the_corpus_exists(name: str) -> None:
     gold = Gold(fold(name))
     for track, fields in (("nlu", ["user_acts", "system_acts_nlu"]), ("sim", ["user_state"])):
@@ -97,12 +79,14 @@ def test_a_simulation_tells_of_intents_that_do_not_exist(tmp_path: Path, interru
         output.write_bytes(b"".join(lines[:-2]))
         assert simulate(Setting(DATABASE, Misspelt), resume=True, **chosen) == summary
     (told,) = summary.unknown
-    assert told.startswith('system acts: unknown intent "Infrom" — did you mean "Inform"?')
+    assert '"Infrom"' in told
+    assert '"Inform"' in told
     assert summary.unknown[told] == 5
-    assert f"in 5 dialogues {told}" in summary.to_text()
+    assert told in summary.to_text()
     assert summary.to_json()["unknown"] == {told: 5}
-    with pytest.raises(InputError, match="unknown intent"):
+    with pytest.raises(InputError) as refused:
         evaluate_simulation(output, GOLD)
+    assert {problem.kind for problem in refused.value.problems} == {"unknown-intent"}
     (warning, *_) = evaluate_simulation(output, GOLD, Options(lenient=True)).warnings
     assert warning.kind == "unknown-intent"
 
@@ -139,5 +123,4 @@ def test_logs_of_others_are_looked_at_too(tmp_path: Path) -> None:
     assert {each.severity for each in problems.values()} == {"warning"}
     first = problems["unknown-intent"]
     assert (first.dialogue, first.turn, first.key) == ("a", 0, "user_acts")
-    assert "no score" in first.message
     assert json.loads(file.read_text("utf-8").splitlines()[0])["turns"] == turns

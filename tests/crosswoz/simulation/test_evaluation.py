@@ -74,10 +74,7 @@ def test_dialogues_about_other_goals_are_not_paired_for_their_names(tmp_path: Pa
     assert found.measure("e2e.finish_rate").n == 3
     found = compare({"one": one, "mixed": mixed})
     assert found.measure("e2e.finish_rate").n == 1
-    message = '"other" has no dialogue about the same goal in common with the systems before it: '
-    with pytest.raises(
-        UsageError, match=rf"{message}those of the same name \(2\) have other goals"
-    ):
+    with pytest.raises(UsageError, match=r'"other".*\(2\)'):
         compare({"one": one, "other": other})
 
 
@@ -86,7 +83,7 @@ def test_runs_of_a_system_are_about_the_same_goals(tmp_path: Path) -> None:
     same = simulation(tmp_path, "same", a="1", b="2")
     other = simulation(tmp_path, "other", a="1", b="1")
     assert all(each.values == (100, 100) for each in across({"one": one, "same": same}))
-    with pytest.raises(InputError, match=r"^other: has other goals than one in 1 dialogues"):
+    with pytest.raises(InputError, match=r"^other: "):
         across({"one": one, "other": other})
 
 
@@ -113,24 +110,25 @@ def test_the_users_last_state_serves_where_there_is_no_final_goal(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("change", "kind", "word"),
+    ("change", "kind"),
     [
-        ({"goal": 5}, "shape", "list"),
-        ({"goal": []}, "shape", "goal"),
-        ({"finished": "yes"}, "shape", "true or false"),
-        ({"n_turns": None}, "shape", "a number"),
-        ({"final_goal": []}, "shape", "lines of the goal"),
-        ({"goal_type": "S+"}, "other-goal-type", "known"),
-        ({"goal_type": "CM"}, "other-goal-type", "of type S"),
-        ({"turns": 3}, "shape", "list of exchanges"),
-        ({"dialogue_id": 3}, "shape", "dialogue_id"),
+        ({"goal": 5}, "shape"),
+        ({"goal": []}, "shape"),
+        ({"finished": "yes"}, "shape"),
+        ({"n_turns": None}, "shape"),
+        ({"final_goal": []}, "shape"),
+        ({"goal_type": "S+"}, "other-goal-type"),
+        ({"goal_type": "CM"}, "other-goal-type"),
+        ({"turns": 3}, "shape"),
+        ({"dialogue_id": 3}, "shape"),
     ],
 )
-def test_bad_logs_are_told(tmp_path: Path, change: dict[str, Any], kind: str, word: str) -> None:
+def test_bad_logs_are_told(tmp_path: Path, change: dict[str, Any], kind: str) -> None:
     path = log(tmp_path, [dialogue("x", "2", **change), dialogue("y", "2")])
-    problems = validate_simulation(path)
-    assert kind in [problem.kind for problem in problems]
-    assert any(word in problem.message for problem in problems)
+    (key,) = change
+    problems = [problem for problem in validate_simulation(path) if problem.kind == kind]
+    assert problems
+    assert all(key in str(problem) for problem in problems)
     with pytest.raises(InputError):
         evaluate_simulation(path, GOLD)
 
@@ -145,9 +143,8 @@ def test_a_log_that_was_cut_short_is_scored_when_that_is_allowed(tmp_path: Path)
     path = log(tmp_path, [header, dialogue("x", "2")])
     (problem,) = validate_simulation(path)
     assert (problem.kind, problem.severity) == ("incomplete", "error")
-    assert "(S 1, M 0" in problem.message
-    assert "--allow-partial" in problem.message
-    with pytest.raises(InputError, match="cut short"):
+    assert "S 1, M 0" in problem.message
+    with pytest.raises(InputError):
         evaluate_simulation(path, GOLD)
     allowed = evaluate_simulation(path, GOLD, Options(allow_partial=True))
     assert values(allowed, "e2e.finish_rate")["total"] == 100
@@ -160,9 +157,9 @@ def test_a_log_that_was_cut_short_is_scored_when_that_is_allowed(tmp_path: Path)
 )
 def test_what_says_nothing_of_simulations_is_refused(tmp_path: Path, options: Options) -> None:
     path = log(tmp_path, [dialogue("x", "2")])
-    with pytest.raises(UsageError, match="e2e alone"):
+    with pytest.raises(UsageError, match="e2e"):
         evaluate_simulation(path, GOLD, options)
-    with pytest.raises(UsageError, match="e2e alone"):
+    with pytest.raises(UsageError, match="e2e"):
         validate_simulation(path, options)
     assert validate_simulation(path, Options(("e2e",))) == []
 
@@ -201,6 +198,7 @@ def simulated(folder: Path, system: Any, count: int = 60) -> ScoredSimulation:
     return evaluate_simulation(path, Gold(fold()))
 
 
+@pytest.mark.integration
 def test_a_system_that_invents_names_finishes_and_has_no_success(tmp_path: Path) -> None:
     honest, invents = (simulated(tmp_path, system) for system in (RuleSystem, Inventor))
     assert values(honest, "e2e.success")["total"] > 80

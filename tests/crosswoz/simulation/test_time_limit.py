@@ -23,6 +23,8 @@ from mwzeval.errors import UsageError
 from tests.crosswoz.logs import read_log
 from tests.crosswoz.world import DATABASE
 
+pytestmark = pytest.mark.integration
+
 SECONDS = 0.5
 FOR_EVER = 1000
 
@@ -86,12 +88,12 @@ def talk(log: Path, system: Any, user: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("system", "user", "end", "exchanges", "problem"),
     [
-        (Sleeps, RuleSimulator, "agent_error", 1, "no answer within 0.5 seconds"),
-        (SleepsOutsidePython, RuleSimulator, "agent_error", 0, "no answer within"),
-        (NeverMade, RuleSimulator, "agent_error", 0, "no answer within"),
-        (NeverEndingAnswer, RuleSimulator, "agent_error", 0, "no answer within"),
-        (Dies, RuleSimulator, "agent_error", 0, "the process ended with exit code 3"),
-        (RuleSystem, SleepyUser, "user_error", 1, "no answer within"),
+        (Sleeps, RuleSimulator, "agent_error", 1, "0.5 seconds"),
+        (SleepsOutsidePython, RuleSimulator, "agent_error", 0, "0.5 seconds"),
+        (NeverMade, RuleSimulator, "agent_error", 0, "0.5 seconds"),
+        (NeverEndingAnswer, RuleSimulator, "agent_error", 0, "0.5 seconds"),
+        (Dies, RuleSimulator, "agent_error", 0, "exit code 3"),
+        (RuleSystem, SleepyUser, "user_error", 1, "0.5 seconds"),
     ],
 )
 def test_a_call_that_never_returns_ends_its_dialogue(
@@ -143,5 +145,5 @@ def test_the_run_goes_on_behind_a_call_that_never_returns(processes: int) -> Non
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
 def test_a_time_limit_is_above_nothing(seconds: float) -> None:
-    with pytest.raises(UsageError, match="above 0"):
+    with pytest.raises(UsageError, match=r"\b0\b"):
         simulate(Setting(DATABASE, RuleSystem), per_type=1, time_limit=seconds)

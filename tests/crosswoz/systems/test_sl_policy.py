@@ -29,6 +29,8 @@ from tests.crosswoz.real_data import database, figures, fold
 from tests.crosswoz.world import DATABASE
 from tests.places import shared
 
+pytestmark = pytest.mark.integration
+
 SMALL = Settings(hidden=12, epochs=4)
 FINISHED = {"S": 0.703, "M": 0.357, "M+T": 0.43, "CM": 0.137, "CM+T": 0.193}
 """What 300 dialogues a type have given with this policy. Policies of eight seeds differ by 0.05
@@ -78,7 +80,6 @@ def scores(policy: SlPolicy, *, paper_compatible: bool) -> tuple[float, float]:
     return 200 * common / told, 200 * common_delexicalized / told
 
 
-@pytest.mark.exhaustive
 def test_trained_on_validation_it_reaches_the_golden_figures(trained: SlPolicy) -> None:
     f1, delexicalized_f1 = scores(trained, paper_compatible=False)
     assert f1 >= 48
@@ -88,7 +89,6 @@ def test_trained_on_validation_it_reaches_the_golden_figures(trained: SlPolicy) 
     assert delexicalized_f1 == pytest.approx(100 * golden["delex_f1"], abs=1.5)
 
 
-@pytest.mark.exhaustive
 def test_the_flag_of_the_paper_costs_it_points(trained: SlPolicy) -> None:
     corrected = scores(trained, paper_compatible=False)
     as_in_the_paper = scores(trained, paper_compatible=True)
@@ -107,7 +107,6 @@ def test_the_paper_takes_every_turn_from_the_third_on_for_the_last() -> None:
     assert ends[1] == [number >= 2 for number in range(last + 1)]
 
 
-@pytest.mark.exhaustive
 def test_its_dialogues_finish_about_as_often_as_the_golden_ones(trained: SlPolicy) -> None:
     setting = Setting(database(), MakeSlSystem(trained))
     summary = simulate(setting, per_type=100, seed=1, progress=False)
@@ -139,11 +138,11 @@ def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path) -> 
 def test_a_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
     small(tmp_path)
     before = (tmp_path / CHECKPOINT_FILE).read_bytes()
-    with pytest.raises(UsageError, match="other settings or data"):
+    with pytest.raises(UsageError):
         small(tmp_path, Settings(hidden=12, epochs=4, seed=3))
     assert (tmp_path / CHECKPOINT_FILE).read_bytes() == before
     (tmp_path / CHECKPOINT_FILE).unlink()
-    with pytest.raises(UsageError, match="holds a finished model"):
+    with pytest.raises(UsageError):
         small(tmp_path)
 
 
@@ -154,7 +153,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     arrays, about = read_arrays(file, KIND)
     for lacking in ("exp_avg:first.bias", "weight:output.weight", "generator"):
         write_arrays(file, KIND, {n: a for n, a in arrays.items() if n != lacking}, about)
-        with pytest.raises(InputError, match="damaged"):
+        with pytest.raises(InputError, match=CHECKPOINT_FILE):
             small(tmp_path)
 
 
@@ -174,7 +173,7 @@ def test_a_policy_with_a_damaged_vocabulary_is_refused(tmp_path: Path, odd: Any)
     file = tmp_path / "policy.safetensors"
     for about in ({"user": odd, "system": ["e+f+g+h"]}, {"user": ["a+b+c+d"], "system": odd}, odd):
         write_arrays(file, "CrossWOZ policy", weights, about)
-        with pytest.raises(InputError, match="damaged"):
+        with pytest.raises(InputError, match=file.name):
             SlPolicy.load(file)
 
 
@@ -210,5 +209,5 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> Non
 
 def test_without_dialogues_there_is_nothing_to_learn(tmp_path: Path) -> None:
     known = Vocabulary(("a+b+c+d",), ("e+f+g+h",))
-    with pytest.raises(InputError, match="training dialogues"):
+    with pytest.raises(InputError, match="training"):
         train_policy([], [], DATABASE, known, tmp_path)

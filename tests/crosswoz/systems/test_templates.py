@@ -1,4 +1,4 @@
-"""Templates: the golden sentences, our own ones, mining, and files."""
+"""Templates: the golden sentences, our own ones, mining, files, and what is understood by them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from mwzeval.crosswoz.corpus.acts import (
 from mwzeval.crosswoz.corpus.names import LIST_SLOTS, NAME, SERVICES, VENUE_DOMAINS
 from mwzeval.crosswoz.simulation.goals import CONSTRAINED, REQUESTED, TRAFFIC_REQUESTS
 from mwzeval.crosswoz.simulation.protocols import SYSTEM, USER, SeededRng, Side
+from mwzeval.crosswoz.systems.template_reader import TemplateReader
 from mwzeval.crosswoz.systems.templates import (
     MODES,
     PLACEHOLDER,
@@ -35,6 +36,7 @@ from mwzeval.crosswoz.systems.templates import (
 )
 from mwzeval.errors import DataError
 from tests.crosswoz.real_data import FirstChoice, fold, vectors
+from tests.crosswoz.world import DATABASE
 from tests.places import shared
 
 FIRST = FirstChoice(0)
@@ -46,6 +48,7 @@ def public() -> dict[Side, Templates]:
     return load_templates(shared("data", "crosswoz", "extra", "nlg_templates.zip"))
 
 
+@pytest.mark.integration
 def test_sentences_are_those_of_the_golden_vectors() -> None:
     records = vectors("template_nlg")
     assert len(records) == 154
@@ -58,6 +61,7 @@ def test_sentences_are_those_of_the_golden_vectors() -> None:
         assert (templates.sentence(acts, FIRST, "auto") is None) != record["in_auto_templates"]
 
 
+@pytest.mark.integration
 def test_keys_are_spelled_as_the_public_files_spell_them() -> None:
     for record in vectors("template_nlg"):
         acts = parse_acts(record["acts"])
@@ -105,7 +109,7 @@ def system_turns() -> list[Acts]:
     return turns + [(act,) for act in single]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_our_own_sentences_say_whatever_simulators_and_policies_do(seed: int) -> None:
     nlg, rng = TemplateNlg(load_templates()), SeededRng(seed)
     turns: list[tuple[Side, Acts]] = [(USER, (act,)) for act in user_acts()]
@@ -131,7 +135,7 @@ def test_what_there_are_no_words_for_is_none(mode: Mode) -> None:
     assert Templates({}, {}).sentence((general("thank"),), FIRST, mode) is None
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_a_mined_sentence_says_again_what_it_was_mined_from(tmp_path: Path) -> None:
     dialogues = list(fold("val").dialogues.values())[:40]
     write_templates(tmp_path, "auto", mine_templates(dialogues))
@@ -148,6 +152,7 @@ def test_a_mined_sentence_says_again_what_it_was_mined_from(tmp_path: Path) -> N
     assert 0.85 < again / turns < 1
 
 
+@pytest.mark.integration
 def test_mined_templates_are_mostly_those_of_the_authors() -> None:
     mined = mine_templates(fold("val").dialogues.values())
     for side in (USER, SYSTEM):
@@ -156,28 +161,27 @@ def test_mined_templates_are_mostly_those_of_the_authors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("file", "content"),
     [
-        (None, "no templates of the user"),
-        ("[]", "expected an object"),
-        ('{"a": "b"}', "expected an object"),
-        ('{"a": []}', "expected an object"),
-        ("{", "cannot be read as JSON"),
+        ("x.zip", "no archive"),
+        *(
+            ("auto_user_template_nlg.json", content)
+            for content in ("[]", '{"a": "b"}', '{"a": []}', "{")
+        ),
     ],
 )
-def test_bad_files_are_told(tmp_path: Path, content: str | None, message: str) -> None:
-    if content is not None:
-        (tmp_path / "auto_user_template_nlg.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
+def test_bad_files_are_named(tmp_path: Path, file: str, content: str) -> None:
+    (tmp_path / file).write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=file):
+        load_templates(tmp_path / file if file == "x.zip" else tmp_path)
+
+
+def test_a_folder_without_templates_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="user"):
         load_templates(tmp_path)
 
 
-def test_a_file_that_is_no_archive_is_told(tmp_path: Path) -> None:
-    (tmp_path / "x.zip").write_text("no", encoding="utf-8")
-    with pytest.raises(DataError, match="not a complete zip archive"):
-        load_templates(tmp_path / "x.zip")
-
-
+@pytest.mark.integration
 def test_our_own_files_have_the_keys_of_the_public_ones_and_other_sentences() -> None:
     own = load_templates()
     for side in (USER, SYSTEM):
@@ -185,3 +189,75 @@ def test_our_own_files_have_the_keys_of_the_public_ones_and_other_sentences() ->
         theirs = {s for sentences in public()[side].manual.values() for s in sentences}
         ours = [s for sentences in own[side].manual.values() for s in sentences if "[" in s]
         assert not theirs & set(ours)
+
+
+USER_TEMPLATES = {
+    "General+greet+none": ["你好"],
+    "Inform+餐馆+推荐菜": ["我想吃[Inform+餐馆+推荐菜]"],
+    "Inform+餐馆+推荐菜1+推荐菜2": ["我想吃[Inform+餐馆+推荐菜1]，还有[Inform+餐馆+推荐菜2]"],
+    "Inform+酒店+名称": ["我住[Inform+酒店+名称]"],
+    "Inform+酒店+酒店设施+是": ["要有[Inform+酒店+酒店设施+是]"],
+    "Request+酒店+酒店设施": ["有没有[Request+酒店+酒店设施]？"],
+    "Request+餐馆+评分": ["评分是多少？"],
+    "Request+酒店+评分": ["评分是多少？"],
+    "Request+酒店+电话": ["酒店电话呢？"],
+    "Select+酒店+源领域+餐馆": ["在餐馆周边找一家酒店"],
+}
+SYSTEM_TEMPLATES = {
+    "Inform+主体+属性+无": ["[主体]没有[属性]"],
+    "Inform+景点+门票+免费": ["门票是免费的"],
+    "Inform+景点+门票": ["门票是[Inform+景点+门票]"],
+    "Inform+景点+名称": ["[Inform+景点+名称]不错", "[Inform+景点+名称]"],
+    "NoOffer+景点+none": ["没有合适的景点"],
+    "Recommend+景点+名称1+名称2": ["[Recommend+景点+名称1]、[Recommend+景点+名称2]都可以"],
+}
+READER = TemplateReader(USER_TEMPLATES, SYSTEM_TEMPLATES, DATABASE)
+
+
+@pytest.mark.parametrize(
+    ("utterance", "acts"),
+    [
+        ("你好，我想吃豆花。", ["General+greet+none+none", "Inform+餐馆+推荐菜+豆花"]),
+        ("我想吃豆花，还有烤鱼。", ["Inform+餐馆+推荐菜+豆花", "Inform+餐馆+推荐菜+烤鱼"]),
+        ("我住blue客栈。", ["Inform+酒店+名称+Blue客栈"]),
+        (
+            "要有暖气，有没有大堂wifi？",
+            ["Inform+酒店+酒店设施-暖气+是", "Request+酒店+酒店设施-大堂wifi+"],
+        ),
+        ("酒店电话呢，评分是多少。", ["Request+酒店+电话+", "Request+酒店+评分+"]),
+        ("评分是多少，我想吃豆花。", ["Request+餐馆+评分+", "Inform+餐馆+推荐菜+豆花"]),
+        ("今天天气不错，在餐馆周边找一家酒店。", ["Select+酒店+源领域+餐馆"]),
+        ("", []),
+        ("，，。", []),
+    ],
+)
+def test_users_are_understood(utterance: str, acts: list[str]) -> None:
+    assert [str(act) for act in READER.understand(utterance, (), "user")] == acts
+
+
+@pytest.mark.parametrize(
+    ("utterance", "acts"),
+    [
+        ("门票是免费的。", ["Inform+景点+门票+免费"]),
+        ("门票是30元。", ["Inform+景点+门票+30元"]),
+        ("古塔、映月园都可以。", ["Recommend+景点+名称+古塔", "Recommend+景点+名称+映月园"]),
+        ("没有合适的景点，古塔不错。", ["NoOffer+景点+none+none", "Inform+景点+名称+古塔"]),
+        ("酒店没有周边酒店。", ["Inform+酒店+周边酒店+无"]),
+        ("随便说说。", []),
+    ],
+)
+def test_systems_are_understood(utterance: str, acts: list[str]) -> None:
+    assert [str(act) for act in READER.understand(utterance, (), "system")] == acts
+
+
+@pytest.mark.parametrize(
+    ("context", "domain"),
+    [
+        ([], "餐馆"),
+        (["我住blue客栈。", "好的。"], "酒店"),
+        (["酒店电话呢。", "我想吃豆花。"], "餐馆"),
+    ],
+)
+def test_the_context_tells_which_domain_is_meant(context: list[str], domain: str) -> None:
+    (act,) = READER.understand("评分是多少？", context, "user")
+    assert act.domain == domain

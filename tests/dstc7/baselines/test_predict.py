@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,9 @@ from tests.places import ROOT, read_json
 
 TRACKS = [Track(dataset, subtask) for dataset, subtasks in SUBTASKS.items() for subtask in subtasks]
 LEXICAL = [name for name in BASELINES if name not in (RANDOM, DUAL_ENCODER)]
+TRAINED = pytest.param(DUAL_ENCODER, marks=pytest.mark.integration)
+NAMES = [RANDOM, *LEXICAL, TRAINED]
+UBUNTU_1, ADVISING_3, UBUNTU_4 = Track("ubuntu", 1), Track("advising", 3), Track("ubuntu", 4)
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> dict[Track, Files]:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("dual encoder")
     training = write_dialogues(folder / "train.json", conversations(40, seed=1))
     dev = write_dialogues(folder / "dev.json", conversations(10, seed=2))
@@ -74,32 +81,47 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "model"
 
 
-def baseline(name: str, model: Path, knowledge: Knowledge | None = None) -> Baseline:
-    return Baseline(name, model if name == DUAL_ENCODER else None, knowledge=knowledge)
+@pytest.fixture
+def baseline(request: pytest.FixtureRequest) -> Callable[..., Baseline]:
+    """Make a baseline, that of weights with a model, which is trained only then."""
+
+    def made(name: str, knowledge: Knowledge | None = None) -> Baseline:
+        model = request.getfixturevalue("model") if name == DUAL_ENCODER else None
+        return Baseline(name, model, knowledge=knowledge)
+
+    return made
 
 
 def entries(path: Path) -> list[list[dict[str, Any]]]:
     return [item["candidate-ranking"] for item in read_json(path)]
 
 
-@pytest.mark.parametrize("name", BASELINES)
-@pytest.mark.parametrize("track", TRACKS, ids=lambda track: track.name)
-@pytest.mark.parametrize("source", ["repository", "generated"])
-@pytest.mark.exhaustive(but=12)
+def every_case() -> Iterator[Any]:
+    """Yield source, baseline and track; those of `make test` are quick and each of its kind."""
+    for source, name, track in product(["repository", "generated"], BASELINES, TRACKS):
+        is_quick = source == "repository" and (
+            name == "bm25" or (name != DUAL_ENCODER and track == UBUNTU_4)
+        )
+        marks = () if is_quick else pytest.mark.integration
+        yield pytest.param(source, name, track, marks=marks, id=f"{source}-{name}-{track.name}")
+
+
+@pytest.mark.parametrize(("source", "name", "track"), list(every_case()))
 def test_what_a_baseline_writes_is_valid(
     source: str,
     name: str,
     track: Track,
-    model: Path,
-    generated: dict[Track, Files],
+    baseline: Callable[..., Baseline],
+    request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> None:
-    files = files_of(track) if source == "repository" else generated[track]
+    is_generated = source == "generated"
+    files = request.getfixturevalue("generated")[track] if is_generated else files_of(track)
     output = tmp_path / track.file_name
     tuned_on = files.dev if track.has_none and name != RANDOM else None
     knowledge = read_knowledge(files.knowledge, track) if files.knowledge else None
     predicted = predict(
-        baseline(name, model, knowledge),
+        baseline(name, knowledge),
         track,
         files.dialogues,
         output,
@@ -116,7 +138,7 @@ def test_what_a_baseline_writes_is_valid(
     ]
     assert predicted.examples == len(lists)
     assert (predicted.threshold is not None) == (tuned_on is not None)
-    assert source != "generated" or set(lists) == {100}
+    assert not is_generated or set(lists) == {100}
 
 
 def examples_in(files: Files, track: Track) -> list[dict[str, Any]]:
@@ -125,15 +147,15 @@ def examples_in(files: Files, track: Track) -> list[dict[str, Any]]:
     return [{"options-for-next": "c" * 100} | e for e in examples] if track.has_pool else examples
 
 
-@pytest.mark.parametrize("name", BASELINES)
-@pytest.mark.parametrize("track", [Track("ubuntu", 2), Track("ubuntu", 4)], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("track", [Track("ubuntu", 2), UBUNTU_4], ids=str)
 def test_ten_choices_with_probabilities_are_valid(
-    name: str, track: Track, model: Path, tmp_path: Path
+    name: str, track: Track, baseline: Callable[..., Baseline], tmp_path: Path
 ) -> None:
     files, output = files_of(track), tmp_path / track.file_name
     tuned_on = files.dev if track.has_none and name != RANDOM else None
     predict(
-        baseline(name, model),
+        baseline(name),
         track,
         files.dialogues,
         output,
@@ -166,18 +188,19 @@ def test_scores_become_probabilities(
     assert [score for _, score in choices.entries] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", BASELINES)
-def test_the_same_files_give_the_same_bytes(name: str, model: Path, tmp_path: Path) -> None:
-    track = Track("ubuntu", 1)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_files_give_the_same_bytes(
+    name: str, baseline: Callable[..., Baseline], tmp_path: Path
+) -> None:
     written = []
     for place in ("first", "second"):
-        predict(baseline(name, model), track, files_of(track).dialogues, tmp_path / place)
+        predict(baseline(name), UBUNTU_1, files_of(UBUNTU_1).dialogues, tmp_path / place)
         written.append((tmp_path / place).read_bytes())
     assert written[0] == written[1]
 
 
-@pytest.mark.exhaustive
-def test_the_threshold_of_none_keeps_its_promise_on_dev(model: Path, tmp_path: Path) -> None:
+@pytest.mark.integration
+def test_the_threshold_of_none_keeps_its_promise_on_dev(tmp_path: Path) -> None:
     track, output = Track("ubuntu", 4), tmp_path / "dev.json"
     data = write_track(tmp_path, track, Sizes(0, 60, 0), Recipe(pool=3000, vocabulary=4000))
     for name in LEXICAL:
@@ -203,6 +226,7 @@ def test_without_a_score_none_joins_no_list(tmp_path: Path) -> None:
     assert validate(output, gold, track, Options(strict=True)) == []
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", LEXICAL)
 def test_shared_words_are_worth_more_than_chance(name: str, tmp_path: Path) -> None:
     """Lists and pool, whole contexts and last messages only, on a small synthetic world."""
@@ -246,67 +270,45 @@ def test_a_candidate_that_is_listed_twice_is_ranked_once(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "track", "message"),
+    ("name", "arguments", "track", "names"),
     [
-        ({}, Track("ubuntu", 2), "needs its pool"),
-        ({"pool": "pool.tsv"}, Track("ubuntu", 1), "has no pool"),
-        ({"dev": "dev.json"}, Track("ubuntu", 1), "subtask 4"),
-        ({"none_score": 0.5}, Track("advising", 3), "subtask 4"),
-        ({"dev": "dev.json", "none_score": 0.5}, Track("ubuntu", 4), "not both"),
+        ("bm25", {}, Track("ubuntu", 2), "pool"),
+        ("bm25", {"pool": "pool.tsv"}, UBUNTU_1, "pool"),
+        ("bm25", {"dev": "dev.json"}, UBUNTU_1, "subtask 4"),
+        ("bm25", {"none_score": 0.5}, ADVISING_3, "subtask 4"),
+        ("bm25", {"dev": "dev.json", "none_score": 0.5}, UBUNTU_4, "both"),
+        (RANDOM, {"none_score": 1.0}, UBUNTU_4, "random"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    arguments: dict[str, Any], track: Track, message: str, tmp_path: Path
+    name: str, arguments: dict[str, Any], track: Track, names: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=message):
-        predict(Baseline("bm25"), track, "test.json", tmp_path / "out.json", **arguments)
-
-
-def test_the_random_baseline_takes_no_threshold(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="draws the place"):
-        predict(Baseline(RANDOM), Track("ubuntu", 4), "test.json", tmp_path / "o", none_score=1.0)
+    with pytest.raises(UsageError, match=names):
+        predict(Baseline(name), track, "test.json", tmp_path / "out.json", **arguments)
 
 
 @pytest.mark.parametrize(
-    ("name", "model", "message"),
-    [
-        ("bm52", None, 'did you mean "bm25"'),
-        ("dual-encoder", None, "needs the folder"),
-        ("tfidf", "model", "makes no use"),
-    ],
+    ("name", "model", "names"),
+    [("bm52", None, '"bm25"'), (DUAL_ENCODER, None, DUAL_ENCODER), ("tfidf", "model", "tfidf")],
 )
-def test_a_baseline_that_cannot_be_is_refused(name: str, model: str | None, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_a_baseline_that_cannot_be_is_refused(name: str, model: str | None, names: str) -> None:
+    with pytest.raises(UsageError, match=names):
         Baseline(name, model)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [("[]", "no examples"), (None, "no options-for-next")]
-)
-def test_files_without_anything_to_rank_are_refused(
-    content: str | None, message: str, tmp_path: Path
-) -> None:
-    dialogues = files_of(Track("ubuntu", 2)).dialogues
-    if content is not None:
-        dialogues = tmp_path / "dialogues.json"
-        dialogues.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        predict(Baseline("bm25"), Track("ubuntu", 1), dialogues, tmp_path / "out.json")
-    assert not (tmp_path / "out.json").exists()
+def test_files_without_anything_to_rank_or_to_tune_on_are_refused(tmp_path: Path) -> None:
+    empty, output, bm25 = tmp_path / "dialogues.json", tmp_path / "out.json", Baseline("bm25")
+    empty.write_text("[]", encoding="utf-8")
+    for dialogues in (empty, files_of(Track("ubuntu", 2)).dialogues):
+        with pytest.raises(InputError, match=dialogues.name):
+            predict(bm25, UBUNTU_1, dialogues, output)
+    without_answers = files_of(UBUNTU_4).dialogues
+    with pytest.raises(InputError):
+        predict(bm25, UBUNTU_4, without_answers, output, dev=without_answers)
+    assert not output.exists()
 
 
-def test_a_threshold_needs_answers_to_be_tuned_on(tmp_path: Path) -> None:
-    files = files_of(Track("ubuntu", 4))
-    with pytest.raises(InputError, match="nothing to be tuned on"):
-        predict(
-            Baseline("bm25"),
-            Track("ubuntu", 4),
-            files.dialogues,
-            tmp_path / "out.json",
-            dev=files.dialogues,
-        )
-
-
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("module", "name", "extra"),
     [("bm25s", "bm25", "retrieval"), ("sklearn", "tfidf", "retrieval"), ("torch", "", "neural")],
@@ -315,9 +317,6 @@ def test_a_missing_library_is_named_with_its_extra(
     module: str, name: str, extra: str, tmp_path: Path
 ) -> None:
     """In a process of its own, in which the library cannot be found."""
-    import subprocess
-    import sys
-
     call = (
         f"predict(Baseline({name!r}), Track('ubuntu', 1), sys.argv[1], sys.argv[2])"
         if name
@@ -338,14 +337,11 @@ def test_a_missing_library_is_named_with_its_extra(
         text=True,
         check=True,
     )
-    assert f"pip install 'mwzeval[{extra}]'" in ran.stdout
-    assert json.loads(dev.read_text(encoding="utf-8")), "the file was fine"
+    assert f"mwzeval[{extra}]" in ran.stdout
 
 
+@pytest.mark.integration
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
-    import subprocess
-    import sys
-
     program = (
         "import sys, mwzeval.dstc7.baselines.run\n"
         "heavy = {'torch', 'sklearn', 'bm25s', 'numba', 'safetensors', 'scipy'}\n"

@@ -40,6 +40,9 @@ def example(**changes: Any) -> dict[str, Any]:
     return raw | {name.replace("_", "-"): value for name, value in changes.items()}
 
 
+OPTION = {"candidate-id": "x", "utterance": "y"}
+
+
 def read(tmp_path: Path, *raw: Any) -> Any:
     return read_examples(Folder(tmp_path).write("d.json", list(raw)))
 
@@ -72,11 +75,9 @@ def test_example_ids_have_one_form(raw: Any, canonical: str | None) -> None:
     assert example_id(raw) == canonical
 
 
-@pytest.mark.parametrize(
-    ("identity", "plain"), [("12", 12), ("012", "012"), ("9" * 30, "9" * 30), ("A1", "A1")]
-)
-def test_ids_are_written_as_they_were(identity: str, plain: int | str) -> None:
-    assert plain_id(identity) == plain
+def test_ids_are_written_as_they_were() -> None:
+    written = {"12": 12, "012": "012", "9" * 30: "9" * 30, "A1": "A1"}
+    assert {identity: plain_id(identity) for identity in written} == written
 
 
 def test_texts_are_kept_as_they_are(tmp_path: Path) -> None:
@@ -128,40 +129,32 @@ def test_three_messages_and_any_split_are_fine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "kind", "says"),
+    ("raw", "kind", "names"),
     [
-        ("text", "bad-type", "item 1 of the array"),
-        (example(example_id=None), "bad-type", "whole number"),
+        ("text", "bad-type", "item 1"),
+        (example(example_id=None), "bad-type", "example-id"),
         (example(example_id="twelve"), "bad-type", "twelve"),
         ({"exampleid": 1}, "missing-field", "exampleid"),
-        (example(messages_so_far=[]), "bad-type", "empty list"),
-        (example(messages_so_far="hi"), "bad-type", "text"),
-        (example(messages_so_far=["hi"]), "bad-type", "a message is an object"),
-        (example(messages_so_far=[{"utterance": "x"}]), "missing-field", "no speaker"),
-        (example(messages_so_far=[{"speaker": "x"}]), "missing-field", "no utterance"),
-        (example(options_for_next={}), "bad-type", "found an object"),
-        (example(options_for_next=["x"]), "bad-type", "a candidate is an object"),
-        (example(options_for_next=[{"utterance": "x"}]), "missing-field", "no candidate-id"),
-        (example(options_for_next=[{"candidate-id": "x"}]), "missing-field", "no utterance"),
-        (
-            example(options_for_next=[{"candidate-id": [], "utterance": ""}]),
-            "bad-type",
-            "found a list",
-        ),
-        (
-            example(options_for_next=[{"candidate-id": "x", "utterance": 1}]),
-            "bad-type",
-            "utterance is text, found a number",
-        ),
-        (example(profile=[]), "bad-type", "a profile is an object"),
+        (example(messages_so_far=[]), "bad-type", "messages-so-far"),
+        (example(messages_so_far="hi"), "bad-type", "messages-so-far"),
+        (example(messages_so_far=["hi"]), "bad-type", "message"),
+        (example(messages_so_far=[{"utterance": "x"}]), "missing-field", "speaker"),
+        (example(messages_so_far=[{"speaker": "x"}]), "missing-field", "utterance"),
+        (example(options_for_next={}), "bad-type", "options-for-next"),
+        (example(options_for_next=["x"]), "bad-type", "candidate"),
+        (example(options_for_next=[{"utterance": "x"}]), "missing-field", "candidate-id"),
+        (example(options_for_next=[{"candidate-id": "x"}]), "missing-field", "utterance"),
+        (example(options_for_next=[OPTION | {"candidate-id": []}]), "bad-type", "candidate-id"),
+        (example(options_for_next=[OPTION | {"utterance": 1}]), "bad-type", "utterance"),
+        (example(profile=[]), "bad-type", "profile"),
     ],
 )
-def test_malformed_examples_are_located(raw: Any, kind: str, says: str, tmp_path: Path) -> None:
+def test_malformed_examples_are_located(raw: Any, kind: str, names: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, raw, example(example_id=2))
     problem = caught.value.problems[0]
     assert problem.kind == kind
-    assert says in str(problem)
+    assert names in str(problem)
 
 
 def test_all_malformed_examples_are_reported_and_the_others_read(tmp_path: Path) -> None:
@@ -177,10 +170,8 @@ def test_all_malformed_examples_are_reported_and_the_others_read(tmp_path: Path)
     assert len(findings.problems) == 4
 
 
-@pytest.mark.parametrize(
-    ("ids", "says"), [(["ab", "AB "], "once case and outer blanks"), ([5, 5], "listed twice")]
-)
-def test_ids_that_become_the_same_are_reported(ids: list[Any], says: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ids", [["ab", "AB "], [5, 5]])
+def test_ids_that_become_the_same_are_reported(ids: list[Any], tmp_path: Path) -> None:
     options = [{"candidate-id": identity, "utterance": str(n)} for n, identity in enumerate(ids)]
     path = Folder(tmp_path).write("d.json", [example(options_for_next=options)])
     findings = Findings()
@@ -188,14 +179,13 @@ def test_ids_that_become_the_same_are_reported(ids: list[Any], says: str, tmp_pa
     assert len(found.candidates) == 2
     [problem] = findings.problems
     assert (problem.kind, problem.severity) == ("ambiguous-option", "warning")
-    assert says in problem.message
 
 
 def test_streaming_stops_at_the_first_problem_without_a_list_for_them(tmp_path: Path) -> None:
     path = Folder(tmp_path).write("d.json", [example(), 1, example(example_id=2)])
     stream = stream_examples(path)
     assert next(stream).example_id == "1100001"
-    with pytest.raises(InputError, match="item 2 of the array"):
+    with pytest.raises(InputError, match="item 2"):
         next(stream)
 
 
@@ -258,7 +248,7 @@ def test_files_that_are_no_array_of_examples(content: bytes, kind: str, tmp_path
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match=r"nothing\.json"):
         read_examples(tmp_path / "nothing.json")
 
 
@@ -294,26 +284,26 @@ def test_a_pool_says_all_that_is_wrong(tmp_path: Path) -> None:
     assert '(there as "a")' in messages[2]
 
 
-@pytest.mark.parametrize("name", ["train", "dev", "test"])
-def test_real_ubuntu_examples(name: str) -> None:
+@pytest.mark.integration
+@pytest.mark.parametrize(("name", "count"), [("train", 20), ("dev", 10), ("test", 10)])
+def test_real_ubuntu_examples(name: str, count: int) -> None:
     examples = read_examples(shared("data", "dstc7", f"ubuntu_sample_{name}_subtask_1.json"))
-    assert len(examples) == {"train": 20, "dev": 10, "test": 10}[name]
+    assert len(examples) == count
     for found in examples:
         speakers = [message.speaker for message in found.messages]
         assert len(speakers) % 2 == 1
         assert speakers == [f"participant_{1 + place % 2}" for place in range(len(speakers))]
         assert len(found.candidates) in (20, 21)
         assert (found.correct is None) == (name == "test")
-
-
-def test_real_ubuntu_targets_are_offered() -> None:
-    examples = read_examples(shared("data", "dstc7", "ubuntu_sample_test_subtask_1.json"))
+    if name != "test":
+        return
     targets = read_targets(shared("data", "dstc7", "ubuntu_sample_responses_subtask_1.tsv"))
     offered = {e.example_id: {c.candidate_id for c in e.candidates} for e in examples}
     assert targets.keys() == offered.keys()
     assert all(targets[name][0] in offered[name] for name in targets)
 
 
+@pytest.mark.integration
 def test_the_toy_file_of_another_tool() -> None:
     examples = read_examples(shared("data", "dstc7", "polyai-sample", "test_examples.json"))
     assert [found.example_id for found in examples] == ["0", "1"]

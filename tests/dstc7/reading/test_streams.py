@@ -1,4 +1,4 @@
-"""Files of any size: damaged, too large, or far larger than memory should hold."""
+"""Files that are broken, hostile, or far larger than memory should hold."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from mwzeval.dstc7.baselines.knowledge_files import read_courses, read_man_pages
 from mwzeval.dstc7.reading import submission, targets
+from mwzeval.dstc7.reading.dialogues import read_examples, read_pool
 from mwzeval.dstc7.reading.json_array import DEEPEST, items_of
-from mwzeval.dstc7.scoring.evaluation import Gold, Options, validate
-from mwzeval.errors import InputError
+from mwzeval.dstc7.reading.submission import read_submission
+from mwzeval.dstc7.reading.targets import read_targets
+from mwzeval.dstc7.reading.tracks import Track
+from mwzeval.dstc7.reading.trec import read_qrels, read_run
+from mwzeval.dstc7.scoring.evaluation import Gold, Options, evaluate, validate
+from mwzeval.errors import InputError, MwzevalError, Problem
 from tests.dstc7.cases import UBUNTU, kinds
 from tests.places import ROOT
 
@@ -38,6 +47,7 @@ def test_several_zstd_frames_are_one_file(tmp_path: Path) -> None:
     assert targets.read_targets(path) == {"1": ("A",), "2": ("B",)}
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform != "linux", reason="a sparse file and a limit as Linux has them")
 @pytest.mark.parametrize("module", [submission, targets])
 def test_two_gigabytes_where_a_small_file_is_meant(module: object, tmp_path: Path) -> None:
@@ -69,29 +79,26 @@ def test_two_gigabytes_where_a_small_file_is_meant(module: object, tmp_path: Pat
     assert done.stdout == "too-large\n", done.stderr
 
 
-GOOD = '{"example-id": 1, "candidate-ranking": [{"candidate-id": "A", "confidence": 1}]}'
-FLOODS: dict[str, tuple[str, list[str]]] = {
-    "numbers": ("[" + "1," * 7_000_000 + "1]", ["too-many-values"]),
-    "objects": ("[" + "{}," * 7_000_000 + "{}]", ["too-many-values"]),
-    "no examples": (
-        "[" + "1," * 300_000 + "1]",
-        ["bad-type", "too-many-errors", "missing-example"],
-    ),
-    "no entries": (
-        "[" + GOOD.replace("[", "[" + "1," * 150_000) + "]",
-        ["bad-type", "too-many-errors", "too-many-candidates"],
-    ),
-    "one ranking": (
-        "[" + GOOD.replace("[", "[" + '{"candidate-id": "B", "confidence": 2},' * 200_000) + "]",
-        ["too-many-candidates"],
-    ),
-}
+GOOD = '[{"example-id": 1, "candidate-ranking": ['
+REST = '{"candidate-id": "A", "confidence": 1}]}'
 
 
-@pytest.mark.parametrize("name", FLOODS)
-@pytest.mark.exhaustive(but=2)
-def test_small_values_without_end_are_refused_in_time_and_memory(name: str, tmp_path: Path) -> None:
-    text, expected = FLOODS[name]
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("start", "repeated", "times", "expected"),
+    [
+        ("[", "1,", 7_000_000, ["too-many-values"]),
+        ("[", "{},", 7_000_000, ["too-many-values"]),
+        ("[", "1,", 300_000, ["bad-type", "too-many-errors", "missing-example"]),
+        (GOOD, "1,", 150_000, ["bad-type", "too-many-errors", "too-many-candidates"]),
+        (GOOD, '{"candidate-id": "B", "confidence": 2},', 200_000, ["too-many-candidates"]),
+    ],
+)
+def test_small_values_without_end_are_refused_in_little_memory(
+    start: str, repeated: str, times: int, expected: list[str], tmp_path: Path
+) -> None:
+    text = f"{start}{repeated * times}"
+    text += f"{repeated.strip(',')}]" if start == "[" else f"{REST}]"
     path = tmp_path / "Ubuntu_subtask_1.json.gz"
     path.write_bytes(gzip.compress(text.encode(), 1))
     right = tmp_path / "t.tsv"
@@ -122,7 +129,6 @@ def test_unknown_candidates_without_end_fill_no_memory(strict: bool, tmp_path: P
     last = {problem.kind: problem for problem in problems}
     if strict:
         assert "too-many-errors" in last
-        assert "more than 10,000 errors" in last["too-many-errors"].message
     else:
         assert last["more-warnings"].count + len(found) >= 50_000
     assert len(problems) < 10_010
@@ -133,7 +139,7 @@ def test_items_nested_too_deeply_are_refused_in_little_memory(text: str, tmp_pat
     path = tmp_path / "d.json"
     path.write_text(f'[{{"a": 1}},\n{text}', encoding="utf-8")
     tracemalloc.start()
-    with pytest.raises(InputError, match=rf"nested too deeply, in more than {DEEPEST:,}"):
+    with pytest.raises(InputError, match=f"{DEEPEST:,}"):
         list(items_of(path))
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
@@ -150,12 +156,12 @@ def test_an_endless_item_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "8MB")
     path = tmp_path / "d.json.gz"
     path.write_bytes(gzip.compress(b'[{}, {}, {"a": "' + b"x" * 3_000_000))
-    with pytest.raises(InputError, match="item 3 of the array has more than 1 MB") as caught:
+    with pytest.raises(InputError, match="item 3") as caught:
         list(items_of(path))
     assert kinds(caught.value.problems) == ["too-large"]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_what_is_broken_at_its_end_is_located_in_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     path.write_text("[\n" + '{"a": [1, 2, 3, 4]},\n' * 200_000 + "oops]", encoding="utf-8")
@@ -165,3 +171,129 @@ def test_what_is_broken_at_its_end_is_located_in_little_memory(tmp_path: Path) -
             pass
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
+
+
+FIXTURES = ROOT / "data" / "dstc7"
+READERS: dict[str, tuple[Any, str]] = {
+    "dialogues": (read_examples, "ubuntu_test_subtask_1.json"),
+    "advising dialogues": (read_examples, "advising_dev_subtask_1.json"),
+    "targets": (read_targets, "ubuntu_responses_subtask_1.tsv"),
+    "pool": (read_pool, "ubuntu_subtask_2_candidates.tsv"),
+    "courses": (read_courses, "course-info.json"),
+    "man pages": (read_man_pages, "man_pages.jsonl"),
+    "submission": (read_submission, "../../predictions/dstc7-overlap/Ubuntu_subtask_1.json"),
+    "run": (read_run, "ubuntu_responses_subtask_1.tsv"),
+    "qrels": (read_qrels, "ubuntu_responses_subtask_1.tsv"),
+}
+QUIET = settings(suppress_health_check=[*HealthCheck])
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.just("NONE"),
+    st.just(10**400),
+)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner)
+)
+
+
+@pytest.mark.parametrize("name", READERS)
+@QUIET
+@given(data=st.data())
+def test_damaged_bytes_are_read_or_refused(name: str, data: st.DataObject, tmp_path: Path) -> None:
+    read, file = READERS[name]
+    content = bytearray((FIXTURES / file).read_bytes()[:20_000])
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        change = data.draw(st.sampled_from(["cut", "set", "drop", "double"]))
+        if change == "cut":
+            del content[place + 1 :]
+        elif change == "set":
+            content[place] = data.draw(st.integers(0, 255))
+        elif change == "drop":
+            del content[place : place + data.draw(st.integers(1, 50))]
+            content = content or bytearray(b" ")
+        else:
+            content[place:place] = content[place : place + 30]
+    path = tmp_path / "hostile"
+    path.write_bytes(bytes(content))
+    problems: list[Problem | None] = []
+    try:
+        read(path)
+    except InputError as error:
+        problems = list(error.problems) or [None]
+    assert all(problem is not None and problem.file for problem in problems)
+
+
+entry = st.one_of(
+    values,
+    st.fixed_dictionaries({"candidate-id": values}, optional={"confidence": values}),
+)
+item = st.one_of(
+    values,
+    st.fixed_dictionaries(
+        {"example-id": st.one_of(scalars, st.integers(1, 3))},
+        optional={"candidate-ranking": st.one_of(values, st.lists(entry, max_size=4))},
+    ),
+)
+
+
+@QUIET
+@given(
+    raw=st.one_of(values, st.lists(item, max_size=4)),
+    strict=st.booleans(),
+    metric=st.sampled_from(["ranking", "fscore"]),
+    order=st.sampled_from(["list", "confidence"]),
+)
+def test_any_json_is_scored_or_refused(
+    raw: Any, strict: bool, metric: Any, order: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "Ubuntu_subtask_1.json"
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    targets = tmp_path / "t.tsv"
+    targets.write_text("1\tA\n2\tB,C\n", encoding="utf-8")
+    options = Options(metric=metric, strict=strict, order=order)
+    problems = validate(path, Gold(targets), UBUNTU, options)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        with pytest.raises(InputError) as caught:
+            evaluate(path, Gold(targets), UBUNTU, options)
+        assert list(caught.value.problems) == errors
+    else:
+        report = evaluate(path, Gold(targets), UBUNTU, options).report()
+        assert all(0 <= score.value <= 1 for score in report.scores)
+
+
+def test_any_other_file_as_a_submission_is_refused() -> None:
+    gold = Gold(FIXTURES / "ubuntu_responses_subtask_1.tsv")
+    for other in FIXTURES.iterdir():
+        with pytest.raises(InputError) as caught:
+            evaluate(other, gold, UBUNTU)
+        assert caught.value.problems[0].file
+
+
+@pytest.mark.parametrize("kind", ["targets", "dialogues", "pool"])
+def test_any_other_file_in_the_place_of_gold_data_ends_well(kind: str) -> None:
+    files: dict[str, Any] = {
+        "targets": FIXTURES / "ubuntu_responses_subtask_2.tsv",
+        "dialogues": FIXTURES / "ubuntu_test_subtask_2.json",
+        "pool": FIXTURES / "ubuntu_subtask_2_candidates.tsv",
+    }
+    submission = ROOT / "predictions" / "dstc7-overlap" / "Ubuntu_subtask_2.json"
+    failures = []
+    for other in FIXTURES.iterdir():
+        problems = validate(submission, Gold(**files | {kind: other}), Track("ubuntu", 2))
+        found = {problem.kind for problem in problems}
+        if (found <= {"pool-size"}) != (files[kind] == other):
+            failures.append((other.name, found))
+    assert not failures
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    for read, _ in READERS.values():
+        with pytest.raises(MwzevalError):
+            read(tmp_path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,20 @@ import pytest
 
 from mwzeval.dstc7.reading.kinds import KINDS
 from mwzeval.dstc7.scoring.evaluation import Gold, Options, Track, evaluate, validate
-from mwzeval.errors import InputError, Problem, UsageError
+from mwzeval.errors import InputError, UsageError
 from mwzeval.scores.report import plain_problem
 from tests.dstc7.cases import SEVERAL, UBUNTU, WITH_NONE, Folder, kinds, submission_of
 from tests.places import ROOT
 
 HUNDRED = [f"C{place:03d}" for place in range(100)]
-POOLED = Track("ubuntu", 2)
 TARGETS = "1\tC003\n2\tC004\n"
+HUGE = "0" * 400
+SEVERITIES = {
+    "always": ("error", "error"),
+    "strict": ("error", "warning"),
+    "never": ("warning", "warning"),
+}
+"""When a case of `validation.tsv` is an error → its severity if strict, and if not."""
 
 Raw = list[dict[str, Any]]
 
@@ -33,402 +39,100 @@ def entries(raw: Raw, example: int = 0) -> list[Any]:
     return listed
 
 
-def changed(change: Callable[[Raw], object]) -> Raw:
-    raw = good()
-    change(raw)
-    return raw
+def choices(probabilities: Sequence[float]) -> Raw:
+    return submission_of({"1": [(f"C{place:03d}", p) for place, p in enumerate(probabilities)]})
 
 
-def dialogues(scenario: int = 1, speaker: str = "participant_1") -> list[dict[str, Any]]:
+def dialogues(
+    scenario: int = 1, speaker: str = "participant_1", numbers: Sequence[int] = (1, 2)
+) -> Raw:
     options = [{"candidate-id": identity, "utterance": "x"} for identity in HUNDRED]
     return [
         {
             "data-split": "test",
-            "example-id": example,
+            "example-id": number,
             "messages-so-far": [{"speaker": speaker, "utterance": "hello"}],
             "options-for-next": options,
             "scenario": scenario,
         }
-        for example in (1, 2)
+        for number in numbers
     ]
 
 
-ALWAYS = ("error", "error")
-IF_STRICT = ("error", "warning")
-NEVER = ("warning", "warning")
+def changed(change: str) -> Any:
+    """Return a submission after a change, such as `set 0/ranking/4/confidence null`."""
+    operation, _, rest = change.partition(" ")
+    raw: Any = good()
+    if operation in ("", "text", "bytes", "all", "choices"):
+        whole = json.loads(rest) if rest else raw
+        if operation == "bytes":
+            return whole.encode("latin-1")
+        return choices(whole) if operation == "choices" else whole
+    path, _, rest = rest.partition(" ")
+    names = path.replace("ranking", "candidate-ranking").strip(".").split("/")
+    keys = [int(name) if name.isdecimal() else name for name in names if name]
+    value = json.loads(rest.replace("HUGE", HUGE)) if rest else None
+    holder = raw
+    for key in keys[: None if operation == "add" else -1]:
+        holder = holder[key]
+    if operation == "add":
+        holder.append(value)
+    elif operation == "del":
+        del holder[keys[-1]]
+    else:
+        holder[keys[-1]] = value
+    return raw
 
 
-@dataclass(frozen=True)
-class Case:
-    """What is wrong, the code that says so, how bad it is, and where it is."""
-
-    code: str
-    levels: tuple[str, str]
-    submission: Any = field(default_factory=good)
-    targets: Any = TARGETS
-    example: str | None = None
-    position: int | None = None
-    says: str = ""
-    track: Track = UBUNTU
-    metric: Any = "ranking"
-    more: dict[str, Any] = field(default_factory=dict)
+def inputs(change: str, more: dict[str, Any]) -> tuple[Any, Any, Track, Any, dict[str, Any]]:
+    """Return submission, targets, track, metric and the other gold data of a case."""
+    metric = more.pop("metric", "ranking")
+    targets = more.pop("targets", TARGETS if metric == "ranking" else "1\tC003\n")
+    track = Track("ubuntu", more.pop("track", 1))
+    if "dialogues" in more:
+        more["dialogues"] = dialogues(**more["dialogues"])
+    if more.get("pool") == "":
+        more["pool"] = "".join(f"{identity}\tx\n" for identity in HUNDRED)
+    return changed(change), targets, track, metric, more
 
 
-def set_entry(example: int, place: int, **values: Any) -> Raw:
-    keys = {name.replace("_", "-"): value for name, value in values.items()}
-    return changed(lambda raw: entries(raw, example)[place].update(keys))
+def test_each_code_has_its_severity_and_place_and_errors_are_not_scored(tmp_path: Path) -> None:
+    lines = (Path(__file__).parent / "validation.tsv").read_text("utf-8").splitlines()[1:]
+    folder = Folder(tmp_path)
+    failures: list[tuple[str, bool, object]] = []
+    for line in lines:
+        name, code, error, change, example, position, datum, more = line.split("\t")
+        wanted = (example or None, int(position) if position else None)
+        for strict, severity in zip((True, False), SEVERITIES[error], strict=True):
+            raw, targets, track, metric, gold = inputs(change, json.loads(more or "{}"))
+            options = Options(metric=metric, strict=strict)
+            problems = folder.problems(raw, targets, track, options, **gold)
+            first = next((problem for problem in problems if problem.kind == code), None)
+            found = first and (
+                first.severity,
+                example and first.example,
+                first.position if position else None,
+                bool(first.file) and datum in str(first),
+            )
+            if found != (severity, wanted[0] or "", wanted[1], True):
+                failures.append((name, strict, found))
+            try:
+                scored = folder.evaluated(raw, targets, track, options, **gold).warnings
+            except InputError as refused:
+                scored = ()
+                if kinds(refused.problems) != kinds(problems, "error"):
+                    failures.append((name, strict, kinds(refused.problems)))
+            if kinds(scored) != ([] if kinds(problems, "error") else kinds(problems)):
+                failures.append((name, strict, kinds(scored)))
+    assert not failures
+    assert len(lines) > 60
 
 
-def lost_key(place: int, key: str) -> Raw:
-    return changed(lambda raw: entries(raw)[place].pop(key))
-
-
-def replaced(place: int, value: Any) -> Raw:
-    return changed(lambda raw: entries(raw).__setitem__(place, value))
-
-
-def ten(*probabilities: float) -> Raw:
-    pairs = [(f"C{place:03d}", p) for place, p in enumerate(probabilities)]
-    return submission_of({"1": pairs})
-
-
-TEN = (0.55, *[0.05] * 9)
-WITH_TEN: dict[str, Any] = {"targets": "1\tC003\n", "metric": "fscore"}
-
-CASES = {
-    "empty file": Case("empty-file", ALWAYS, ""),
-    "blank file": Case("empty-file", ALWAYS, " \n \n"),
-    "cut off": Case("not-json", ALWAYS, '[\n {"example-id": 1', says="line 2, column 18"),
-    "NONE without quotes": Case(
-        "not-json",
-        ALWAYS,
-        '[{"example-id": 1, "candidate-ranking": [{"candidate-id": NONE}]}]',
-        says='"NONE" with quotes',
-    ),
-    "nested too deeply": Case("not-json", ALWAYS, "[" * 200_000, says="nested too deeply"),
-    "not UTF-8": Case("not-utf8", ALWAYS, b'[\n{"example-id": "\xe9"}]', says="line 2"),
-    "an object": Case("not-an-array", ALWAYS, {"example-id": 1}, says="found an object"),
-    "text": Case("not-an-array", ALWAYS, '"x"', says="found text"),
-    "an example that is null": Case("bad-type", ALWAYS, [None], says="item 1 of the array"),
-    "no example-id": Case(
-        "missing-field", ALWAYS, changed(lambda raw: raw[1].pop("example-id")), says="item 2"
-    ),
-    "the old key": Case(
-        "missing-field", ALWAYS, [{"dialog-id": 1, "candidate-ranking": []}], says="dialog-id"
-    ),
-    "example-id null": Case(
-        "bad-type", ALWAYS, changed(lambda raw: raw[0].update({"example-id": None}))
-    ),
-    "example-id true": Case(
-        "bad-type", ALWAYS, changed(lambda raw: raw[0].update({"example-id": True}))
-    ),
-    "example-id with a point": Case(
-        "bad-type", ALWAYS, changed(lambda raw: raw[0].update({"example-id": 1.0}))
-    ),
-    "no candidate-ranking": Case(
-        "missing-field", ALWAYS, changed(lambda raw: raw[0].pop("candidate-ranking")), example="1"
-    ),
-    "candidate-ranking misspelled": Case(
-        "missing-field",
-        ALWAYS,
-        [{"example-id": 1, "candidate_ranking": []}],
-        example="1",
-        says="candidate_ranking",
-    ),
-    "candidate-ranking is an object": Case(
-        "bad-type", ALWAYS, [{"example-id": 1, "candidate-ranking": {}}], example="1"
-    ),
-    "bare ids": Case("bad-type", ALWAYS, replaced(4, "C004"), example="1", position=5),
-    "an entry that is null": Case("bad-type", ALWAYS, replaced(0, None), example="1", position=1),
-    "no candidate-id": Case(
-        "missing-field", ALWAYS, lost_key(6, "candidate-id"), example="1", position=7
-    ),
-    "candidate-id null": Case(
-        "bad-type", ALWAYS, set_entry(0, 2, candidate_id=None), example="1", position=3
-    ),
-    "candidate-id false": Case(
-        "bad-type", ALWAYS, set_entry(0, 2, candidate_id=False), example="1", position=3
-    ),
-    "candidate-id empty": Case(
-        "bad-type", ALWAYS, set_entry(0, 2, candidate_id=" "), example="1", position=3
-    ),
-    "candidate-id with a point": Case(
-        "bad-type", ALWAYS, set_entry(0, 2, candidate_id=1.5), example="1", position=3
-    ),
-    "no confidence": Case(
-        "missing-confidence", IF_STRICT, lost_key(3, "confidence"), example="1", position=4
-    ),
-    "no confidence for the F-score": Case(
-        "missing-confidence",
-        ALWAYS,
-        [{"example-id": 1, "candidate-ranking": [{"candidate-id": "C000"}]}],
-        example="1",
-        position=1,
-        says="the F-score needs",
-        **WITH_TEN,
-    ),
-    "confidence null": Case(
-        "bad-confidence", ALWAYS, set_entry(1, 8, confidence=None), example="2", position=9
-    ),
-    "confidence true": Case(
-        "bad-confidence", ALWAYS, set_entry(1, 8, confidence=True), example="2", position=9
-    ),
-    "confidence as text": Case(
-        "bad-confidence", ALWAYS, set_entry(1, 8, confidence="0.5"), example="2", position=9
-    ),
-    "confidence NaN": Case(
-        "bad-confidence",
-        ALWAYS,
-        set_entry(1, 8, confidence=float("nan")),
-        example="2",
-        position=9,
-        says="nan",
-    ),
-    "confidence infinite": Case(
-        "bad-confidence", ALWAYS, set_entry(1, 8, confidence=float("inf")), example="2", position=9
-    ),
-    "confidence overflows": Case(
-        "bad-confidence", ALWAYS, set_entry(1, 8, confidence=10**400), example="2", position=9
-    ),
-    "an example was not submitted": Case(
-        "missing-example", IF_STRICT, changed(lambda raw: raw.pop()), example="2"
-    ),
-    "an example that nobody asked for": Case(
-        "unknown-example", IF_STRICT, targets="1\tC003\n", example="2"
-    ),
-    "nothing in common": Case(
-        "no-common-example", IF_STRICT, targets="8\tC003\n", says="same dataset"
-    ),
-    "an example twice": Case(
-        "duplicate-example", IF_STRICT, changed(lambda raw: raw.append(raw[0])), example="1"
-    ),
-    "an example twice, once as text": Case(
-        "duplicate-example",
-        IF_STRICT,
-        changed(lambda raw: raw.append({**raw[0], "example-id": " 1 "})),
-        example="1",
-    ),
-    "a candidate twice": Case(
-        "duplicate-candidate",
-        IF_STRICT,
-        set_entry(0, 50, candidate_id="C007"),
-        example="1",
-        position=51,
-        says="position 8",
-    ),
-    "a candidate twice, in another case": Case(
-        "duplicate-candidate",
-        IF_STRICT,
-        set_entry(0, 50, candidate_id=" c007"),
-        example="1",
-        position=51,
-    ),
-    "a candidate that was not offered": Case(
-        "unknown-candidate",
-        IF_STRICT,
-        set_entry(0, 50, candidate_id="QQQ"),
-        example="1",
-        position=51,
-        says="QQQ",
-        more={"dialogues": dialogues()},
-    ),
-    "a candidate that is not in the pool": Case(
-        "unknown-candidate",
-        IF_STRICT,
-        set_entry(0, 50, candidate_id="QQQ"),
-        example="1",
-        position=51,
-        says="the pool",
-        track=POOLED,
-        more={"pool": "".join(f"{identity}\tx\n" for identity in HUNDRED)},
-    ),
-    "NONE where there is none": Case(
-        "none-not-allowed",
-        IF_STRICT,
-        set_entry(0, 50, candidate_id="none"),
-        example="1",
-        position=51,
-    ),
-    "an empty ranking": Case(
-        "empty-ranking", IF_STRICT, changed(lambda raw: entries(raw).clear()), example="1"
-    ),
-    "99 candidates": Case(
-        "too-few-candidates",
-        IF_STRICT,
-        changed(lambda raw: entries(raw).pop()),
-        example="1",
-        says="99 of 100",
-    ),
-    "less than the list": Case(
-        "too-few-candidates",
-        IF_STRICT,
-        changed(lambda raw: entries(raw).pop()),
-        example="1",
-        more={"dialogues": dialogues()},
-    ),
-    "101 candidates": Case(
-        "too-many-candidates",
-        IF_STRICT,
-        changed(lambda raw: entries(raw).append({"candidate-id": "C100", "confidence": 0})),
-        example="1",
-        position=101,
-    ),
-    "101 candidates without NONE in subtask 4": Case(
-        "too-many-candidates",
-        IF_STRICT,
-        changed(lambda raw: entries(raw).append({"candidate-id": "C100", "confidence": 0})),
-        example="1",
-        position=101,
-        track=WITH_NONE,
-    ),
-    "nine choices": Case(
-        "too-few-candidates", IF_STRICT, ten(*[1 / 9] * 9), example="1", **WITH_TEN
-    ),
-    "eleven choices": Case(
-        "too-many-candidates", IF_STRICT, ten(*[1 / 11] * 11), example="1", **WITH_TEN
-    ),
-    "the order contradicts the confidences": Case(
-        "not-sorted", NEVER, set_entry(1, 70, confidence=0.9), example="2", position=71
-    ),
-    "a negative probability": Case(
-        "not-a-distribution",
-        ALWAYS,
-        ten(1.1, -0.1, *[0.0] * 8),
-        example="1",
-        position=2,
-        **WITH_TEN,
-    ),
-    "no probability at all": Case(
-        "not-a-distribution", ALWAYS, ten(*[0.0] * 10), example="1", **WITH_TEN
-    ),
-    "probabilities that add up to 0.98": Case(
-        "not-a-distribution",
-        IF_STRICT,
-        ten(0.53, *[0.05] * 9),
-        example="1",
-        says="0.98",
-        **WITH_TEN,
-    ),
-    "targets with one column": Case(
-        "malformed-targets", ALWAYS, targets=f"{TARGETS}3\n", says="line 3"
-    ),
-    "targets without an answer": Case(
-        "malformed-targets", ALWAYS, targets=f"{TARGETS}3\t , \n", example="3"
-    ),
-    "NONE among other answers": Case(
-        "malformed-targets", ALWAYS, targets="1\tC003,none\n2\tC004\n", track=WITH_NONE, example="1"
-    ),
-    "NONE as an answer of subtask 1": Case(
-        "malformed-targets", ALWAYS, targets="1\tNONE\n2\tC004\n", example="1"
-    ),
-    "an example twice in the targets": Case(
-        "duplicate-target-example", ALWAYS, targets=f"{TARGETS}01\tC005\n", example="1"
-    ),
-    "no targets": Case("no-targets", ALWAYS, targets=""),
-    "targets of blank lines": Case("no-targets", ALWAYS, targets="\n \n"),
-    "dialogues without answers": Case(
-        "no-targets", ALWAYS, targets=None, more={"dialogues": dialogues()}
-    ),
-    "the right answer is not offered": Case(
-        "gold-not-in-candidates",
-        NEVER,
-        targets="1\tC003\n2\tQQQ\n",
-        example="2",
-        says="1 of 2",
-        more={"dialogues": dialogues()},
-    ),
-    "the right answer is not in the pool": Case(
-        "gold-not-in-candidates",
-        NEVER,
-        targets="1\tC003\n2\tQQQ\n",
-        example="2",
-        track=POOLED,
-        more={"pool": "".join(f"{identity}\tx\n" for identity in HUNDRED)},
-    ),
-    "dialogues of another subtask": Case(
-        "wrong-track", IF_STRICT, says="subtask 4", more={"dialogues": dialogues(scenario=4)}
-    ),
-    "dialogues of the other dataset": Case(
-        "wrong-track", IF_STRICT, says="student", more={"dialogues": dialogues(speaker="student")}
-    ),
-    "an example twice in the dialogues": Case(
-        "duplicate-dialogue-example",
-        ALWAYS,
-        example="1",
-        more={"dialogues": [*dialogues(), dialogues()[0]]},
-    ),
-    "dialogues of other examples": Case(
-        "unchecked-example",
-        NEVER,
-        example="2",
-        more={"dialogues": dialogues()[:1]},
-    ),
-    "a pool with one column": Case(
-        "malformed-pool", ALWAYS, track=POOLED, says="line 1", more={"pool": "C000 x\n"}
-    ),
-    "a candidate twice in the pool": Case(
-        "duplicate-pool-candidate",
-        ALWAYS,
-        track=POOLED,
-        says="line 2",
-        more={"pool": "C000\tx\nc000\ty\n"},
-    ),
-    "a pool of another size": Case(
-        "pool-size", NEVER, track=POOLED, says="120,000", more={"pool": "C000\tx\n"}
-    ),
-}
-
-
-def problems_of(case: Case, tmp_path: Path, *, strict: bool) -> list[Problem]:
-    return Folder(tmp_path).problems(
-        case.submission,
-        case.targets,
-        case.track,
-        Options(metric=case.metric, strict=strict),
-        **case.more,
-    )
-
-
-@pytest.mark.parametrize("strict", [True, False], ids=["strict", "lenient"])
-@pytest.mark.parametrize("name", CASES)
-def test_each_code(name: str, strict: bool, tmp_path: Path) -> None:
-    case = CASES[name]
-    problems = [p for p in problems_of(case, tmp_path, strict=strict) if p.kind == case.code]
-    assert problems, f"no {case.code}"
-    first = problems[0]
-    assert first.severity == case.levels[not strict]
-    assert (case.example or first.example, case.position or first.position) == (
-        first.example,
-        first.position,
-    )
-    assert case.says in str(first)
-    assert first.file
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_what_is_an_error_is_not_scored(name: str, tmp_path: Path) -> None:
-    case = CASES[name]
+def test_json_that_is_nested_too_deeply_is_not_read(tmp_path: Path) -> None:
     for strict in (True, False):
-        errors = kinds(problems_of(case, tmp_path, strict=strict), "error")
-        options = Options(metric=case.metric, strict=strict)
-        run = (case.submission, case.targets, case.track, options)
-        if errors:
-            with pytest.raises(InputError) as caught:
-                Folder(tmp_path).evaluated(*run, **case.more)
-            assert kinds(caught.value.problems) == errors
-        else:
-            assert case.code in kinds(Folder(tmp_path).evaluated(*run, **case.more).warnings)
-
-
-def test_every_code_is_among_the_cases() -> None:
-    elsewhere = {
-        *("unreadable", "too-large", "too-many-values"),  # test_streams.py
-        *("too-many-errors", "more-warnings"),  # test_streams.py
-        "file-name",  # below
-        "ambiguous-option",  # test_dialogues.py
-        "malformed-trec",  # test_trec.py
-    }
-    assert {case.code for case in CASES.values()} | elsewhere == set(KINDS)
+        options = Options(strict=strict)
+        problems = Folder(tmp_path).problems("[" * 200_000, TARGETS, options=options)
+        assert kinds(problems, "error") == ["not-json"]
 
 
 def test_every_code_is_documented() -> None:
@@ -441,7 +145,8 @@ def test_a_good_submission_has_no_problem(tmp_path: Path) -> None:
     assert folder.problems(good(), TARGETS, options=Options(strict=True)) == []
     checked = folder.problems(good(), TARGETS, options=Options(strict=True), dialogues=dialogues())
     assert checked == []
-    fine = folder.problems(ten(*TEN), "1\tC003\n", options=Options(strict=True, metric="fscore"))
+    strict = Options(strict=True, metric="fscore")
+    fine = folder.problems(choices((0.55, *[0.05] * 9)), "1\tC003\n", options=strict)
     assert fine == []
 
 
@@ -527,14 +232,15 @@ def test_rankings_in_another_order_are_counted(tmp_path: Path) -> None:
 
 def test_ranking_by_confidence_needs_all_of_them(tmp_path: Path) -> None:
     options = Options(order="confidence")
-    problems = Folder(tmp_path).problems(lost_key(3, "confidence"), TARGETS, options=options)
+    raw = changed("del 0/ranking/3/confidence")
+    problems = Folder(tmp_path).problems(raw, TARGETS, options=options)
     assert [(p.kind, p.severity) for p in problems] == [("missing-confidence", "error")]
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("mine.json", "official name"),
+        ("mine.json", "mine.json"),
         ("Ubuntu_subtask_4.json", "dstc7-ubuntu-4"),
         ("Advising_subtask_1_case2.json", "dstc7-advising-1"),
     ],
@@ -544,7 +250,7 @@ def test_another_name_is_a_warning(name: str, says: str, tmp_path: Path) -> None
     path = folder.write(name, good())
     [problem] = validate(path, folder.gold(TARGETS), UBUNTU, Options(strict=True))
     assert (problem.kind, problem.severity) == ("file-name", "warning")
-    assert says in problem.message
+    assert says in str(problem)
 
 
 def test_the_official_name_says_the_track(tmp_path: Path) -> None:
@@ -553,7 +259,7 @@ def test_the_official_name_says_the_track(tmp_path: Path) -> None:
     evaluated = evaluate(path, folder.gold("1\tC003,C004\n2\tC005\n"))
     assert evaluated.loaded.track == Track("advising", 3, "case2")
     assert evaluated.warnings == ()
-    with pytest.raises(UsageError, match="name the track"):
+    with pytest.raises(UsageError):
         evaluate(folder.write("mine.json", good()), folder.gold(TARGETS))
 
 
@@ -574,7 +280,7 @@ def test_targets_may_come_from_the_dialogues(tmp_path: Path) -> None:
 
 
 def test_scoring_needs_answers() -> None:
-    with pytest.raises(UsageError, match="right answers"):
+    with pytest.raises(UsageError):
         Gold()
 
 
@@ -594,18 +300,18 @@ def test_several_answers_are_worth_set_recall(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "names"),
     [
-        ({"order": "random"}, 'unknown order "random"'),
-        ({"metric": "rankings"}, 'did you mean "ranking"'),
-        ({"compat": "2019"}, "compat is 2018"),
-        ({"coverage": 0}, "above 0"),
-        ({"coverage": 1.5}, "at most 1"),
-        ({"compat": "2018", "metric": "fscore"}, "F-score"),
+        ({"order": "random"}, "random"),
+        ({"metric": "rankings"}, '"ranking"'),
+        ({"compat": "2019"}, "2018"),
+        ({"coverage": 0}, "coverage"),
+        ({"coverage": 1.5}, "coverage"),
+        ({"compat": "2018", "metric": "fscore"}, "compat"),
     ],
 )
-def test_options_that_make_no_sense(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_options_that_make_no_sense(options: dict[str, Any], names: str) -> None:
+    with pytest.raises(UsageError, match=names):
         Options(**options)
 
 
@@ -613,9 +319,7 @@ def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
     raw = submission_of({"1": [(f"C{n}", 1e308) for n in range(10)]})
     options = Options(metric="fscore")
     problems = Folder(tmp_path).problems(raw, "1\tC0\n", options=options)
-    assert [(p.kind, p.message) for p in problems] == [
-        ("not-a-distribution", "the probabilities add up to inf, not to 1")
-    ]
+    assert kinds(problems) == ["not-a-distribution"]
     fscore = Folder(tmp_path).evaluated(raw, "1\tC0\n", options=options).report().metrics["fscore"]
     assert fscore["counts"] == {"selected": 9, "correct_selected": 1, "correct": 1}
 
@@ -623,9 +327,9 @@ def test_probabilities_too_large_to_be_added(tmp_path: Path) -> None:
 def test_a_number_of_too_many_digits_is_located(tmp_path: Path) -> None:
     raw = '[\n {"example-id": ' + "9" * 5000 + ', "candidate-ranking": []}]'
     problems = Folder(tmp_path).problems(raw, "1\tA\n")
-    assert [problem.message for problem in problems] == [
-        "not valid JSON: line 2, column 17: a number of too many digits"
-    ]
+    [problem] = problems
+    assert problem.kind == "not-json"
+    assert "line 2, column 17" in problem.message
 
 
 def test_repeats_of_2018_do_not_lift_set_recall_above_1(tmp_path: Path) -> None:

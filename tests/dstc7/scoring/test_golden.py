@@ -27,8 +27,9 @@ from mwzeval.scores.findings import Findings
 from tests.dstc7.cases import Folder, golden, kinds, loaded
 from tests.places import read_json, shared
 
+pytestmark = pytest.mark.integration
+
 CUTOFFS = ("1", "2", "5", "10", "50", "100")
-REPRODUCED = ("BUG 4", "BUG 5", "BUG 6")
 NOT_REPRODUCED = tuple(f"BUG {number}" for number in (1, 2, 3, 7, 8))
 
 
@@ -97,11 +98,6 @@ def test_compat_2018_gives_the_figures_of_the_old_script(case: dict[str, Any]) -
         assert ranking["recall"][k] == close(original["recall"][f"R@{k}"])
     assert ranking["mrr"] == close(original["mrr"])
     assert ranking["map"] == close(original["map"])
-
-
-def test_the_golden_cases_show_each_fault_that_is_reproduced() -> None:
-    notes = [case.get("note", "") for case in golden("ranking_metrics.json")]
-    assert all(any(note.startswith(bug) for note in notes) for bug in REPRODUCED)
 
 
 @pytest.mark.parametrize(

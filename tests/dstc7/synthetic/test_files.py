@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from math import log, sqrt
 from pathlib import Path
 from statistics import fmean, median
 
+import numpy as np
 import pytest
 
 from mwzeval.dstc7.baselines.knowledge_files import (
@@ -40,8 +42,13 @@ def written(name: str, world: World, folder: Path) -> dict[str, Path]:
     return write_track(folder, track_of(name), SIZES, world=world)
 
 
-@pytest.mark.parametrize("name", TRACK_NAMES)
-@pytest.mark.exhaustive(but=2)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if number < 2 else pytest.param(name, marks=pytest.mark.integration)
+        for number, name in enumerate(TRACK_NAMES)
+    ],
+)
 def test_a_perfect_submission_for_each_track_is_strictly_valid(
     name: str, world: World, tmp_path: Path
 ) -> None:
@@ -139,7 +146,7 @@ def test_subtask_5_names_what_can_be_looked_up(world: World, tmp_path: Path) -> 
         assert known & set(example.context.split())
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_full_scale_texts_are_as_long_and_as_rare_as_real_ones(tmp_path: Path) -> None:
     files = write_track(tmp_path, Track("ubuntu", 1), Sizes(0, 0, 150))
     examples = read_examples(files["test"])
@@ -159,8 +166,6 @@ def test_full_scale_texts_are_as_long_and_as_rare_as_real_ones(tmp_path: Path) -
 
 def _found_by_shared_words(examples: tuple[Example, ...], targets: object) -> float:
     """Recall@1 of the sum of inverse document frequencies of shared words, by length."""
-    from math import log, sqrt
-
     assert isinstance(targets, dict)
     spread = Counter(
         word for e in examples for c in e.candidates for word in set(c.utterance.split())
@@ -181,8 +186,6 @@ def _found_by_shared_words(examples: tuple[Example, ...], targets: object) -> fl
 
 
 def test_frequent_words_are_as_frequent_as_zipf_has_them() -> None:
-    import numpy as np
-
     generator = np.random.default_rng(3)
     drawn = Counter(Zipf(1_000, 1.05).draw(200_000, generator).tolist())
     assert drawn[0] / drawn[9] == pytest.approx(10**1.05, rel=0.1)
@@ -198,5 +201,5 @@ def test_ids_never_come_twice(dataset: str) -> None:
 
 
 def test_a_split_has_no_negative_size() -> None:
-    with pytest.raises(UsageError, match="train cannot have -1 examples"):
+    with pytest.raises(UsageError, match="train"):
         Sizes(train=-1)

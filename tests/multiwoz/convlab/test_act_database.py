@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
+from tests.cases import tabled
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
 
@@ -26,39 +27,7 @@ SMALL = ActDatabase(
 )
 
 
-@pytest.mark.parametrize(
-    ("domain", "constraints", "found"),
-    [
-        ("hotel", {}, [0, 1, 2]),
-        # Text is compared without case and surrounding space, and not normalised otherwise.
-        ("hotel", {"area": "NORTH"}, [0]),
-        ("hotel", {"name": "beta"}, []),
-        ("hotel", {"area": "center"}, [1, 2]),
-        ("hotel", {"name": "center"}, []),
-        # Some values hold always, as do unknown ones, missing fields and what is no text.
-        ("hotel", {"area": "dontcare", "stars": "do n't care", "name": ""}, [0, 1, 2]),
-        ("hotel", {"area": "Dontcare"}, []),
-        ("hotel", {"stars": "3"}, [1, 2]),
-        ("hotel", {"price": "50"}, [0, 1, 2]),
-        ("hotel", {"phone": "01"}, [0, 1]),
-        # Only these two spellings are times.
-        ("train", {"leaveAt": "11:00"}, [1, 2]),
-        ("train", {"leaveAt": "11:01"}, [2]),
-        ("train", {"arriveBy": "11:51"}, [0, 1]),
-        ("train", {"arriveBy": "5:51"}, [0]),
-        ("train", {"arriveBy": "noon"}, [0, 1, 2]),
-        ("train", {"leaveAt": "11"}, [0, 1, 2]),
-        ("train", {"leaveat": "11:00"}, [0, 1, 2]),
-        ("train", {"leaveAt": "05:00", "day": "sunday"}, [2]),
-        # A hospital is found by its department alone.
-        ("hospital", {}, [0, 1]),
-        ("hospital", {"department": "neurology", "phone": "1"}, [0]),
-        ("hospital", {"department": "dontcare"}, []),
-        ("police", {"name": "another"}, [0]),
-        ("taxi", {"departure": "ely"}, [0]),
-        ("bus", {}, []),
-    ],
-)
+@tabled
 def test_finds_the_records_that_no_constraint_excludes(
     domain: str, constraints: dict[str, str], found: list[int]
 ) -> None:
@@ -84,6 +53,7 @@ def test_a_soft_constraint_finds_what_resembles_it(
     assert [int(record["Ref"]) for record in records] == found
 
 
+@pytest.mark.integration
 def test_police_and_hospitals_have_the_fields_that_goals_ask_for() -> None:
     folder = shared("data", "live", "convlab2")
     for domain in ("police", "hospital"):
@@ -93,6 +63,7 @@ def test_police_and_hospitals_have_the_fields_that_goals_ask_for() -> None:
         assert {record[-1][0] for record in fields} == {"Ref"}
 
 
+@pytest.mark.integration
 def test_the_first_wishes_of_the_corpus_that_are_met_after_all_are_those_recorded() -> None:
     dialogues = 0
     for recorded_goal in golden("corpus_goals"):
@@ -106,6 +77,7 @@ def test_the_first_wishes_of_the_corpus_that_are_met_after_all_are_those_recorde
     assert dialogues == 1000
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "outcome", "dialogues"),
     [

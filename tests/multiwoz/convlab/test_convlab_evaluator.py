@@ -63,6 +63,7 @@ def records() -> ActDatabase:
     return real_database()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "expected", "number"),
     [

@@ -37,6 +37,7 @@ def outcome_of(result: dict[str, Any]) -> Outcome:
     )
 
 
+@pytest.mark.integration
 def test_scores_are_means_over_the_dialogues_that_have_them() -> None:
     results = [dialogue["expect"] for dialogue in golden("evaluator")]
     rates = [result["prf"] for result in results if result["prf"][0] is not None]

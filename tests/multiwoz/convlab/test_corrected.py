@@ -172,6 +172,7 @@ def figures_of(results: Sequence[Outcome]) -> dict[str, float]:
     }
 
 
+@pytest.mark.integration
 def test_the_rule_pair_is_less_precise_and_as_successful() -> None:
     root = corpus_root("multiwoz-2.1", shared("data"), offline=True)
     resources = load_resources("multiwoz-2.1", root)

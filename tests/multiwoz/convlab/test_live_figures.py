@@ -20,6 +20,8 @@ from mwzeval.scores.score import Signature
 from mwzeval.scores.table import Table
 from tests.places import read_json, shared
 
+pytestmark = pytest.mark.integration
+
 CORPUS = "multiwoz-2.1"
 NAMES = {
     "complete": "complete",

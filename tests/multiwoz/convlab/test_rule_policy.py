@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
 from mwzeval.multiwoz.convlab.acts import Act
-from mwzeval.multiwoz.convlab.draws import SeededSystemDraws
+from mwzeval.multiwoz.convlab.draws import SeededSystemDraws, SeededUserDraws
 from mwzeval.multiwoz.convlab.rule_policy import RulePolicy
 from mwzeval.multiwoz.convlab.rule_tracker import SEMI_SLOTS, RuleTracker
+from tests.cases import tabled
 from tests.multiwoz.convlab.records import (
     RecordedSystemDraws,
     belief,
@@ -63,6 +65,7 @@ def answers(
     return [" ".join(one) for one in answer]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "turns"), [("traces_pair.jsonl", 217), ("traces_pair_corpus.jsonl", 141)]
 )
@@ -85,30 +88,7 @@ def test_replays_the_system_side_of_recorded_dialogues(name: str, turns: int) ->
     assert seen == turns
 
 
-@pytest.mark.parametrize(
-    ("said", "drawn", "answer"),
-    [
-        # A goodbye is answered only beside something else.
-        (["bye general none none"], [["random", 0.1]], GREETING),
-        (["thank general none none"], [], GREETING),
-        (["greet general none none"], [], GREETING),
-        ([], [], GREETING),
-        (
-            ["bye general none none", "Request Police Phone ?"],
-            [["random", 0.1]],
-            ["bye general none none", "welcome general none none", "Inform Police Phone 999"],
-        ),
-        (
-            ["bye general none none", "Request Police Phone ?"],
-            [["random", 0.3]],
-            ["bye general none none", "Inform Police Phone 999"],
-        ),
-        # Nothing can be told of the police unasked; of the unknown nothing is said.
-        (["Inform Police none none"], [], GREETING),
-        (["Inform Bus Day monday"], [], GREETING),
-        (["Request Police Car ?"], [], ["Inform Police Car unknown"]),
-    ],
-)
+@tabled
 def test_answers_that_need_no_constraints(
     said: list[str], drawn: list[list[Any]], answer: list[str]
 ) -> None:
@@ -143,28 +123,7 @@ def test_asks_for_what_a_train_needs(drawn: float, times: list[str]) -> None:
     assert answer == [*times, "Request Train Day ?"]
 
 
-@pytest.mark.parametrize(
-    ("said", "filled", "answer"),
-    [
-        # What is offered repeats the constraints, in this order.
-        (
-            "Inform Train Leave 08:30",
-            {"leaveAt": "08:30", "day": "monday"},
-            ["Leave 08:30", "Day monday", "Dest cambridge", "Depart ely"],
-        ),
-        # What is asked is answered of the first train, "none" where it says nothing.
-        ("Request Train Leave ?", {"leaveAt": "08:30"}, ["Leave 09:00"]),
-        ("Request Train Ticket ?", {"leaveAt": "08:30"}, ["Ticket none"]),
-        ("Request Train Ref ?", {"leaveAt": "10:30"}, ["Ref 00000001"]),
-        ("Request Train Leave ?", {"leaveAt": "12:00"}, ["Leave none"]),
-        # Where there is no train, what is missing is not asked for.
-        (
-            "Inform Train Leave 12:00",
-            {"leaveAt": "12:00"},
-            ["Leave 12:00", "Dest cambridge", "Depart ely"],
-        ),
-    ],
-)
+@tabled
 def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[str]) -> None:
     acts = answers([said], semi(train={**TO_CAMBRIDGE, **filled}), [])
     assert [act.split(" ", 2)[2] for act in acts] == answer
@@ -173,65 +132,11 @@ def test_answers_about_trains(said: str, filled: dict[str, str], answer: list[st
     assert {act.split()[0] for act in acts} == {expected}
 
 
-@pytest.mark.parametrize(
-    ("said", "state", "drawn", "answer"),
-    [
-        # No venue: the constraints that matter are said back.
-        (
-            ["Request Restaurant Phone ?"],
-            semi(restaurant={"food": "indian", "name": "dontcare", "area": "north"}),
-            [],
-            ["NoOffer Restaurant Food indian", "NoOffer Restaurant Area north"],
-        ),
-        # Asked: the first venue's, though another was recommended.
-        (
-            ["Request Restaurant Area ?", "Request Restaurant Phone ?"],
-            semi(restaurant={"food": "thai"}),
-            [],
-            ["Inform Restaurant Area north", "Inform Restaurant Phone unknown"],
-        ),
-        # One venue: some of what describes it.
-        (
-            ["Inform Restaurant Area south"],
-            semi(restaurant={"area": "south"}),
-            [["randint", 6], ["shuffle", ["pricerange", "name", "area", "food"]]],
-            [
-                "Inform Restaurant Price unknown",
-                "Inform Restaurant Name beta",
-                "Inform Restaurant Area south",
-            ],
-        ),
-        # Several: their number, and one with fields that have a word in acts.
-        (
-            ["Inform Attraction Area north"],
-            semi(attraction={"area": "north"}),
-            [
-                ["random", 0.5],
-                ["randint", 5],
-                ["randint", 2],
-                ["shuffle", ["pricerange", "Ref", "name", "area"]],
-            ],
-            [
-                "Inform Attraction Choice 2",
-                "Recommend Attraction Name delta",
-                "Recommend Attraction Ref 00000001",
-            ],
-        ),
-        (
-            ["Inform Hospital none none"],
-            semi(),
-            [["random", 0.5], ["randint", 5]],
-            ["Inform Hospital Choice 2"],
-        ),
-    ],
-)
+@tabled
 def test_answers_about_venues(
-    said: list[str],
-    state: dict[str, dict[str, str]],
-    drawn: list[list[Any]],
-    answer: list[str],
+    said: list[str], filled: dict[str, dict[str, str]], drawn: list[list[Any]], answer: list[str]
 ) -> None:
-    assert answers(said, state, drawn) == answer
+    assert answers(said, semi(**filled), drawn) == answer
 
 
 @pytest.mark.parametrize(
@@ -279,3 +184,38 @@ def test_a_seed_fixes_the_answers_of_a_trial() -> None:
     assert dialogue(1, "sng0073", 0) == dialogue(1, "sng0073", 0)
     for other in ((2, "sng0073", 0), (1, "sng0074", 0), (1, "sng0073", 1)):
         assert dialogue(1, "sng0073", 0) != dialogue(*other)
+
+
+NAMES = ("area", "food", "name")
+
+
+def test_choices_are_the_same_for_the_same_dialogue_and_others_for_another() -> None:
+    def choices(seed: int, goal: str, trial: int) -> tuple[object, ...]:
+        user = SeededUserDraws(seed, goal, trial)
+        system = SeededSystemDraws(seed, goal, trial)
+        return (tuple(user.pick(1000) for _ in range(4)), tuple(system.randint() for _ in range(4)))
+
+    keys = [(seed, goal, trial) for seed in (0, 1) for goal in ("a", "a/1") for trial in (0, 1)]
+    seen = [choices(*key) for key in keys]
+    assert seen == [choices(*key) for key in keys]
+    # The two sides of a dialogue draw from generators of their own, too.
+    assert len({numbers for sides in seen for numbers in sides}) == 2 * len(keys)
+
+
+def test_choices_of_a_user_are_as_likely_as_they_should_be() -> None:
+    draws = SeededUserDraws(7, "goal", 0)
+    orders = Counter(tuple(draws.order(NAMES)) for _ in range(6000))
+    assert len(orders) == 6
+    assert all(abs(count - 1000) < 150 for count in orders.values())
+    assert abs(sum(draws.same() for _ in range(6000)) - 1800) < 180
+    assert set(Counter(draws.pick(3) for _ in range(600))) == {0, 1, 2}
+
+
+def test_choices_of_a_system_are_in_their_ranges() -> None:
+    draws = SeededSystemDraws(7, "goal", 0)
+    assert all(0 <= draws.random() < 1 for _ in range(600))
+    numbers = [draws.randint() for _ in range(600)]
+    assert 0 <= min(numbers) < 20_000
+    assert 980_000 < max(numbers) < 1_000_000
+    assert sorted(draws.shuffle(NAMES)) == sorted(NAMES)
+    assert len({tuple(draws.shuffle(NAMES)) for _ in range(200)}) == 6

@@ -62,6 +62,7 @@ def test_a_rollout_is_a_dialogue_and_a_number(name: str, dialogue: str) -> None:
     assert dialogue_of(name) == dialogue
 
 
+@pytest.mark.integration
 def test_a_hundred_thousand_rollouts_are_a_bit_each() -> None:
     found = seen(*(f"smp{number % 10:04}#{number // 10}" for number in range(100_000)))
     assert sum(found.rollouts(dialogue) for dialogue in found) == 100_000

@@ -121,9 +121,8 @@ def test_lists_may_be_files_of_their_own(root: Path, listed: str) -> None:
 
 
 def test_without_lists_it_is_said_where_they_are_looked_for(root: Path) -> None:
-    with pytest.raises(DataError, match=r"data/MultiWOZ_2\.1\.zip") as caught:
+    with pytest.raises(DataError, match="testListFile"):
         dialogues(root, "test")
-    assert "testListFile" in str(caught.value)
 
 
 def test_states_are_scored_against_the_labels_of_the_version(root: Path) -> None:

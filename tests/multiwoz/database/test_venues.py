@@ -66,6 +66,7 @@ def real_database(rules: Rules) -> Database:
     return Database(real_tables(), rules)
 
 
+@pytest.mark.integration
 def test_answers_on_the_real_database_equal_a_scan() -> None:
     tables = real_tables()
 

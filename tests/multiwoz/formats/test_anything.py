@@ -108,7 +108,6 @@ def spoiled(draw: st.DrawFn, written: str) -> Any:
 @pytest.mark.parametrize("said", [False, True], ids=["auto", "said"])
 @pytest.mark.parametrize("written", WRITTEN)
 @given(data=st.data())
-@pytest.mark.exhaustive(but=2)
 def test_predictions_with_faults_are_scored_or_refused(
     written: str, said: bool, data: st.DataObject
 ) -> None:

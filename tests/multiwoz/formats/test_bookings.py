@@ -39,28 +39,21 @@ def test_a_turn_without_the_key_says_nothing_of_bookings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bookings", "kind", "key", "message"),
+    ("bookings", "kind", "key"),
     [
-        ({}, "shape", "bookings", "expected a list of bookings, found an object"),
-        (None, "shape", "bookings", "expected a list of bookings, found null"),
-        ([GOOD, "hotel"], "shape", "bookings[1]",
-         'a booking is {"domain": …, "slots": {…}}, found text'),
-        ([{"slots": {}}], "shape", "bookings[0].domain", "a domain's name is text, found null"),
-        ([{"domain": "hotel"}], "shape", "bookings[0].slots",
-         "expected an object of slots, found null"),
-        ([{"domain": "hotel", "slots": {"stay": 3}}], "shape", "bookings[0].slots.stay",
-         'a slot\'s value is text, found a number: write "3"'),
-        ([RepeatedKeys([*GOOD.items(), ("domain", "taxi")])], "repeated-key", None,
-         'given more than once in one object: "domain"'),
+        ({}, "shape", "bookings"),
+        (None, "shape", "bookings"),
+        ([GOOD, "hotel"], "shape", "bookings[1]"),
+        ([{"slots": {}}], "shape", "bookings[0].domain"),
+        ([{"domain": "hotel"}], "shape", "bookings[0].slots"),
+        ([{"domain": "hotel", "slots": {"stay": 3}}], "shape", "bookings[0].slots.stay"),
+        ([RepeatedKeys([*GOOD.items(), ("domain", "taxi")])], "repeated-key", None),
     ],
 )  # fmt: skip
-def test_bookings_of_another_shape_are_refused(
-    bookings: Any, kind: str, key: str | None, message: str
-) -> None:
+def test_bookings_of_another_shape_are_refused(bookings: Any, kind: str, key: str | None) -> None:
     _, findings = check(bookings)
     (error,) = findings.errors
     assert (error.kind, error.dialogue, error.turn, error.key) == (kind, ID, 0, key)
-    assert error.message == message
 
 
 def test_an_unknown_key_of_a_booking_is_told_and_not_used() -> None:
@@ -68,4 +61,3 @@ def test_an_unknown_key_of_a_booking_is_told_and_not_used() -> None:
     assert found == check([GOOD])[0]
     (warning,) = findings.warnings
     assert (warning.kind, warning.key) == ("unknown-key", "bookings[0]")
-    assert warning.message.endswith('did you mean "slots"?')

@@ -122,86 +122,63 @@ def test_frames_without_any_state_predict_none() -> None:
 
 
 PREDICTED = {**SYSTEM, "predictions": {"response": "a"}}
-SHARED: list[tuple[str, Any, str, int | None, str | None, str]] = [
-    # what, content, kind, turn, key, message
-    ("an object", {}, "shape", None, None, "expected a list of dialogues, found an object"),
-    ("an empty list", [], "empty", None, None, "there is no dialogue in it"),
-    ("text as dialogue", ["a"], "shape", None, None,
-     "dialogue number 0 of the list: expected an object, found text"),
-    ("no id", [{"turns": [USER, SYSTEM]}], "missing-id", None, None,
-     'dialogue number 0 of the list has no "dialogue_id" that is text'),
-    ("number as id", one(USER, SYSTEM, dialogue_id=5), "missing-id", None, None,
-     'dialogue number 0 of the list has no "dialogue_id" that is text'),
-    ("dialogue twice", one(USER, SYSTEM) * 2, "repeated-key", None, None,
-     "the dialogue is given more than once"),
-    ("no turns", [{"dialogue_id": "SMP0021.json"}], "shape", None, None,
-     "expected a list of turns, found null"),
-    ("empty turns", one(), "empty", None, None, "the dialogue has no turns"),
-    ("text as turn", one(USER, SYSTEM, "a"), "shape", 2, None, "expected an object, found text"),
-    ("no speaker", one(USER, SYSTEM, {}), "shape", 2, "speaker",
-     "expected user or system, found null"),
-    ("unknown speaker", one(USER, SYSTEM, {"speaker": "sytem"}), "unknown-speaker", 2, "speaker",
-     'unknown speaker "sytem" — did you mean "system"? (known: user, system)'),
-    ("system first", one(SYSTEM, USER, SYSTEM), "order", 0, None,
-     "the dialogue begins with the system: every turn of the system answers one of the user"),
-    ("system twice", one(USER, SYSTEM, SYSTEM), "order", 2, None, "it speaks twice: every turn"),
-    ("user twice", one(USER, USER, SYSTEM), "no-answer", 0, None,
-     "the system gives no answer to this turn of the user"),
-    ("user last", one(USER, SYSTEM, USER), "no-answer", 2, None,
-     "the system gives no answer to this turn of the user"),
+SHARED: list[tuple[str, Any, str, int | None, str | None]] = [
+    # what, content, kind, turn, key
+    ("an object", {}, "shape", None, None),
+    ("an empty list", [], "empty", None, None),
+    ("text as dialogue", ["a"], "shape", None, None),
+    ("no id", [{"turns": [USER, SYSTEM]}], "missing-id", None, None),
+    ("number as id", one(USER, SYSTEM, dialogue_id=5), "missing-id", None, None),
+    ("dialogue twice", one(USER, SYSTEM) * 2, "repeated-key", None, None),
+    ("no turns", [{"dialogue_id": "SMP0021.json"}], "shape", None, None),
+    ("empty turns", one(), "empty", None, None),
+    ("text as turn", one(USER, SYSTEM, "a"), "shape", 2, None),
+    ("no speaker", one(USER, SYSTEM, {}), "shape", 2, "speaker"),
+    ("unknown speaker", one(USER, SYSTEM, {"speaker": "sytem"}), "unknown-speaker", 2, "speaker"),
+    ("system first", one(SYSTEM, USER, SYSTEM), "order", 0, None),
+    ("system twice", one(USER, SYSTEM, SYSTEM), "order", 2, None),
+    ("user twice", one(USER, USER, SYSTEM), "no-answer", 0, None),
+    ("user last", one(USER, SYSTEM, USER), "no-answer", 2, None),
     ("repeated key", one(USER, RepeatedKeys([*SYSTEM.items(), ("utterance", "b")])),
-     "repeated-key", 1, None, 'given more than once in one object: "utterance"'),
+     "repeated-key", 1, None),
 ]  # fmt: skip
-UNIFIED: list[tuple[str, Any, str, int | None, str | None, str]] = [
-    ("text as predictions", one(USER, {**SYSTEM, "predictions": "a"}), "shape", 1, "predictions",
-     "expected an object, found text"),
+UNIFIED: list[tuple[str, Any, str, int | None, str | None]] = [
+    ("text as predictions", one(USER, {**SYSTEM, "predictions": "a"}), "shape", 1, "predictions"),
     ("two responses",
      one(USER, {**SYSTEM, "predictions": {"response": "a", "utterance": "b"}}), "ambiguous", 1,
-     "predictions.response", "there is response and utterance: keep the one that is the system's"),
-    ("two states", one({**USER, "state": {}}, {**SYSTEM, "state": {}}), "ambiguous", 1, "state",
-     "there is a state in this turn and in the user's turn before it: keep one of them"),
-    ("list as state", one({**USER, "state": []}, SYSTEM), "shape", 0, "state",
-     "a state is an object of domains, found a list"),
+     "predictions.response"),
+    ("two states", one({**USER, "state": {}}, {**SYSTEM, "state": {}}), "ambiguous", 1, "state"),
+    ("list as state", one({**USER, "state": []}, SYSTEM), "shape", 0, "state"),
     ("list as predicted state",
-     one({**USER, "predictions": {"state": []}}, PREDICTED), "shape", 0, "predictions.state",
-     "a state is an object of domains, found a list"),
-    ("text as domain", one({**USER, "state": {"hotel": "a"}}, SYSTEM), "shape", 0, "state.hotel",
-     "a domain's state is an object of slots, found text"),
+     one({**USER, "predictions": {"state": []}}, PREDICTED), "shape", 0, "predictions.state"),
+    ("text as domain", one({**USER, "state": {"hotel": "a"}}, SYSTEM), "shape", 0, "state.hotel"),
     ("number as value", one({**USER, "state": {"hotel": {"book stay": 3}}}, SYSTEM), "shape", 0,
-     "state.hotel.book stay", "a slot and its value are text, found a number"),
+     "state.hotel.book stay"),
     ("annotation only", [*one(USER, PREDICTED),
-     {"dialogue_id": "SMP0022.json", "turns": [USER, SYSTEM]}], "missing-predictions", None, None,
-     'no turn has "predictions", though other dialogues have them'),
+     {"dialogue_id": "SMP0022.json", "turns": [USER, SYSTEM]}], "missing-predictions", None, None),
 ]  # fmt: skip
 AREA = "frames[0].state.slot_values"
-FRAMES: list[tuple[str, Any, str, int | None, str | None, str]] = [
-    ("object as frames", one({"speaker": "USER", "frames": {}}, SYSTEM), "shape", 0, "frames",
-     "expected a list of frames, found an object"),
-    ("text as frame", one({"speaker": "USER", "frames": ["a"]}, SYSTEM), "shape", 0, "frames[0]",
-     "expected an object, found text"),
-    ("number as service", one(framed({}, 5), SYSTEM), "shape", 0, "frames[0].service",
-     "a service's name is text, found a number"),
+FRAMES: list[tuple[str, Any, str, int | None, str | None]] = [
+    ("object as frames", one({"speaker": "USER", "frames": {}}, SYSTEM), "shape", 0, "frames"),
+    ("text as frame", one({"speaker": "USER", "frames": ["a"]}, SYSTEM), "shape", 0, "frames[0]"),
+    ("number as service", one(framed({}, 5), SYSTEM), "shape", 0, "frames[0].service"),
     ("text as state",
      one({"speaker": "USER", "frames": [{"service": "hotel", "state": "a"}]}, SYSTEM), "shape", 0,
-     "frames[0].state", "a state is an object, found text"),
-    ("list as slot values", one(framed([]), SYSTEM), "shape", 0, AREA,
-     "slot values are an object, found a list"),
-    ("number as value", one(framed({"area": [4]}), SYSTEM), "shape", 0, f"{AREA}.area",
-     "a slot and its value are text, found a number"),
-    ("null as value", one(framed({"area": None}), SYSTEM), "shape", 0, f"{AREA}.area",
-     "a slot and its value are text, found null"),
+     "frames[0].state"),
+    ("list as slot values", one(framed([]), SYSTEM), "shape", 0, AREA),
+    ("number as value", one(framed({"area": [4]}), SYSTEM), "shape", 0, f"{AREA}.area"),
+    ("null as value", one(framed({"area": None}), SYSTEM), "shape", 0, f"{AREA}.area"),
     ("slot of another service", one(framed({"train-day": ["monday"]}), SYSTEM), "wrong-service", 0,
-     f"{AREA}.train-day", 'a slot of "train" stands in a frame of "hotel"'),
+     f"{AREA}.train-day"),
     ("a slot with two values", one(framed({"area": ["a"], "hotel-area": ["b"]}), SYSTEM),
-     "repeated-key", 0, f"{AREA}.hotel-area", '"hotel-area" has two values in this turn'),
+     "repeated-key", 0, f"{AREA}.hotel-area"),
     ("two states", one(framed({}), {**framed({}), "speaker": "SYSTEM", "utterance": "a"}),
-     "ambiguous", 1, "frames",
-     "there is a state in this turn and in the user's turn before it: keep one of them"),
+     "ambiguous", 1, "frames"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("input_format", "raw", "kind", "turn", "key", "message"),
+    ("input_format", "raw", "kind", "turn", "key"),
     [
         pytest.param(input_format, *case[1:], id=f"{input_format}: {case[0]}")
         for input_format, cases in (
@@ -212,12 +189,11 @@ FRAMES: list[tuple[str, Any, str, int | None, str | None, str]] = [
     ],
 )
 def test_each_fault_is_told_once_with_its_place(
-    input_format: str, raw: Any, kind: str, turn: int | None, key: str | None, message: str
+    input_format: str, raw: Any, kind: str, turn: int | None, key: str | None
 ) -> None:
     _, problems = adapted(raw, input_format)
     (error,) = (problem for problem in problems if problem.severity == "error")
     assert (error.kind, error.turn, error.key) == (kind, turn, key)
-    assert error.message.startswith(message)
 
 
 @pytest.mark.parametrize("input_format", ["unified", "sgd"])

@@ -147,120 +147,97 @@ def raw_call(name: Any = "find_hotel", arguments: Any = "{}", **more: Any) -> di
 
 CALL = "messages[1].tool_calls[0]"
 FUNCTION = f"{CALL}.function"
-KNOWN_HOTEL = "(it has area, internet, name, parking, pricerange, stars, type)"
-BAD: list[tuple[str, list[Any], str, int | None, str | None, str]] = [
-    # what, messages, kind, turn, key, message
-    ("no message", [], "empty", None, None, "there is no message of the user in it"),
-    ("only a prompt", [{"role": "system", "content": "a"}], "empty", None, None,
-     "there is no message of the user in it"),
-    ("text as message", [USER, ANSWER, "hello"], "shape", 2, "messages[2]",
-     "a message is an object, found text"),
-    ("no role", [USER, ANSWER, {"content": "a"}], "shape", 2, "messages[2].role",
-     "a role is text, found null"),
-    ("unknown role", [USER, ANSWER, {"role": "assistent"}], "unknown-role", 2, "messages[2].role",
-     'unknown role "assistent" — did you mean "assistant"?'),
+BAD: list[tuple[str, list[Any], str, int | None, str | None]] = [
+    # what, messages, kind, turn, key
+    ("no message", [], "empty", None, None),
+    ("only a prompt", [{"role": "system", "content": "a"}], "empty", None, None),
+    ("text as message", [USER, ANSWER, "hello"], "shape", 2, "messages[2]"),
+    ("no role", [USER, ANSWER, {"content": "a"}], "shape", 2, "messages[2].role"),
+    ("unknown role", [USER, ANSWER, {"role": "assistent"}], "unknown-role", 2, "messages[2].role"),
     ("a role of another house", [USER, ANSWER, {"role": "bot"}], "unknown-role", 2,
-     "messages[2].role",
-     'unknown role "bot" (known: user, assistant, tool, function, system, developer)'),
-    ("assistant first", [ANSWER, USER, ANSWER], "order", 0, "messages[0]",
-     "the conversation begins with the assistant: the first turn is the user's"),
-    ("no answer at all", [USER, ANSWER, USER], "no-answer", 2, "messages[2]",
-     "the assistant gives no final answer in text to this message of the user"),
+     "messages[2].role"),
+    ("assistant first", [ANSWER, USER, ANSWER], "order", 0, "messages[0]"),
+    ("no answer at all", [USER, ANSWER, USER], "no-answer", 2, "messages[2]"),
     ("no answer after a result", [USER, calls(call("find_hotel")), result()], "no-answer", 0,
-     "messages[0]", "the assistant gives no final answer in text to this message of the user"),
-    ("no answer between", [USER, USER, ANSWER], "no-answer", 0, "messages[0]",
-     "the assistant gives no final answer in text to this message of the user"),
+     "messages[0]"),
+    ("no answer between", [USER, USER, ANSWER], "no-answer", 0, "messages[0]"),
     ("nothing said by the user", [{"role": "user", "content": " "}, ANSWER], "empty-message", 0,
-     "messages[0]", "the user says nothing"),
+     "messages[0]"),
     ("nothing done", [USER, {"role": "assistant", "content": ""}, ANSWER], "empty-message", 1,
-     "messages[1]", "the assistant neither says nor calls anything"),
+     "messages[1]"),
     ("number as content", [USER, {"role": "assistant", "content": 5}, ANSWER], "shape", 1,
-     "messages[1].content", "content is text or a list of parts, found a number"),
+     "messages[1].content"),
     ("text as part", [USER, {"role": "assistant", "content": ["a"]}, ANSWER], "shape", 1,
-     "messages[1].content[0]", "a part of the content is an object, found text"),
+     "messages[1].content[0]"),
     ("part without type", [USER, {"role": "assistant", "content": [{}]}, ANSWER], "shape", 1,
-     "messages[1].content[0].type", "a part's type is text, found null"),
+     "messages[1].content[0].type"),
     ("part without text", [USER, {"role": "assistant", "content": [{"type": "text"}]}, ANSWER],
-     "shape", 1, "messages[1].content[0].text", "expected text, found null"),
-    ("object as calls", [USER, {**ANSWER, "tool_calls": {}}], "shape", 1,
-     "messages[1].tool_calls", "expected a list of calls, found an object"),
-    ("text as call", [USER, {**ANSWER, "tool_calls": ["a"]}], "shape", 1, CALL,
-     "expected an object, found text"),
-    ("call without function", [USER, {**ANSWER, "tool_calls": [{"id": "c"}]}], "shape", 1, FUNCTION,
-     'expected {"name": …, "arguments": …}, found null'),
-    ("function without name", [USER, raw_call(None), ANSWER], "shape", 1, f"{FUNCTION}.name",
-     "a function's name is text, found null"),
+     "shape", 1, "messages[1].content[0].text"),
+    ("object as calls", [USER, {**ANSWER, "tool_calls": {}}], "shape", 1, "messages[1].tool_calls"),
+    ("text as call", [USER, {**ANSWER, "tool_calls": ["a"]}], "shape", 1, CALL),
+    ("call without function", [USER, {**ANSWER, "tool_calls": [{"id": "c"}]}], "shape", 1,
+     FUNCTION),
+    ("function without name", [USER, raw_call(None), ANSWER], "shape", 1, f"{FUNCTION}.name"),
     ("misspelled function", [USER, raw_call("find_hotels"), ANSWER], "unknown-function", 1,
-     f"{FUNCTION}.name", 'unknown function "find_hotels" — did you mean "find_hotel"?'),
+     f"{FUNCTION}.name"),
     ("foreign function", [USER, raw_call("get_weather"), ANSWER], "unknown-function", 1,
-     f"{FUNCTION}.name",
-     'unknown function "get_weather" (known: find_restaurant, find_hotel, find_attraction, '
-     "find_train, find_taxi, find_hospital, find_police, book_restaurant, book_hotel, book_train, "
-     "book_taxi; a table of your own functions goes with --tools)"),
+     f"{FUNCTION}.name"),
     ("cut arguments", [USER, raw_call(arguments='{"area": '), ANSWER], "arguments-not-json", 1,
-     f"{FUNCTION}.arguments", "not valid JSON: line 1, column 10: Expecting value"),
+     f"{FUNCTION}.arguments"),
     ("Python arguments", [USER, raw_call(arguments="{'area': 'north'}"), ANSWER],
-     "arguments-not-json", 1, f"{FUNCTION}.arguments",
-     "not valid JSON: line 1, column 2: Expecting property name enclosed in double quotes"),
+     "arguments-not-json", 1, f"{FUNCTION}.arguments"),
     ("empty arguments", [USER, raw_call(arguments=""), ANSWER], "arguments-not-json", 1,
-     f"{FUNCTION}.arguments", "not valid JSON: line 1, column 1: Expecting value"),
+     f"{FUNCTION}.arguments"),
     ("deep arguments", [USER, raw_call(arguments="[" * 100_000), ANSWER], "arguments-not-json", 1,
-     f"{FUNCTION}.arguments", "not valid JSON: nested too deeply to be read"),
+     f"{FUNCTION}.arguments"),
     ("list of arguments", [USER, raw_call(arguments="[]"), ANSWER], "shape", 1,
-     f"{FUNCTION}.arguments", "arguments are an object, found a list"),
-    ("no arguments", [USER, raw_call(arguments=None), ANSWER], "shape", 1,
-     f"{FUNCTION}.arguments", "arguments are an object, found null"),
+     f"{FUNCTION}.arguments"),
+    ("no arguments", [USER, raw_call(arguments=None), ANSWER], "shape", 1, f"{FUNCTION}.arguments"),
     ("argument twice", [USER, raw_call(arguments='{"area": "a", "area": "b"}'), ANSWER],
-     "repeated-key", 1, f"{FUNCTION}.arguments", 'given more than once in one object: "area"'),
+     "repeated-key", 1, f"{FUNCTION}.arguments"),
     ("misspelled argument", [USER, raw_call(arguments={"price_range": "cheap"}), ANSWER],
-     "unknown-argument", 1, f"{FUNCTION}.arguments.price_range",
-     'find_hotel has no argument "price_range" — did you mean "pricerange"?'),
+     "unknown-argument", 1, f"{FUNCTION}.arguments.price_range"),
     ("foreign argument", [USER, raw_call(arguments={"x": "cheap"}), ANSWER],
-     "unknown-argument", 1, f"{FUNCTION}.arguments.x",
-     f'find_hotel has no argument "x" {KNOWN_HOTEL}'),
+     "unknown-argument", 1, f"{FUNCTION}.arguments.x"),
     ("number as text", [USER, raw_call(arguments={"area": 5}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.area",
-     'expected text, found a number: write "5"'),
+     "argument-type", 1, f"{FUNCTION}.arguments.area"),
     ("truth as text", [USER, raw_call(arguments={"parking": True}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.parking", "expected text, found true or false"),
+     "argument-type", 1, f"{FUNCTION}.arguments.parking"),
     ("list as text", [USER, raw_call(arguments={"area": ["north"]}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.area", "expected text, found a list"),
+     "argument-type", 1, f"{FUNCTION}.arguments.area"),
     ("fraction as number", [USER, raw_call("book_hotel", {"stay": 1.5}), ANSWER],
-     "argument-type", 1, f"{FUNCTION}.arguments.stay", "expected a whole number, found a number"),
+     "argument-type", 1, f"{FUNCTION}.arguments.stay"),
     ("truth as number", [USER, raw_call("book_hotel", {"stay": True}), ANSWER], "argument-type", 1,
-     f"{FUNCTION}.arguments.stay", "expected a whole number, found true or false"),
+     f"{FUNCTION}.arguments.stay"),
     ("id called twice", [USER, calls(call("find_hotel"), call("find_train")), ANSWER],
-     "repeated-call", 1, "messages[1].tool_calls[1].id",
-     'the id "c1" was called before in this dialogue'),
+     "repeated-call", 1, "messages[1].tool_calls[1].id"),
     ("number as id", [USER, calls(call("find_hotel") | {"id": 1}), ANSWER], "shape", 1,
-     f"{CALL}.id", "a call's id is text, found a number"),
+     f"{CALL}.id"),
     ("result without call", [USER, result(), ANSWER], "result-without-call", 1,
-     "messages[1].tool_call_id", 'no call before has the id "c1"'),
+     "messages[1].tool_call_id"),
     ("result of another call", [USER, calls(call("find_hotel", "call_11")), result("call_12"),
-     ANSWER], "result-without-call", 2, "messages[2].tool_call_id",
-     'no call before has the id "call_12" — did you mean "call_11"?'),
+     ANSWER], "result-without-call", 2, "messages[2].tool_call_id"),
     ("two results", [USER, calls(call("find_hotel")), result(), result(), ANSWER],
-     "repeated-result", 3, "messages[3].tool_call_id", 'the call "c1" has a result already'),
+     "repeated-result", 3, "messages[3].tool_call_id"),
     ("result without id", [USER, calls(call("find_hotel")), {"role": "tool"}, ANSWER],
-     "result-without-call", 2, "messages[2].tool_call_id", "the result of no call that waits for"),
+     "result-without-call", 2, "messages[2].tool_call_id"),
     ("number as result's id", [USER, {"role": "tool", "tool_call_id": 3}, ANSWER], "shape", 1,
-     "messages[1].tool_call_id", "a call's id is text, found a number"),
+     "messages[1].tool_call_id"),
     ("calls of the user", [{**USER, "tool_calls": [call("find_hotel")]}, ANSWER], "calls-of-others",
-     0, "messages[0]", "only the assistant calls functions"),
+     0, "messages[0]"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("messages", "kind", "turn", "key", "message"),
+    ("messages", "kind", "turn", "key"),
     [pytest.param(*case[1:], id=case[0]) for case in BAD],
 )
 def test_each_fault_is_told_once_with_its_place(
-    messages: list[Any], kind: str, turn: int | None, key: str | None, message: str
+    messages: list[Any], kind: str, turn: int | None, key: str | None
 ) -> None:
     _, problems = adapted(*messages)
     (error,) = (problem for problem in problems if problem.severity == "error")
     assert (error.kind, error.dialogue, error.turn, error.key) == (kind, ID, turn, key)
-    assert error.message.startswith(message)
 
 
 def test_all_faults_of_all_dialogues_are_told_together() -> None:
@@ -276,44 +253,38 @@ def test_all_faults_of_all_dialogues_are_told_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "kind", "message"),
+    ("raw", "kind"),
     [
-        ([], "shape", "expected an object of dialogues"),
-        ({}, "empty", "there is no dialogue in it"),
-        ({ID: 5}, "shape", "expected a list of messages, found a number"),
-        ({ID: {}}, "shape", "expected a list of messages, found null"),
-        ({5: []}, "shape", "a dialogue id must be text, found a number"),
+        ([], "shape"),
+        ({}, "empty"),
+        ({ID: 5}, "shape"),
+        ({ID: {}}, "shape"),
+        ({5: []}, "shape"),
     ],
 )
-def test_what_is_no_collection_of_conversations_is_told(raw: Any, kind: str, message: str) -> None:
+def test_what_is_no_collection_of_conversations_is_told(raw: Any, kind: str) -> None:
     findings = Findings()
     assert adapt(raw, "messages", findings) is None
     (error,) = findings.errors
     assert error.kind == kind
-    assert error.message.startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("messages", "kind", "count", "message"),
+    ("messages", "kind", "count"),
     [
-        ([USER, ANSWER], "no-calls", 1, "no function is called anywhere"),
-        ([USER, calls(call("find_hotel", area="center")), ANSWER], "value-not-in-schema", 1,
-         'find_hotel was called with the area "center", which is not one of centre, east, north, '
-         "south, west, dontcare"),
+        ([USER, ANSWER], "no-calls", 1),
+        ([USER, calls(call("find_hotel", area="center")), ANSWER], "value-not-in-schema", 1),
         ([USER, calls(call("book_train", trainid="TR1", people="two")), ANSWER],
-         "value-not-in-schema", 1,
-         'book_train was called with the people "two", which is not a whole number'),
+         "value-not-in-schema", 1),
         ([USER, calls(call("book_train", "a", people=2), call("book_train", "b", people=2)),
-          ANSWER], "missing-argument", 2, "book_train was called without trainid"),
-        ([USER, FIND, ANSWER, ANSWER], "not-final", 1, "what the assistant says before it calls"),
-        ([{"role": "user", "content": [{"type": "image"}]}, FIND, ANSWER], "unknown-part", 1,
-         'a part of type "image" is not used'),
+          ANSWER], "missing-argument", 2),
+        ([USER, FIND, ANSWER, ANSWER], "not-final", 1),
+        ([{"role": "user", "content": [{"type": "image"}]}, FIND, ANSWER], "unknown-part", 1),
     ],
 )  # fmt: skip
 def test_what_may_be_a_mistake_of_the_system_is_counted_and_scored(
-    messages: list[Any], kind: str, count: int, message: str
+    messages: list[Any], kind: str, count: int
 ) -> None:
     turns, (problem,) = adapted(*messages)
     assert turns
     assert (problem.severity, problem.kind, problem.count) == ("warning", kind, count)
-    assert problem.message.startswith(message)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
+import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from mwzeval.errors import DataError
 from mwzeval.multiwoz.convlab.act_database import ActDatabase
 from mwzeval.multiwoz.goals.goal_model import DomainModel, GoalModel, with_one_time
+from mwzeval.multiwoz.goals.goal_model_file import PARTS, read_goal_model
+from mwzeval.multiwoz.goals.goal_statistics import estimated_model
 from mwzeval.multiwoz.goals.goals import ORDERING, Goal
 from tests.multiwoz.convlab.records import golden, real_database
 from tests.places import read_json, shared
@@ -67,6 +74,7 @@ def relations_of(goal: Goal) -> Iterator[str]:
         yield from (f"taxi no {end}" for end in ends if end not in goal["taxi"]["info"])
 
 
+@pytest.mark.integration
 def test_what_is_in_goals_is_as_frequent_as_in_golden_ones(goals: list[Goal]) -> None:
     statistics = read_json(shared("golden", "live", "goal_statistics.json"))
     assert statistics["n"] == GOALS
@@ -90,12 +98,14 @@ def shapes_of(goal: Goal) -> Iterator[tuple[str, ...]]:
         yield from ((domain, part, *slots) for part, slots in goal[domain].items())
 
 
+@pytest.mark.integration
 def test_golden_goals_are_of_shapes_that_are_drawn(goals: list[Goal]) -> None:
     """Parts and slots, and their order, which is that in which a user would speak of them."""
     drawn = {shape for goal in goals for shape in shapes_of(goal)}
     assert {shape for goal in golden("goals_sampled") for shape in shapes_of(goal)} <= drawn
 
 
+@pytest.mark.integration
 def test_every_wish_can_be_met_and_no_first_wish_can(
     goals: list[Goal], database: ActDatabase
 ) -> None:
@@ -110,6 +120,7 @@ def test_every_wish_can_be_met_and_no_first_wish_can(
                 assert len(part["fail_info"].items() - part["info"].items()) == 1
 
 
+@pytest.mark.integration
 def test_domains_of_a_goal_fit_one_another(goals: list[Goal]) -> None:
     week = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
     seen: Counter[str] = Counter()
@@ -130,6 +141,7 @@ def test_domains_of_a_goal_fit_one_another(goals: list[Goal]) -> None:
     assert seen.keys() == {"taxi", "to", "from"}
 
 
+@pytest.mark.integration
 def test_a_goal_follows_from_the_generator_alone(model: GoalModel, goals: list[Goal]) -> None:
     assert model.sample(Random("7/42")) == goals[42]
 
@@ -162,3 +174,105 @@ def test_a_journey_has_one_time(info: dict[str, str], left: list[dict[str, str]]
         seen.update(copy.keys())
     if len(left) > 1:
         assert 350 < seen["leaveAt"] < 450
+
+
+def as_published(plain: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the parts as the public generator keeps them: tuples as keys, and counters."""
+    orderings = {tuple(key.split("|")): share for key, share in plain["domain_orderings"].items()}
+    combinations = {
+        domain: {
+            part: {tuple(filter(None, key.split("|"))): n for key, n in counts.items()}
+            for part, counts in of.items()
+        }
+        for domain, of in plain["slot_combinations"].items()
+    }
+    values = {
+        domain: {
+            part: Counter(of[part])
+            if part == "reqt"
+            else {slot: Counter(counts) for slot, counts in of[part].items()}
+            for part in of
+        }
+        for domain, of in plain["value_distribution"].items()
+    }
+    made = {
+        "domain_orderings": Counter(orderings),
+        "slot_combinations": combinations,
+        "value_distribution": values,
+    }
+    return tuple(made.get(part, plain[part]) for part in PARTS)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("protocol", [0, 2, 4, 5])
+def test_the_pickle_is_read_as_the_json(protocol: int, tmp_path: Path) -> None:
+    plain = read_json(shared("data", "live", "goal_model.json"))
+    pickled = tmp_path / "new_goal_model.pkl"
+    pickled.write_bytes(pickle.dumps(as_published(plain), protocol))
+    model = read_goal_model(pickled)
+    assert json.dumps(model) == json.dumps({part: plain[part] for part in PARTS})
+    assert read_goal_model(shared("data", "live", "goal_model.json")) == plain
+
+
+class Runs:
+    """Unpickled as it is meant to be, it would write a file."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self._place,)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        *(("model.pkl", content) for content in (b"", b"not a pickle", pickle.dumps([1, 2]))),
+        ("model.pkl", pickle.dumps(tuple({} for _ in range(7)))),
+        ("domain_orderings", pickle.dumps(({}, {}, 3, {}, {}, {}))),
+        *(("model.json", text) for text in (b"[]", b"{}", b'{"domain_orderings": []}', b"{")),
+    ],
+)
+def test_what_is_no_goal_model_is_refused(file: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / (file if "." in file else "model.pkl")
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=file):
+        read_goal_model(path)
+
+
+def test_code_in_a_pickle_is_not_run(tmp_path: Path) -> None:
+    path, touched = tmp_path / "model.pkl", tmp_path / "touched"
+    path.write_bytes(pickle.dumps((Runs(touched), {}, {}, {}, {}, {})))
+    with pytest.raises(DataError, match="touch"):
+        read_goal_model(path)
+    assert not touched.exists()
+
+
+@pytest.mark.parametrize("weight", [10**400, "0.5", None, -1, [1]])
+def test_a_weight_that_is_no_probability_is_named(weight: object, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    model = {part: {"hotel": {"info": {"area": 0.5}}} for part in PARTS}
+    model["value_distribution"] = {"hotel": {"info": {"area": weight}}}  # type: ignore[dict-item]
+    path.write_text(json.dumps(model))
+    with pytest.raises(DataError, match="value_distribution, hotel, info, area"):
+        read_goal_model(path)
+
+
+def test_a_model_is_estimated_by_counting() -> None:
+    north = {"info": {"area": "north"}, "reqt": ["phone"], "book": {"day": "monday"}}
+    anywhere = {"info": {"area": "south", "stars": "4"}, "reqt": ["phone", "address"]}
+    goals = [
+        {"domain_ordering": ["hotel"], "hotel": north},
+        {"domain_ordering": ["hotel", "police"], "hotel": anywhere, "police": {"info": {}}},
+    ]
+    model = estimated_model(goals)
+    assert model["domain_orderings"] == {"hotel": 0.5, "hotel|police": 0.5}
+    assert model["slot_combinations"]["hotel"]["info"] == {"area": 1, "area|stars": 1}
+    assert model["slot_combinations"]["police"]["info"] == {"": 1}
+    assert model["slot_probability"]["hotel"] == {
+        "info": {"area": 1.0, "stars": 0.5},
+        "reqt": {"phone": 1.0, "address": 0.5},
+        "book": {"day": 0.5},
+    }
+    assert model["value_distribution"]["hotel"]["info"]["area"] == {"north": 1, "south": 1}
+    assert model["book_probability"] == {"hotel": 0.5, "police": 0.0}

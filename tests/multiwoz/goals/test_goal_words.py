@@ -39,9 +39,9 @@ def by_domain(goal: Goal) -> dict[str, str]:
     [
         (SAMPLE, "corpus-raw", 62),
         (SAMPLE, "sampled:100", 100),
-        ("multiwoz-2.1", "corpus-raw", 1000),
-        ("multiwoz-2.1", "corpus:dev", 999),
-        ("multiwoz-2.1", "sampled:300", 300),
+        pytest.param("multiwoz-2.1", "corpus-raw", 1000, marks=pytest.mark.integration),
+        pytest.param("multiwoz-2.1", "corpus:dev", 999, marks=pytest.mark.integration),
+        pytest.param("multiwoz-2.1", "sampled:300", 300, marks=pytest.mark.integration),
     ],
 )
 def test_every_value_of_a_goal_is_said_of_its_domain(corpus: str, source: str, number: int) -> None:

@@ -17,6 +17,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.evaluator import Evaluator
 from mwzeval.multiwoz.grounding.scores import BY_LOG
 from mwzeval.scores.score import WHOLE
+from tests.cases import tabled
 from tests.examples import examples
 from tests.multiwoz.grounding.test_evidence import AURELIA, BOOK, DATA, FIND, ID, LOGS, call, turn
 from tests.places import sample_predictions
@@ -99,6 +100,7 @@ def test_claims_of_the_sample_add_up_to_its_report(tmp_path: Path) -> None:
     assert written(again) == [claim for claim in claims if claim["dialogue"] == ID]
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not LOGS, reason="no logs with marked claims beside the project")
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
 def test_claims_of_logs_add_up_to_their_report(path: Path) -> None:
@@ -119,113 +121,38 @@ def said(message: dict[str, Any]) -> bool:
 
 
 PHONE = str(AURELIA["phone"])
-TAXI = {"taxi": {"departure": "hotel aurelia"}}
-HOTEL = {"hotel": {"area": "south"}}
-VERDICTS: list[tuple[dict[str, Any], list[tuple[Any, ...]]]] = [
-    (
-        turn(f"Hotel Aurelia has the number {PHONE}.", hotel=HOTEL["hotel"]),
-        [
-            ("name", "right", "hotel aurelia", (), (), ("database",)),
-            ("phone", "right", PHONE, ("hotel aurelia",), (PHONE,), ("database",)),
-        ],
-    ),
-    (
-        turn(f"Hotel Aurelia has the number {PHONE}.", FIND, hotel=HOTEL["hotel"]),
-        [
-            ("name", "right", "hotel aurelia", (), (), ("database", "log")),
-            ("phone", "right", PHONE, ("hotel aurelia",), (PHONE,), ("database", "log")),
-        ],
-    ),
-    (
-        turn("Hotel Aurelia is in the north.", hotel=HOTEL["hotel"]),
-        [
-            ("name", "right", "hotel aurelia", (), (), ("database",)),
-            ("area", "inconsistent", "north", ("hotel aurelia",), ("south",), ("database",)),
-        ],
-    ),
-    (
-        turn("Hotel Aurelia: 01632999999.", hotel=HOTEL["hotel"]),
-        [
-            ("name", "right", "hotel aurelia", (), (), ("database",)),
-            ("phone", "unknown", None, ("hotel aurelia",), (PHONE,), ("database",)),
-        ],
-    ),
-    (
-        turn("I've booked it, your reference is AB12CD34.", BOOK, hotel=HOTEL["hotel"]),
-        [
-            ("booking", "right", None, (), (), ("log",)),
-            ("reference", "right", None, (), (), ("log",)),
-        ],
-    ),
-    (
-        turn("I've booked it, your reference is QW12ER34.", BOOK, hotel=HOTEL["hotel"]),
-        [
-            ("booking", "right", None, (), (), ("log",)),
-            ("reference", "inconsistent", None, (), ("AB12CD34",), ("log",)),
-        ],
-    ),
-    (
-        turn("Your reference is QW12ER34.", hotel=HOTEL["hotel"]),
-        [("reference", "unjudged", None, (), (), ())],
-    ),
-    (
-        turn("The number of your taxi is 01632999999.", taxi=TAXI["taxi"]),
-        [("phone", "unjudged", None, (), (), ())],
-    ),
-    (turn("Would you like a cheap hotel in the north?", hotel=HOTEL["hotel"]), []),
-    (turn("We have none in the north.", hotel=HOTEL["hotel"]), []),
-    (turn("Shall I book it for 3 people?", hotel=HOTEL["hotel"]), []),
-    (
-        turn(
-            f"Hotel Aurelia, phone {PHONE}.",
-            call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south"),
-            hotel=HOTEL["hotel"],
-        ),
-        [
-            ("name", "right", "hotel aurelia", (), (), ("database", "log")),
-            (
-                *("phone", "inconsistent", PHONE, ("hotel aurelia",)),
-                *(("01632961234",), ("database", "log")),
-            ),
-        ],
-    ),
-]
+STATES = {"hotel": {"area": "south"}, "taxi": {"departure": "hotel aurelia"}}
+LYING = call("find_hotel", [{**AURELIA, "phone": "01632961234"}], area="south")
+CALLS = {"FIND": FIND, "BOOK": BOOK, "LYING": LYING}
 
 
-@pytest.mark.parametrize(("said", "claims"), VERDICTS)
-def test_a_claim_has_its_verdict(said: dict[str, Any], claims: list[tuple[Any, ...]]) -> None:
+@tabled
+def test_a_claim_has_its_verdict(domain: str, said: str, calls: str, claims: str) -> None:
+    made = [CALLS[name] for name in calls.split()]
+    spoken = turn(said.replace("PHONE", PHONE), *made, **{domain: STATES[domain]})
     found = [
-        (claim.slot, claim.verdict, claim.value, claim.venue, claim.right, claim.held_against)
-        for _, claim in evaluator().score({ID: [said]}).claims()
+        (
+            *(f"{claim.slot} {claim.verdict}", claim.value or ""),
+            *map(",".join, (claim.venue, claim.right, claim.held_against)),
+        )
+        for _, claim in evaluator().score({ID: [spoken]}).claims()
     ]
-    assert found == claims
+    expected = claims.replace("PHONE", PHONE).split("; ") if claims else []
+    assert found == [tuple(claim.split(" | ")) for claim in expected]
 
 
 PIECES = (
-    *(
-        "\U0001f642 ",
-        "**Hotel Aurelia** ",
-        "is in the north. ",
-        "\u00a0",
-        "phone 01632999999, ",
-        "<b>",
-    ),
-    *(
-        "\n- ",
-        "&amp;",
-        "\uff21\uff22 ",
-        "I've booked it. ",
-        "reference QW12ER34 ",
-        "Caf\u00e9 Zo\u00eb ",
-    ),
-    *("| ", "\u200b", PHONE, " a cheap hotel? ", "[our page](https://a.b) ", "TR1234 ", "e\u0301"),
+    *("\U0001f642 ", "**Hotel Aurelia** ", "is in the north. ", "\u00a0", "phone 01632999999, "),
+    *("<b>", "\n- ", "&amp;", "\uff21\uff22 ", "I've booked it. ", "reference QW12ER34 ", PHONE),
+    *("Caf\u00e9 Zo\u00eb ", "| ", "\u200b", " a cheap hotel? ", "[our page](https://a.b) "),
+    *("TR1234 ", "e\u0301"),
 )
 
 
 @examples(40)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_claims_stand_where_they_say_and_add_up(response: str) -> None:
-    scored = evaluator().score({ID: [turn(response, FIND, hotel=HOTEL["hotel"])]})
+    scored = evaluator().score({ID: [turn(response, FIND, hotel=STATES["hotel"])]})
     claims = [{"dialogue": name, **asdict(claim)} for name, claim in scored.claims()]
     assert_in_the_words(claims, {ID: [response]})
     assert_adds_up(claims, scored.report().metrics["grounded"])
@@ -239,7 +166,7 @@ def test_claims_of_placeholders_are_refused(capsys: pytest.CaptureFixture[str]) 
     for verb in ("evaluate", "explain"):
         assert main([verb, "predictions/sample-good.json", "--claims", "-"]) == 2
         out, err = capsys.readouterr()
-        assert (out, "--responses lexicalized" in err) == ("", True)
+        assert (out, "--responses" in err) == ("", True)
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,8 @@ def logs() -> Sequence[Mapping[str, Any]]:
     return [json.loads(line) for line in lines.splitlines()]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("which", ["corrupted", "clean"])
-@pytest.mark.exhaustive(but=1)
 def test_what_a_reason_names_in_a_log_is_the_cause(which: str) -> None:
     made = Evaluator(
         success=True,

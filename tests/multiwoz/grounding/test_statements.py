@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from mwzeval.multiwoz.grounding.statements import Statements
 from mwzeval.multiwoz.words.text import Mention
+from tests.cases import tabled
 from tests.work import calls
 
 
@@ -23,39 +22,7 @@ def bound(response: str) -> str:
     return "".join(name.text for name in Statements(response).spoken_of(value, names))
 
 
-@pytest.mark.parametrize(
-    ("response", "names"),
-    [
-        ("X is x, and Y is v.", "Y"),
-        ("X is v, and Y is y.", "X"),
-        ("X and Y are both v. Z is not.", "XY"),
-        ("X, Y, and the Z are v.", "XYZ"),
-        ("X is nice. It is v. Y is not.", "X"),
-        ("X is nice. Y is dear. It is v.", "Y"),
-        ("There is the v X. Y is dear.", "X"),
-        ("The v place is X, the other Y.", "X"),
-        ("i found v places. X is good. Y too.", ""),
-        ("1. **X** – x\n2. **Y** – v\n3. Z – z", "Y"),
-        ("1. **X**\n   - x\n   - v\n2. **Y**\n   - y", "X"),
-        ("**X**\n- v\n- x\n\n**Y**\n- y", "X"),
-        ("we like X best.\n- v\n- w\n\nY is good, too.", "X"),
-        ("### X\nIt is nice.\n\nIt is v.\n### Y\nno", "X"),
-        ("X or Y?\n1. X: x\n2. Y: v", "Y"),
-        ("How about X? It is v.", "X"),
-        ("i have found a v place. It's called X. Y is x.", "X"),
-        ("- **Type:** v\n- **Name:** X", "X"),
-        ("| n | a |\n|---|---|\n| X | x |\n| Y | v |", "Y"),
-        ("| | X | Y |\n|---|---|---|\n| a | x | v |", "Y"),
-        ("X is nice. Shall we book it? It is v.", ""),
-        ("1. X – x\n2. Y – y\n\nWhich one? It is v.", ""),
-        ("1. X – x\n2. Y – y\n\nThey are v.", ""),
-        ("1. X – x\n2. Y – y\n\nWhich one? It is v. The phone of X is 5.", "X"),
-        ("X is nice. Shall we book it? It is v. Y is dear.", "Y"),
-        ("1. X – x\n2. Y – y\n\nIt is v. Or is it Z?", "Z"),
-        ("1. X – x\n2. Y – y\n\nY is v.", "Y"),
-        ("In v.", ""),
-    ],
-)
+@tabled
 def test_what_a_value_is_said_of(response: str, names: str) -> None:
     assert bound(response) == names
 
@@ -71,49 +38,12 @@ def claimed(response: str, value: str, *, slot: str = "area", name: str = "Lante
     return Statements(response).is_claim(mention, names, choice=slot not in ("leaveat", "arriveby"))
 
 
-@pytest.mark.parametrize(
-    ("response", "value"),
-    [
-        ("It is in the north.", "north"),
-        ("- **Area:** north", "north"),
-        ("The Lantern is not cheap, but in the north.", "north"),
-        ("How about the Lantern in the north?", "north"),
-        ("I have found the Lantern in the north for you.", "north"),
-        ("You would like the Lantern: it is in the north.", "north"),
-        ("There is a place in the north called Lantern.", "north"),
-        ("We have one in the north, the Lantern.", "north"),
-        ("I have found one in the north. It's called Lantern.", "north"),
-        ("There is the north side Lantern.", "north"),
-        ("How about the northern Lantern?", "northern"),
-        ("The Lantern is a good one in the north.", "north"),
-        ("There are two: Lantern (north) and another.", "north"),
-    ],
-)
+@tabled
 def test_what_is_said_to_be_so(response: str, value: str) -> None:
     assert claimed(response, value)
 
 
-@pytest.mark.parametrize(
-    ("response", "value"),
-    [
-        ("The Lantern is not in the north.", "north"),
-        ("The Lantern isn't in the north.", "north"),
-        ("It does n't have any rooms in the north.", "north"),
-        ("There are no hotels that have rooms in the north.", "north"),
-        ("Nothing in the north, sorry.", "north"),
-        ("Do you want something in the north?", "north"),
-        ("You asked for the north.", "north"),
-        ("The Lantern is dear. There is also one in the north.", "north"),
-        ("I like the Lantern and another in the north.", "north"),
-        ("There are 12 hotels in the north.", "north"),
-        ("One is dear, and one is in the north.", "north"),
-        ("They range from cheap to expensive.", "expensive"),
-        ("There is one in the north. Lantern is dear.", "north"),
-        ("I have 3 in the north, and Lantern is dear.", "north"),
-        ("Do you want the north? Lantern is dear.", "north"),
-        ("I looked for the north, but Lantern is dear.", "north"),
-    ],
-)
+@tabled
 def test_what_is_not_said_to_be_so(response: str, value: str) -> None:
     assert not claimed(response, value)
 
@@ -124,25 +54,7 @@ def test_kinds_in_general_are_no_claims() -> None:
     assert not claimed("These hotels are nice.", "hotels", slot="type")
 
 
-@pytest.mark.parametrize(
-    ("response", "kind", "claim"),
-    [
-        ("The Lantern is a museum.", "museum", True),
-        ("The museum Lantern is nice.", "museum", True),
-        ("It is the museum called Lantern.", "museum", True),
-        ("The Lantern, the museum in the west, is nice.", "museum", True),
-        ("The Lantern is one of our museums.", "museums", True),
-        ("The Lantern – this museum is nice.", "museum", True),
-        ("The Lantern has free entry, is a museum.", "museum", True),
-        ("The museum is shut, but the Lantern is open.", "museum", False),
-        ("The Lantern is shut. The museum is not.", "museum", False),
-        ("The Lantern is near some museums.", "museums", False),
-        ("The Lantern is next to a museum.", "museum", False),
-        ("The Lantern has a cafe and a museum.", "museum", False),
-        ("The Lantern is a museum-style place.", "museum", False),
-        ("The Lantern is great for museum lovers.", "museum", False),
-    ],
-)
+@tabled
 def test_kinds_of_a_venue_and_of_what_is_beside_it(response: str, kind: str, claim: bool) -> None:
     at = response.lower().rindex(kind)
     written = not re.search(r"(?:the|this|our) $", response[:at].lower())
@@ -193,17 +105,7 @@ def test_what_there_is_not_is_said_of_a_venue() -> None:
     assert not Statements(asked).is_claim(wish, [], choice=True)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "X is v.\n",
-        "X is v, ",
-        "| X | v |\n",
-        "- **X** is v\n",
-        "| v | v |\n",
-        "v and v ",
-    ],
-)
+@tabled
 def test_ten_times_the_text_takes_ten_times_the_work(line: str) -> None:
     def read(lines: int) -> int:
         response = line * lines
@@ -240,15 +142,7 @@ def test_a_value_at_the_end_of_a_long_list_is_of_its_own_item() -> None:
     assert [statements.spoken_of(value, names) for value in values] == [(name,) for name in names]
 
 
-@pytest.mark.parametrize(
-    ("said", "tickets"),
-    [
-        *(("It is £9 each.", (1,)), ("£9 per ticket", (1,)), ("2 tickets at £9 pp", (1,))),
-        *(("£9 for two.", (2,)), ("£9 in total for 2 people", (2,)), ("£9 for both of you", (2,))),
-        *(("2 tickets come to £9", (2,)), ("3 seats for £9", (1, 3)), ("It is £9.", ())),
-        *(("£9 for two nights", ()), ("2 seats. It is £9.", ()), ("£9 for 2 stars", ())),
-    ],
-)
+@tabled
 def test_of_how_many_tickets_a_price_is(said: str, tickets: tuple[int, ...]) -> None:
     at = said.index("£9")
     price = Mention(at, at + 2, "£9", "price", "train")

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.cli import main
@@ -24,6 +24,7 @@ from mwzeval.multiwoz.live.scored.file_scorer import LiveScorer
 from mwzeval.multiwoz.live.scored.reading import Settings
 from mwzeval.multiwoz.live.scored.runs import ScoredRun
 from mwzeval.scores.score import WHOLE
+from tests.examples import examples
 from tests.multiwoz.live.written_runs import HEADER, USED, line, write
 from tests.places import ROOT
 
@@ -88,7 +89,7 @@ def drawn(seed: int, trials: int = 1) -> list[dict[str, Any]]:
     return lines
 
 
-@settings(max_examples=15, deadline=None)
+@examples(30)
 @given(st.integers(0, 10**6))
 def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
     lines = drawn(seed)
@@ -128,7 +129,7 @@ def test_numbers_are_what_adding_up_messages_gives(seed: int) -> None:
     assert (seconds["p50"], seconds["p95"]) == pytest.approx(tuple(np.percentile(times, (50, 95))))
 
 
-@settings(max_examples=10, deadline=None)
+@examples(30)
 @given(st.integers(0, 10**6))
 def test_totals_of_a_run_are_those_of_its_dialogues(seed: int) -> None:
     lines = drawn(seed)
@@ -208,23 +209,22 @@ def test_what_is_not_counted_is_never_nothing(prices: str) -> None:
     rows = dict(report.figures[0].rows)
     assert {str(each) for each in rows["Agent: cost, USD"]} == {"—"}
     count = told["requests"]
-    assert f"not counted for {count} of {count} requests" in report.figures[0].notes[0]
+    assert f"{count} of {count}" in report.figures[0].notes[0]
 
 
 def test_a_model_without_a_price_is_told_once(prices: str, tmp_path: Path) -> None:
     head = {**HEAD, "agent": {"spec": "openai:smal", "model": "smal"}}
     run = scored(head, *known_costs(), scorer=priced(prices))
     (warning,) = run.warnings
-    assert str(warning) == (
-        'run.jsonl: there is no price for "smal", the model of the agent — did you mean "small"?: '
-        "its cost is not told"
-    )
+    assert warning.file == "run.jsonl"
+    assert '"smal"' in warning.message
+    assert '"small"' in warning.message
     found = values(run)
     assert "agent_usd" not in found
     assert "both_usd" not in found
     assert "user_usd" in found
-    (unnamed, *_) = scored(*known_costs(), scorer=priced(prices)).warnings
-    assert "the header does not say which model the agent is" in str(unnamed)
+    unnamed = scored(*known_costs(), scorer=priced(prices)).warnings
+    assert unnamed[0].kind == warning.kind
     (nothing,) = scored(HEAD, line("smp0021"), scorer=priced(prices)).warnings
     assert nothing.kind == "no-usage"
 
@@ -359,4 +359,4 @@ def test_predictions_have_no_costs(prices: str, capsys: pytest.CaptureFixture[st
     predictions = str(ROOT / "predictions" / "sample-good.json")
     for option in (("--prices", prices), ("--exclude-user-faults",)):
         assert main(["evaluate", predictions, *option]) == 2
-        assert f"{option[0]} is about live dialogues" in capsys.readouterr().err
+        assert option[0] in capsys.readouterr().err

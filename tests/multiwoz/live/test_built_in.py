@@ -1,4 +1,4 @@
-"""Agents and user that come along: whole runs on the sample town, held and scored."""
+"""The built-in agents and user: whole runs on the sample town, also in a harness of one's own."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ import pytest
 from mwzeval.cli import main
 from mwzeval.conversation.record import Planned, Record
 from mwzeval.conversation.tool_session import TOOL_ROUNDS
+from mwzeval.errors import UsageError
 from mwzeval.multiwoz.choices import RULES
 from mwzeval.multiwoz.convlab.resources import load_resources
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
+from mwzeval.multiwoz.live.episodes import Episodes
+from mwzeval.multiwoz.live.rule_agent import RuleAgent, Vocabulary
 from mwzeval.multiwoz.live.settings.built_in import BuiltInAgent
 from mwzeval.multiwoz.live.tools import DatabaseTools
 from tests.places import read_json
 
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
-    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+HARNESS_GOALS = "corpus:test:10"
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def held(agent: str, *options: str) -> str:
@@ -71,6 +70,7 @@ def test_the_policy_of_convlab_books_what_was_said_first() -> None:
     assert wanted.items() <= json.loads(call["arguments"]).items()
 
 
+@pytest.mark.integration
 def test_a_run_is_the_same_for_any_number_of_processes() -> None:
     goals = ("--goals", "corpus:test:8")
     alone, together = held("rule", *goals), held("rule", *goals, "-j", "2")
@@ -94,10 +94,61 @@ def test_the_public_user_talks_in_words_too() -> None:
     assert held("rule", "--goals", "corpus:test:4", "--strict-user")
 
 
-def test_an_agent_of_acts_is_told_from_one_of_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["live", "--agent", "rulle", "--corpus", "sample"]) == 2
-    assert 'did you mean "rule"? (known: rule, silent, rule-convlab' in capsys.readouterr().err
-    assert main(["live", "--agent", "rule", "--level", "acts", "--corpus", "sample"]) == 2
-    assert "say --level words" in capsys.readouterr().err
-    assert main(["live", "--agent", "rule", "--user", "agendaa", "--corpus", "sample"]) == 2
-    assert 'did you mean "agenda"?' in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ("--agent rulle", '"rule"'),
+        ("--agent rule --level acts", "--level"),
+        ("--agent rule --user agendaa", '"agenda"'),
+    ],
+)
+def test_unknown_agents_and_users_are_refused(
+    options: str, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["live", "--corpus", "sample", *options.split()]) == 2
+    assert named in capsys.readouterr().err
+
+
+def test_the_rule_agent_in_a_harness_is_the_one_of_a_run() -> None:
+    options = ("--goals", HARNESS_GOALS, "--corpus", "sample", "--trials", "2", "--seed", "3", "-q")
+    assert main(["live", "--agent", "rule", *options, "-o", "here.jsonl"]) == 0
+    episodes = Episodes(HARNESS_GOALS, corpus="sample", seed=3)
+    vocabulary = Vocabulary(read_tables(corpus_root("sample", None, offline=True)))
+    dialogues = []
+    for item in episodes.goals:
+        for trial in (1, 2):
+            episode = episodes.episode(item, trial, trials=2)
+            agent = RuleAgent(vocabulary, 3, f"{item}#{trial}")
+            messages = episode.begin()
+            while not episode.is_over:
+                answer = agent(messages)
+                messages += [answer, *episode.answer(answer)]
+            dialogues.append(episode.trajectory())
+    found = [episodes.outcome(dialogue) for dialogue in dialogues]
+    assert all(each.success and each.inform and each.complete for each in found)
+    assert all(each.booking is not False for each in found)
+    assert {each.booking for each in found} == {True, None}
+    episodes.write("there.jsonl", dialogues, agent="rule", trials=2)
+    here, there = Path("here.jsonl").read_bytes(), Path("there.jsonl").read_bytes()
+    assert there == here
+    assert main(["evaluate", "there.jsonl", "--corpus", "sample", "-q", "-o", "report.json"]) == 0
+
+
+def test_losses_say_why_and_goals_are_known() -> None:
+    episodes = Episodes(HARNESS_GOALS, corpus="sample", user_turns=2)
+    item = next(iter(episodes.goals))
+    episode = episodes.episode(item)
+    episode.begin()
+    while not episode.is_over:
+        episode.answer("Hm.")
+    dialogue = episode.trajectory()
+    outcome = episodes.outcome(dialogue)
+    assert (outcome.success, outcome.inform, outcome.complete) == (False, False, False)
+    assert set(outcome.domains.values()) == {False}
+    assert len(outcome.losses) > 1
+    with pytest.raises(UsageError, match=f'"{item}x".*"{item}"'):
+        episodes.episode(f"{item}x")
+    with pytest.raises(UsageError, match="user_turns"):
+        Episodes(HARNESS_GOALS, corpus="sample", user_turns=0)
+    with pytest.raises(UsageError, match="tool_rounds"):
+        Episodes(HARNESS_GOALS, corpus="sample", tool_rounds=-1)

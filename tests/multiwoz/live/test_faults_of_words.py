@@ -14,6 +14,7 @@ from mwzeval.cli import main
 from mwzeval.multiwoz.corpus.corpora import corpus_root, read_tables
 from mwzeval.multiwoz.live.reading.reader import AgentReader
 from mwzeval.multiwoz.live.user_faults import EARLY, INVENTED, REPEATED, faults_of
+from tests.cases import tabled
 
 Line = dict[str, Any]
 BYE = {"role": "user", "content": "Thank you, goodbye."}
@@ -108,26 +109,7 @@ def test_lines_that_come_again_are_found(lines: list[Line]) -> None:
         assert [fault[:2] for fault in told(line["goal"], messages)] == [(REPEATED, 1)]
 
 
-INVENTED_TEXTS = [
-    ("It has to be a thai place.", []),
-    ("A chinese or thai one, cheap, for two people on Monday at 6:15 pm.", []),
-    ("Please book it for 18:15.", []),
-    ("Thanks a lot!", []),
-    ("Is there one in the north?", ["area north"]),
-    ("I want british food.", ["food british"]),
-    ("It should be expensive.", ["pricerange expensive"]),
-    ("For 3 people.", ["bookpeople 3"]),
-    ("For 8 nights.", ["bookstay 8"]),
-    ("On tuesday.", ["day tuesday"]),
-    ("At 18:00.", ["leaveat 18:00"]),
-    ("It must have free wifi.", ["internet"]),
-    ("And Wi-Fi?", ["internet"]),
-    ("I need parking, too.", ["parking"]),
-    ("What about Jade Pavilion?", ["name Jade Pavilion"]),
-]
-
-
-@pytest.mark.parametrize(("text", "values"), INVENTED_TEXTS)
+@tabled
 def test_values_from_nowhere_are_found(text: str, values: list[str]) -> None:
     faults = told(GOAL, [{"role": "user", "content": text}])
     assert [detail for _, _, detail in faults] == values
@@ -153,11 +135,7 @@ EXCHANGES = [
 
 @pytest.mark.parametrize(
     ("left_out", "open_"),
-    [
-        (None, None),
-        (1, "restaurant food chinese is never said"),
-        (2, "restaurant is not booked"),
-    ],
+    [(None, None), (1, "restaurant food chinese is never said"), (2, "restaurant is not booked")],
 )
 def test_what_is_open_is_told(left_out: int | None, open_: str | None) -> None:
     messages: list[Any] = []

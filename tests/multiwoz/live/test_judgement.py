@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.live.judgement import Judge, Judgement
+from mwzeval.multiwoz.live.verdicts.spoken import read
+from mwzeval.multiwoz.live.verdicts.transcript import Transcript, domains_told
+from mwzeval.multiwoz.words.delexicalization import Delexicalizer
+from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
+from tests.multiwoz.worlds import sample_tables
 
 HOSPITAL = [
     {"department": "oncology", "phone": "01223216314", "id": "0"},
@@ -22,6 +27,14 @@ JUDGE = Judge({**TOWN, "hospital": HOSPITAL, "police": POLICE})
 LANTERN = {"info": {"food": "chinese", "pricerange": "cheap"}, "reqt": ["phone"]}
 BOOK = {"day": "monday", "people": "2", "time": "18:00"}
 TABLE = {"info": {"food": "chinese", "pricerange": "cheap"}, "book": BOOK}
+RIDE = {"info": {"leaveAt": "09:15", "departure": "the museum"}, "reqt": ["car type", "phone"]}
+TRAIN = {"info": {"departure": "ely", "destination": "cambridge", "leaveAt": "10:00"}}
+GOALS: dict[str, dict[str, Any]] = {
+    "lantern": {"restaurant": LANTERN},
+    "ride": {"taxi": RIDE},
+    "train": {"train": {**TRAIN, "reqt": ["duration"]}},
+}
+"""What cells name instead of a goal."""
 ASK = "I want a cheap Chinese restaurant. What is its phone number?"
 
 
@@ -53,25 +66,18 @@ def codes(judgement: Judgement) -> list[str]:
     return [reason.code for reason in judgement.reasons]
 
 
-@pytest.mark.parametrize(
-    ("answer", "inform", "success", "code"),
-    [
-        ("The Blue Lantern is at 01223000001.", True, True, None),
-        ("The Blue Lantern is nice.", True, False, "never-said:phone"),
-        ("The Blue Lantern is at 01223000002.", True, False, "said-wrong:phone"),
-        ("The Red Kettle is at 01223000002.", False, False, "named-wrong"),
-        ("I recommend the Purple Frog, a cheap restaurant.", False, False, "named-unknown"),
-        ("There is a cheap one in the north, at 01223000001.", False, False, "named-nothing"),
-    ],
-)
-def test_the_right_venue_is_named_and_its_phone_told(
-    answer: str, inform: bool, success: bool, code: str | None
+@tabled
+def test_a_dialogue_in_words_is_judged(
+    goal: str | dict[str, Any],
+    texts: list[str],
+    verdicts: dict[str, tuple[bool | None, ...]],
+    reasons: list[str],
 ) -> None:
-    judgement = judged({"restaurant": LANTERN}, said(ASK, answer))
-    domain = judgement.domains["restaurant"]
-    assert (domain.inform, domain.success, domain.booking) == (inform, success, None)
-    assert judgement.success is (success and inform)
-    assert codes(judgement) == ([code] if code else [])
+    judgement = judged(GOALS[goal] if isinstance(goal, str) else goal, said(*texts))
+    found = {d: (one.inform, one.success, one.booking) for d, one in judgement.domains.items()}
+    assert found == verdicts
+    assert judgement.success is all(value is not False for value in sum(verdicts.values(), ()))
+    assert codes(judgement) == reasons
 
 
 def test_reasons_say_what_would_have_been_right() -> None:
@@ -82,50 +88,12 @@ def test_reasons_say_what_would_have_been_right() -> None:
     assert "01223000001" in told.reasons[0].text
 
 
-@pytest.mark.parametrize(
-    ("texts", "venue"),
-    [
-        # What the user picks from a list, by name, by number or by what it is like.
-        (("We have the Blue Lantern and the Red Kettle.", "The Red Kettle.", "OK."), "red kettle"),
-        (("1. Blue Lantern\n2. Red Kettle", "The second one, please.", "OK."), "red kettle"),
-        (("1. Blue Lantern\n2. Red Kettle", "The expensive one.", "OK."), "red kettle"),
-        # Nothing picked: the first.
-        (("1. Blue Lantern\n2. Red Kettle", "Fine.", "OK."), "blue lantern"),
-        # The user asks about one: others beside it change nothing.
-        (
-            ("The Blue Lantern?", "Yes.", "Red Kettle and Blue Lantern are near."),
-            "blue lantern",
-        ),
-        (("The Blue Lantern.", "Another one?", "How about the Red Kettle?"), "red kettle"),
-        # What is denied is not named.
-        (("I'm sorry, I couldn't find any restaurant called Red Kettle.", "Oh.", "Bye."), None),
-        (
-            ("No information about the Red Kettle.", "Oh.", "The Blue Lantern."),
-            "blue lantern",
-        ),
-        # A list is taken back when there is nothing after all.
-        (
-            (
-                "We have the Blue Lantern and the Red Kettle.",
-                "In the east, please.",
-                "Sorry, I could not find any restaurants there.",
-            ),
-            None,
-        ),
-    ],
-)
+@tabled
 def test_what_is_settled_on(texts: tuple[str, ...], venue: str | None) -> None:
     messages = said("I want a Chinese restaurant.", *texts)
     settled = judged({"restaurant": LANTERN}, messages).domains["restaurant"].venue
     named = settled.lower().removeprefix("the ") if settled else None
     assert named == venue
-
-
-def test_a_venue_that_only_the_user_names_is_not_named() -> None:
-    goal = {"restaurant": {"info": {"name": "blue lantern"}, "reqt": ["phone"]}}
-    ask = "Tell me about the restaurant Blue Lantern."
-    assert codes(judged(goal, said(ask, "Let me see."))) == ["named-nothing"]
-    assert judged(goal, said(ask, "Its phone number is 01223000001.")).success
 
 
 def test_a_venue_that_the_user_names_is_confirmed_by_what_is_told_of_it() -> None:
@@ -137,42 +105,6 @@ def test_a_venue_that_the_user_names_is_confirmed_by_what_is_told_of_it() -> Non
     ]
     assert judged(goal, messages).success
     assert judged(goal, [*messages[:-1], {"role": "assistant", "content": "Yes."}]).reasons
-
-
-def test_what_the_user_wanted_first_is_forgotten() -> None:
-    goal = {"restaurant": {**LANTERN, "fail_info": {"food": "british", "pricerange": "cheap"}}}
-    messages = said(
-        "A cheap British restaurant?",
-        "The Old Mill is cheap.",
-        "What about Chinese food?",
-        "The Blue Lantern, phone 01223000001.",
-    )
-    assert judged(goal, messages).success
-
-
-@pytest.mark.parametrize(
-    ("answer", "success"),
-    [
-        # The last that is said of a venue counts, and another venue's value is no error.
-        (("Phone 01223000002.", "Sorry: 01223000001."), True),
-        (("Phone 01223000001.", "Sorry: 01223000002."), False),
-        (
-            (
-                "Phone 01223000001.",
-                "As told. The Red Kettle has 01223000002, the Blue Lantern not.",
-            ),
-            True,
-        ),
-    ],
-)
-def test_the_last_value_said_of_a_venue_counts(answer: tuple[str, str], success: bool) -> None:
-    messages = said(ASK, f"The Blue Lantern. {answer[0]}", "The Blue Lantern?", answer[1])
-    assert judged({"restaurant": LANTERN}, messages).domains["restaurant"].success is success
-
-
-def test_what_the_database_does_not_know_need_not_be_told() -> None:
-    mill = {"info": {"food": "british"}, "reqt": ["postcode"]}
-    assert judged({"restaurant": mill}, said("A British restaurant.", "The Old Mill.")).success
 
 
 def booked(reference: str = "7GAWK763", **slots: str) -> list[dict[str, Any]]:
@@ -243,9 +175,6 @@ def test_records_of_bookings_may_have_names_of_their_own() -> None:
     assert judged(goal, messages, [{"domain": "train", "slots": slots}]).success
 
 
-RIDE = {"info": {"leaveAt": "09:15", "departure": "the museum"}, "reqt": ["car type", "phone"]}
-
-
 def test_a_taxi_that_is_called() -> None:
     def ride(leaveat: str, told: str) -> Judgement:
         result = {"status": "booked", "type": "red toyota", "phone": "07123456789"}
@@ -262,47 +191,6 @@ def test_a_taxi_that_is_called() -> None:
     assert codes(ride("10:15", right)) == ["ride-wrong:leave"]
     assert codes(ride("09:15", "A red Toyota.")) == ["never-said:phone"]
     assert codes(ride("09:15", "A blue Volvo, call 07123456789.")) == ["invented:type"]
-
-
-def test_a_taxi_in_words_alone() -> None:
-    asked = "I need a taxi. Can it leave the museum at 9:15?"
-    right = "A red Toyota is booked, the contact number is 07123456789."
-    assert judged({"taxi": RIDE}, said(asked, right)).success
-    untold = judged({"taxi": RIDE}, said("I need a taxi from the museum.", right))
-    assert codes(untold) == ["ride-untold:leave"]
-    answered = said("I need a taxi.", "When should the taxi leave?", "The museum at 09:15.", right)
-    assert judged({"taxi": RIDE}, answered).success
-
-
-def test_services() -> None:
-    ward = {"info": {"department": "oncology"}, "reqt": ["phone", "postcode"]}
-    right = "The phone number is 01223 216314, the postcode CB2 0QQ."
-    assert judged({"hospital": ward}, said("The hospital's oncology department?", right)).success
-    wrong = "The phone number is 01223217250, the postcode CB20QQ."
-    judgement = judged({"hospital": ward}, said("The hospital's oncology department?", wrong))
-    assert codes(judgement) == ["said-wrong:phone"]
-    police = {"info": {}, "reqt": ["address"]}
-    assert judged({"police": police}, said("The police?", "It is in Parkside, Cambridge.")).success
-
-
-TRAIN = {"info": {"departure": "ely", "destination": "cambridge", "leaveAt": "10:00"}}
-
-
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        ("TR0002 leaves at 11:00.", None),
-        ("TR0001 leaves at 09:00.", "named-wrong"),
-        # Without its id a train is told by its times.
-        ("The train leaves at 11:00 and takes 20 minutes.", None),
-        ("The train leaves at 09:00 and takes 20 minutes.", "named-nothing"),
-        ("There are trains.", "named-nothing"),
-    ],
-)
-def test_trains(answer: str, code: str | None) -> None:
-    goal = {"train": {**TRAIN, "reqt": ["duration"]}}
-    judgement = judged(goal, said("A train from Ely to Cambridge after 10:00.", answer))
-    assert [c for c in codes(judgement) if not c.endswith("duration")] == ([code] if code else [])
 
 
 def test_every_domain_counts() -> None:
@@ -475,3 +363,55 @@ def test_what_is_said_of_one_domain_changes_no_other(data: st.DataObject) -> Non
             before.success,
             before.venue,
         )
+
+
+def states_of(*messages: dict[str, Any]) -> list[Any]:
+    _, states = read(Transcript.of(messages), Delexicalizer(sample_tables()), "2021")
+    return states
+
+
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ("A cheap chinese restaurant.", {"restaurant": {"pricerange": "cheap", "food": "chinese"}}),
+        (
+            "I need a hotel with free wifi and parking.",
+            {"hotel": dict.fromkeys(("internet", "parking"), "yes")},
+        ),
+        ("A hotel in the north, please. Does it have wifi?", {"hotel": {"area": "north"}}),
+        ("I need a hotel. Parking does not matter.", {"hotel": {}}),
+        ("I need a taxi.", {"taxi": {}}),
+        ("Hello!", {}),
+    ],
+)
+def test_without_calls_the_state_is_what_the_user_has_said(said: str, state: Any) -> None:
+    assert states_of(
+        {"role": "user", "content": said}, {"role": "assistant", "content": "Let me see."}
+    ) == [state]
+
+
+def test_a_later_wish_replaces_an_earlier_one() -> None:
+    states = states_of(
+        {"role": "user", "content": "A restaurant in the north."},
+        {"role": "assistant", "content": "There is none."},
+        {"role": "user", "content": "Then in the south."},
+        {"role": "assistant", "content": "OK."},
+    )
+    assert [state["restaurant"]["area"] for state in states] == ["north", "south"]
+
+
+def test_with_calls_the_state_is_what_they_were_told() -> None:
+    function = {"name": "find_hotel", "arguments": json.dumps({"area": "east"})}
+    call = {"id": "1", "type": "function", "function": function}
+    states = states_of(
+        {"role": "user", "content": "A hotel in the north."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "{}"},
+        {"role": "assistant", "content": "OK."},
+    )
+    assert states == [{"hotel": {"area": "east"}}]
+
+
+@tabled
+def test_domains_are_told_by_words(text: str, domains: tuple[str, ...]) -> None:
+    assert domains_told(text) == domains

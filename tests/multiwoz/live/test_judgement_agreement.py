@@ -15,6 +15,8 @@ from mwzeval.multiwoz.live.judgement import Judge
 from tests.multiwoz.live.autotod import VERDICTS, dialogues
 from tests.places import ROOT, read_json, shared
 
+pytestmark = pytest.mark.integration
+
 PAGE = ROOT / "docs" / "live_agreement.md"
 ROW = re.compile(
     r"^\| (?P<dialogue>\w+) \| (?P<domain>\w+) \| (?P<verdict>\w+)"

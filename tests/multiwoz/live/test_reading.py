@@ -6,7 +6,6 @@ import json
 from functools import lru_cache
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from mwzeval.multiwoz.convlab.acts import SYSTEM_SLOTS, Act
 from mwzeval.multiwoz.goals.goals import begun
 from mwzeval.multiwoz.live.reading.context import ReadingContext
 from mwzeval.multiwoz.live.reading.reader import AgentReader
+from tests.cases import tabled
 from tests.multiwoz.towns import TOWN
 
 SERVICES = {
@@ -68,141 +68,28 @@ def call(name: str, result: Any, number: int = 1) -> tuple[Any, ...]:
     return ({"role": "assistant", "content": None, "tool_calls": [made]}, answer)
 
 
-VALUES = [
-    ("restaurant", "Its phone number is 01223 000001.", "Inform Restaurant Phone 01223000001"),
-    ("restaurant", "You can ring them on **01223000001**!", "Inform Restaurant Phone 01223000001"),
-    ("restaurant", "The address is 1 High Street.", "Inform Restaurant Addr 1 High Street"),
-    ("restaurant", "the postcode is CB1 0AA", "Inform Restaurant Post cb10aa"),
-    ("restaurant", "How about Blue Lantern?", "Recommend Restaurant Name blue lantern"),
-    ("restaurant", "It is in the north of town.", "Inform Restaurant Area north"),
-    ("restaurant", "They serve chinese food.", "Inform Restaurant Food chinese"),
-    ("restaurant", "It's an expensive place.", "Inform Restaurant Price expensive"),
-    ("hotel", "It has free parking.", "Inform Hotel Parking yes"),
-    ("hotel", "They do not have free wifi .", "Inform Hotel Internet no"),
-    ("hotel", "It is a 4 star hotel", "Inform Hotel Stars 4"),
-    ("attraction", "Entry is free.", "Inform Attraction Fee 0.00"),
-    ("attraction", "The entrance fee is 4 pounds", "Inform Attraction Fee 4 pounds"),
-    (
-        "attraction",
-        "I do not have their entrance fee and it is a museum.",
-        "Inform Attraction Type museum",
-    ),
-    ("hotel", "It is cheap and it is a guesthouse.", "Inform Hotel Type guesthouse"),
-    ("train", "TR0001 leaves Ely at 09:00.", "Inform Train Id TR0001"),
-    ("train", "TR0001 leaves Ely at 9 am.", "Inform Train Leave 09:00"),
-    ("train", "It arrives at 09:20.", "Inform Train Arrive 09:20"),
-    ("train", "A ticket costs £4.40.", "Inform Train Ticket 4.40 pounds"),
-    ("train", "The journey takes 20 minutes.", "Inform Train Time 20 minutes"),
-    ("train", "Two tickets are 8.80 pounds in total", "Inform Train Ticket 8.80 pounds"),
-    ("taxi", "Look for a red Toyota.", "Inform Taxi Car red toyota"),
-    ("taxi", "Your driver's contact number is 07700900123.", "Inform Taxi Phone 07700900123"),
-    ("hospital", "The Eye Clinic's number is 01223000777.", "Inform Hospital Phone 01223000777"),
-    ("hospital", "That is the eye clinic.", "Inform Hospital Department eye clinic"),
-    ("police", "The station is in Millside.", "Inform Police Addr Millside"),
-    ("restaurant", "There are 33 restaurants in the north.", "Inform Restaurant Choice 33"),
-    ("restaurant", "I found several options.", "Inform Restaurant Choice several"),
-    ("train", "I have 12 trains that day.", "Inform Train Choice 12"),
-]
+@tabled
+def test_what_is_heard(domain: str, text: str, acts: list[str]) -> None:
+    assert read(text, domain) == acts
 
 
-@pytest.mark.parametrize(("domain", "text", "expected"), VALUES)
+@tabled
 def test_values_are_heard(domain: str, text: str, expected: str) -> None:
     assert expected in read(text, domain)
 
 
-QUESTIONS = [
-    ("restaurant", "What kind of food would you like?", {"Restaurant Food"}),
-    ("restaurant", "Do you have a price range in mind?", {"Restaurant Price"}),
-    ("restaurant", "which area do you prefer ?", {"Restaurant Area"}),
-    ("restaurant", "What part of town would you like it", {"Restaurant Area"}),
-    ("restaurant", "For how many people?", {"Booking People"}),
-    (
-        "restaurant",
-        "Sure! Please tell me the day, time and number of people.",
-        {"Booking Day", "Booking Time", "Booking People"},
-    ),
-    ("restaurant", "How many people will be dining, and at what time?", None),
-    ("hotel", "How many nights will you be staying?", {"Booking Stay"}),
-    ("hotel", "What day will you be arriving?", {"Booking Day"}),
-    ("hotel", "Do you need parking?", {"Hotel Parking"}),
-    ("hotel", "Is there a certain star rating that you need?", {"Hotel Stars"}),
-    ("hotel", "Would you like a hotel or a guesthouse?", {"Hotel Type"}),
-    ("attraction", "What type of attraction are you looking for?", {"Attraction Type"}),
-    ("train", "Where will you be departing from?", {"Train Depart"}),
-    ("train", "what is your destination please", {"Train Dest"}),
-    ("train", "What day would you like to travel?", {"Train Day"}),
-    ("train", "What time would you like to leave?", {"Train Leave"}),
-    ("train", "what time would you like to arrive by?", {"Train Arrive"}),
-    ("train", "What time would you like to leave or arrive?", {"Train Leave", "Train Arrive"}),
-    ("train", "How many tickets do you need?", {"Train People"}),
-    (
-        "restaurant",
-        "Could you please provide:\n\n1. **Day**\n2. Time\n3. Number of people\n\nThank you!",
-        {"Booking Day", "Booking Time", "Booking People"},
-    ),
-    (
-        "restaurant",
-        "Please give me some details. For example, the area or type of cuisine you prefer.",
-        {"Restaurant Area", "Restaurant Food"},
-    ),
-    ("restaurant", "Red Kettle:\n- Area: north\n- Food: chinese", set()),
-    (
-        "train",
-        "I need the time of arrival and the place of departure.",
-        {"Train Arrive", "Train Depart"},
-    ),
-    ("taxi", "Where would you like to be picked up?", {"Taxi Depart"}),
-    ("taxi", "And where do you want to go?", {"Taxi Dest"}),
-    ("taxi", "When would you like to be picked up?", {"Taxi Leave"}),
-    ("hospital", "Which department do you need?", {"Hospital Department"}),
-    # What is no question for a wish.
-    ("restaurant", "Would you like their phone number?", set()),
-    ("restaurant", "Would you like to know the price range?", set()),
-    ("restaurant", "Would you like to try another area?", set()),
-    ("restaurant", "Would you like Chinese food?", set()),
-    ("restaurant", "Is there anything else I can help you with today?", set()),
-    ("train", "Please arrive at the station in time for your departure.", set()),
-    ("train", "Have a great day!", set()),
-    ("train", "The travel time is 20 minutes, would you like me to book it?", set()),
-]
-
-
-@pytest.mark.parametrize(("domain", "text", "expected"), QUESTIONS)
+@tabled
 def test_questions_are_requests(domain: str, text: str, expected: set[str] | None) -> None:
     asked = {act[8:-2] for act in read(text, domain) if act.startswith("Request")}
     assert asked == (expected if expected is not None else {"Booking People", "Booking Time"})
 
 
-@pytest.mark.parametrize(
-    ("domain", "text"),
-    [
-        ("restaurant", "I'm sorry, there are no restaurants like that."),
-        ("restaurant", "Unfortunately I couldn't find any Thai places in the north."),
-        ("restaurant", "i do n't have anything in that price range"),
-        ("restaurant", "Sorry, none match."),
-        ("hotel", "There aren’t any guesthouses with free wifi."),
-        ("train", "I am unable to find any trains that arrive by then."),
-        ("train", "There is no train leaving at 05:00."),
-        ("attraction", "no such museums in the east"),
-        ("restaurant", "I couldn't find any information about Red Kettle."),
-    ],
-)
+@tabled
 def test_what_is_not_there_is_no_offer(domain: str, text: str) -> None:
     assert read(text, domain) == [f"NoOffer {domain.capitalize()} none none"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "No problem, I found Blue Lantern.",
-        "Blue Lantern has no entrance fee.",
-        "The specific pricing and opening hours of Blue Lantern are not available.",
-        "I don't have any information about the signature dish.",
-        "There is no parking at Blue Lantern.",
-        "It is cheap. There are no other options in the north.",
-        "Would you like me to find something else?",
-    ],
-)
+@tabled
 def test_what_a_venue_lacks_is_no_missing_venue(text: str) -> None:
     assert not [act for act in read(text) if act.startswith("NoOffer")]
 
@@ -217,59 +104,18 @@ def test_tools_that_find_nothing_explain_regret_but_do_not_speak_for_the_agent()
     assert read("Shall I go on?", messages=found) == []
 
 
-BOOKINGS = [
-    ("Booking was successful. Reference number is : 7GAWK763 .", "7GAWK763"),
-    ("Your table is booked! Your reference number is 7gawk763.", "7GAWK763"),
-    ("I've made the reservation, the code is **7GAWK763**", "7GAWK763"),
-    ("I have booked it for you.", "none"),
-    ("Your reservation at Blue Lantern has been successfully made.", "none"),
-]
-
-
-@pytest.mark.parametrize(("text", "code"), BOOKINGS)
+@tabled
 def test_bookings_are_heard_with_what_is_said_of_them(text: str, code: str) -> None:
     booked = [act for act in read(text) if act.startswith("Book ")]
     assert booked == [f"Book Booking {'none' if code == 'none' else 'Ref'} {code}"]
 
 
-def test_what_was_booked_is_heard_so_that_the_user_can_object() -> None:
-    text = (
-        "Booked: a table for two people at Blue Lantern on Tuesday at 6:15 pm. Reference 7GAWK763."
-    )
-    assert read(text) == [
-        "Recommend Restaurant Name blue lantern",
-        "Book Booking Ref 7GAWK763",
-        "Book Booking People 2",
-        "Book Booking Day tuesday",
-        "Book Booking Time 18:15",
-    ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Would you like me to book it?",
-        "Shall I reserve a table?",
-        "Once booked, you will get a reference number.",
-        "I can have it booked if you like.",
-        "I'll book it as soon as you tell me the day.",
-    ],
-)
+@tabled
 def test_offers_to_book_book_nothing(text: str) -> None:
     assert not [act for act in read(text) if "Book " in act and not act.startswith("Request")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm sorry, the booking was unsuccessful.",
-        "I was unable to book a table for you.",
-        "Unfortunately they are fully booked on Monday.",
-        "I could n't make the reservation .",
-        "I am unable to make restaurant bookings at the moment.",
-        "Sorry, there is no availability for 2 people.",
-    ],
-)
+@tabled
 def test_failed_bookings_are_refusals(text: str) -> None:
     assert "NoBook Booking none none" in read(text, said="People=2")
 
@@ -297,41 +143,6 @@ def test_a_reference_that_is_not_said_is_not_known() -> None:
     assert read("One moment, please.", messages=messages) == []
 
 
-def test_several_venues_are_a_choice_among_those_that_fit() -> None:
-    text = (
-        "I found these:\n\n1. **Blue Lantern**\n   - Area: north\n   - Phone: 01223000001"
-        "\n2. **Red Kettle**\n   - Area: north\n   - Phone: 01223000002"
-        "\n3. **Old Mill**\n   - Area: south"
-    )
-    assert read(text) == [
-        "Select Restaurant Name blue lantern",
-        "Select Restaurant Name red kettle",
-    ]
-
-
-def test_of_several_trains_the_only_one_that_fits_is_taken() -> None:
-    text = "TR0001 leaves Ely at 09:00. TR0002 leaves Ely at 11:00. Which one would you like?"
-    assert read(text, "train") == [
-        "Inform Train Id TR0002",
-        "Inform Train Depart ely",
-        "Inform Train Leave 11:00",
-    ]
-
-
-def test_alternatives_in_a_question_are_a_selection() -> None:
-    assert read("Would you prefer Chinese or British food?") == [
-        "Select Restaurant Food chinese",
-        "Select Restaurant Food british",
-        "Request Restaurant Food ?",
-    ]
-
-
-def test_values_of_what_is_not_there_are_not_heard() -> None:
-    assert read("There are no British restaurants in the south.") == [
-        "NoOffer Restaurant none none"
-    ]
-
-
 def test_words_of_a_street_tell_no_domain() -> None:
     address = "leisure park, clifton way"
     # A restaurant and a cinema under one roof.
@@ -345,28 +156,6 @@ def test_words_of_a_street_tell_no_domain() -> None:
     assert of_town.acts_of(turn, made) == [
         Act("Inform", "Restaurant", "Addr", "Leisure Park, Clifton Way")
     ]
-
-
-def test_times_of_a_ride_are_not_those_of_a_table() -> None:
-    assert read("The taxi will be at Red Kettle by 17:00.", "taxi") == [
-        "Recommend Restaurant Name red kettle",
-        "Inform Taxi Arrive 17:00",
-    ]
-
-
-def test_a_town_that_is_praised_is_no_destination() -> None:
-    assert read("Cambridge is lovely. Which area would you like to explore?", "attraction") == [
-        "Request Attraction Area ?"
-    ]
-
-
-def test_a_hotel_is_a_hotel_where_the_database_says_so() -> None:
-    assert "Recommend Hotel Type hotel" in read("Grand Hotel is a cheap 4 star hotel.", "hotel")
-
-
-def test_what_is_looked_for_may_be_called_a_hotel() -> None:
-    assert read("Sure, I can help you find a hotel.", "hotel") == []
-    assert read("It is a hotel.", "hotel") == ["Inform Hotel Type hotel"]
 
 
 def test_what_is_asked_for_and_not_known_is_heard() -> None:
@@ -386,12 +175,6 @@ def test_what_is_asked_for_need_not_be_named_again() -> None:
     made.said([Act("Request", "Restaurant", "Phone", "?")])
     turn = AgentTurn((), "I'm sorry, but I don't have that information. Look it up online.")
     assert reader().acts_of(turn, made) == [Act("Inform", "Restaurant", "Phone", "unknown")]
-
-
-def test_a_reference_of_something_that_is_not_booked_is_no_booking() -> None:
-    assert read("The museum is in the north. It is listed under the reference 00000012.") == [
-        "Inform Attraction Area north"
-    ]
 
 
 def test_names_that_are_words_are_told_by_what_stands_before_them() -> None:

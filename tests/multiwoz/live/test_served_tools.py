@@ -11,7 +11,8 @@ import pytest
 from mwzeval.cli import main
 from tests.places import read_json
 
-Printed = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.integration
+
 GOALS = ("--corpus", "sample", "--goals", "corpus:test:4")
 AGENT = """
 import json
@@ -58,10 +59,7 @@ def needs_url(messages, tools_url):
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
-    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+def agents(elsewhere: None) -> None:
     Path("own.py").write_text(AGENT)
 
 
@@ -103,26 +101,18 @@ def test_what_agents_in_text_call_is_recorded_and_of_their_dialogue_alone() -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "named"),
     [
-        (("--agent", "rule"), "--serve-tools is for agents of your own that talk in words: rule"),
-        (("--agent", "openai:m"), "--serve-tools is for agents of your own"),
-        (("--agent", "own.py:Rule", "--level", "acts"), "--serve-tools is for agents of your own"),
+        ("--agent rule --serve-tools", "--serve-tools"),
+        ("--agent openai:m --serve-tools", "--serve-tools"),
+        ("--agent own.py:Rule --level acts --serve-tools", "--serve-tools"),
+        # A port is for one job.
+        ("--agent own.py:Rule -j 2 --serve-tools 8000", "--jobs"),
+        ("--agent own.py:needs_url", "'tools_url'"),
     ],
 )
-def test_where_nobody_calls_nothing_is_served(
-    options: tuple[str, ...], told: str, capsys: Printed
+def test_where_nobody_can_call_nothing_is_served(
+    options: str, named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["live", *GOALS, "--serve-tools", "-q", *options]) == 2
-    assert told in capsys.readouterr().err
-
-
-def test_one_port_is_for_one_job(capsys: Printed) -> None:
-    command = ["live", *GOALS, "--agent", "own.py:Rule", "-q", "-j", "2"]
-    assert main([*command, "--serve-tools", "8000"]) == 2
-    assert "each of --jobs serves at a port of its own" in capsys.readouterr().err
-
-
-def test_an_agent_that_needs_the_address_says_so(capsys: Printed) -> None:
-    assert main(["live", *GOALS, "--agent", "own.py:needs_url", "-q"]) == 2
-    assert "missing a required argument: 'tools_url'" in capsys.readouterr().err
+    assert main(["live", *GOALS, "-q", *options.split()]) == 2
+    assert named in capsys.readouterr().err

@@ -68,6 +68,7 @@ def is_said(wordings: Wordings, act: Act) -> bool:
     return wordings is SYSTEM or (act.value != "dontcare" and act.slot not in ("Choice", "NotBook"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", TRACES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_turns_of_recorded_dialogues_are_said(name: str, seed: int) -> None:

@@ -20,6 +20,7 @@ Mistake = Callable[[Predictions, Gold], dict[str, list[Turn]]]
 State = Mapping[str, Mapping[str, str]]
 
 DOMAINS = ["restaurant", "hotel", "attraction", "train", "taxi"]
+ARABIC = {ord("0") + digit: 0x660 + digit for digit in range(10)}
 FULL_WIDTH = {ord(char): ord(char) + 0xFEE0 for char in "0123456789:"}
 
 
@@ -373,6 +374,7 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "values with plus signs": each_value(lambda v: v.replace(" ", "+")),
         "values with %20": each_value(lambda v: v.replace(" ", "%20")),
         "values with full-width digits": each_value(lambda v: v.translate(FULL_WIDTH)),
+        "values with Arabic digits": each_value(lambda v: v.translate(ARABIC)),
         "values in full width": each_value(
             lambda v: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in v)
         ),
@@ -473,6 +475,24 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
         "responses in a fence": each_response(lambda r: f"```\n{r}\n```"),
         "responses in bold": each_response(lambda r: f"**{r}**"),
         "responses in bold with a label": each_response(lambda r: f"**Response:** {r}"),
+        "responses with bold placeholders": each_response(
+            lambda r: re.sub(r"(\[\w+\])", r"**\1**", r)
+        ),
+        "responses with bold first words": each_response(lambda r: re.sub(r"^(\w+)", r"**\1**", r)),
+        **{
+            f"responses in Markdown: {form}": each_response(form.format)
+            for form in (
+                *("## {}", "- {}", "1. {}", "> {}", "*{}*", "_{}_", "`{}`"),
+                "### Response\n{}",
+                "| response |\n|---|\n| {} |",
+            )
+        },
+        "responses in JSON behind a sentence": each_response(
+            lambda r: f'Here is the response:\n{{"response": "{r}"}}'
+        ),
+        "responses as printed tensors": each_response(lambda r: f"tensor([{r!r}], device='cpu')"),
+        "responses behind a thought": each_response(lambda r: f"Thought: I answer.\nAnswer: {r}"),
+        "responses before the next speaker": each_response(lambda r: f"{r}\nHuman: thanks"),
         "responses in quotes": each_response(lambda r: f'"{r}"'),
         "responses in XML": each_response(lambda r: f"<response>{r}</response>"),
         "responses with HTML line breaks": each_response(lambda r: f"<p>{r}</p>"),
@@ -485,6 +505,8 @@ MISTAKES: dict[str, dict[str, Mistake]] = {
     "repeated-text": {
         "responses twice": each_response(lambda r: f"{r} {r}"),
         "responses twice, without space": each_response(lambda r: r + r),
+        "responses in two lines": each_response(lambda r: f"{r}\n{r}"),
+        "each word twice": each_response(lambda r: " ".join(f"{w} {w}" for w in r.split())),
         "responses three times": each_response(lambda r: f"{r} {r} {r}"),
         "the first sentence twice": each_response(lambda r: f"{first_sentence(r)} {r}"),
     },

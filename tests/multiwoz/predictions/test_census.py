@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -10,6 +10,7 @@ from mwzeval.multiwoz.incremental import decided, possible_sources
 from mwzeval.multiwoz.predictions.census import Census
 from mwzeval.multiwoz.predictions.reading import Turn
 from mwzeval.multiwoz.scoring.scorer import Sources
+from tests.examples import examples
 
 turns = st.builds(
     Turn,
@@ -31,7 +32,7 @@ def census(evaluator: Evaluator, dialogues: dict[str, list[Turn]]) -> Census:
     return Census.of(dialogues, scorer.reference_sets, scorer.gold)
 
 
-@settings(max_examples=60)
+@examples(40)
 @given(inputs, st.integers(0, 6))
 def test_parts_add_up(evaluator: Evaluator, dialogues: dict[str, list[Turn]], place: int) -> None:
     items = list(dialogues.items())
@@ -44,7 +45,7 @@ def test_parts_add_up(evaluator: Evaluator, dialogues: dict[str, list[Turn]], pl
     assert sorted(total.seen) == sorted(whole.seen) == sorted(dialogues)
 
 
-@settings(max_examples=60)
+@examples(40)
 @given(st.lists(few, min_size=1, max_size=3))
 def test_the_choice_of_the_whole_is_among_those_that_remain(
     evaluator: Evaluator, parts: list[dict[str, list[Turn]]]

@@ -153,8 +153,8 @@ def test_reasons_of_spoilt_examples_are_complete_and_true(
         assert_complete_and_true(case)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.exhaustive(but=2)
 def test_reasons_of_a_published_system_are_complete_and_true(system: str) -> None:
     data = shared("data", "multiwoz")
     evaluator = published_evaluator(str(data))

@@ -7,6 +7,8 @@ import inspect
 import sys
 from typing import Any
 
+import pytest
+
 from mwzeval.multiwoz.corpus.corpora import corpus_root, load_fold
 from mwzeval.multiwoz.database.venues import REMEMBERED, Database
 from mwzeval.multiwoz.evaluator import Evaluator
@@ -85,6 +87,7 @@ def test_an_evaluator_grows_by_the_answers_of_its_database_only() -> None:
     assert entries(evaluator) - before <= 8 * turns * steps
 
 
+@pytest.mark.integration
 def test_a_database_forgets_answers() -> None:
     tables = load_fold("sample", "test", corpus_root("sample", None, offline=None)).tables
     database = Database(tables, "2021")

@@ -46,8 +46,13 @@ def test_the_mean_reward_is_inform_and_success(evaluator: Evaluator, system: str
     assert predictions == before
 
 
-@pytest.mark.parametrize("system", SAMPLE_SYSTEMS)
-@pytest.mark.exhaustive(but=2)
+@pytest.mark.parametrize(
+    "system",
+    [
+        *SAMPLE_SYSTEMS[:2],
+        *(pytest.param(system, marks=pytest.mark.integration) for system in SAMPLE_SYSTEMS[2:]),
+    ],
+)
 def test_a_turn_changes_what_its_reward_says(evaluator: Evaluator, system: str) -> None:
     seen = set()
     for name, turns in sample_predictions(system).items():
@@ -104,10 +109,11 @@ def test_all_problems_of_a_batch_are_reported_with_their_rollout(evaluator: Eval
 def test_what_is_no_pair_is_told(evaluator: Evaluator) -> None:
     turns = sample_predictions("good")["smp0021"]
     for odd in ({"smp0021": turns}, [("smp0021", turns, 1)], [5], ["ab"]):
-        with pytest.raises(InputError, match=r"^rollout 0: expected a pair \(dialogue id, turns\)"):
+        with pytest.raises(InputError, match="rollout 0"):
             evaluator.rewards(odd)  # type: ignore[arg-type]
 
 
+@pytest.mark.integration
 def test_two_threads_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
     expected = {system: rewards_of(system, evaluator) for system in SAMPLE_SYSTEMS}
     shared, start = Evaluator(corpus="sample"), Barrier(2)
@@ -121,7 +127,7 @@ def test_two_threads_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
     assert found == [expected, expected]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_eight_processes_at_once_get_the_same_rewards(evaluator: Evaluator) -> None:
     systems = [SAMPLE_SYSTEMS[number % len(SAMPLE_SYSTEMS)] for number in range(PROCESSES)]
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
@@ -191,9 +197,9 @@ def test_what_responses_are_must_be_said_for_grounded_weights(responses: str, na
     evaluator = Evaluator(corpus="sample", responses=responses)
     weights = RewardWeights(**{name: 1})
     rollout = next(iter(sample_predictions("lexicalized").items()))
-    with pytest.raises(UsageError, match=r'responses="lexicalized"'):
+    with pytest.raises(UsageError, match="lexicalized"):
         evaluator.reward(*rollout, weights=weights)
-    with pytest.raises(UsageError, match=r'responses="lexicalized"'):
+    with pytest.raises(UsageError, match="lexicalized"):
         evaluator.rewards([rollout], weights=weights)
-    with pytest.raises(UsageError, match=r'responses="lexicalized"'):
+    with pytest.raises(UsageError, match="lexicalized"):
         reward_function(evaluator, weights=weights)

@@ -511,8 +511,8 @@ def scored(system: str, rule: str) -> Any:
     return evaluator.evaluate(predictions)["dst_rules"][rule]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.exhaustive
 def test_literal_joint_goal_accuracy_of_published_systems_by_brute_force(system: str) -> None:
     dialogues = literal_states(system)
     rights = [found == right for dialogue in dialogues for found, right in dialogue]
@@ -526,8 +526,8 @@ def test_literal_joint_goal_accuracy_of_published_systems_by_brute_force(system:
     )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.exhaustive
 def test_uncorrected_scores_of_published_systems_as_trade_computes_them(system: str) -> None:
     known = {(d, slot) for d, of in slots_of(Convention.of("trade-raw")).items() for slot in of}
     joint, accuracy, f1 = [], [], []

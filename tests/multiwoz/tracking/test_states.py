@@ -72,23 +72,23 @@ def test_a_spelling_means_the_convention_that_it_is_of(convention: Convention) -
     [
         (
             "exct",
-            ['unknown rule "exct" — did you mean "exact"?', "fuzzy95, exact, trade, trade-raw, "],
+            ['"exct"', '"exact"', "trade-raw"],
         ),
-        ("", ['unknown rule ""']),
-        ("exact+bookin=out", ['unknown choice "bookin" — did you mean "booking"?']),
-        ("exact+booking=no", ['"no" is no value of booking', "(known: in, out)"]),
-        ("exact+booking", ['"" is no value of booking']),
-        ("exact+slots=30+slots=all", ["slots cannot be both 30 and all"]),
-        ("trade+none=value", ["none=value contradicts values=trade,"]),
-        ("trade-script+none=value", ["none=value contradicts values=trade-labels,"]),
-        ("exact+lambda=high", ['lambda is a number from 0 up, such as 0.5, not "high"']),
-        ("exact+lambda=-1,exact+lambda=nan", ['not "-1"', 'not "nan"']),
-        ("exact+lambda=1+lambda=2", ["lambda cannot be both 1 and 2"]),
-        ("exact+values=trade+none=value", ["none=value contradicts values=trade"]),
-        ("fuzzy95+booking=out", ["nothing of it can be chosen", "exact+values=fuzzy95"]),
+        ("", ['""']),
+        ("exact+bookin=out", ['"bookin"', '"booking"']),
+        ("exact+booking=no", ['"no"', "booking", "in, out"]),
+        ("exact+booking", ['""', "booking"]),
+        ("exact+slots=30+slots=all", ["slots", "30", "all"]),
+        ("trade+none=value", ["none=value", "values=trade,"]),
+        ("trade-script+none=value", ["none=value", "values=trade-labels,"]),
+        ("exact+lambda=high", ["lambda", '"high"']),
+        ("exact+lambda=-1,exact+lambda=nan", ['"-1"', '"nan"']),
+        ("exact+lambda=1+lambda=2", ["lambda", "1", "2"]),
+        ("exact+values=trade+none=value", ["none=value", "values=trade"]),
+        ("fuzzy95+booking=out", ["exact+values=fuzzy95"]),
         (
             "exct,exact+bookin=out,trade+none=value,exact",
-            ["exct", "bookin", "none=value contradicts"],
+            ["exct", "bookin", "none=value"],
         ),
     ],
 )
@@ -106,13 +106,11 @@ def test_signatures_differ_in_whatever_choice_differs() -> None:
         for choice, values in CHOICES.items()
         for value in values
     ]
-    for one, other in combinations(found, 2):
-        signatures = [
-            JointGoals(convention, "2021").choices("slot_f1") for convention in (one, other)
-        ]
-        differing = {key for key in CHOICES if signatures[0][key] != signatures[1][key]}
-        assert differing == {key for key in CHOICES if one[key] != other[key]}
-        assert (signatures[0] == signatures[1]) == (one == other)
+    signed = [(each, JointGoals(each, "2021").choices("slot_f1")) for each in found]
+    for (first, signature), (second, other) in combinations(signed, 2):
+        differing = {key for key in CHOICES if signature[key] != other[key]}
+        assert differing == {key for key in CHOICES if first[key] != second[key]}
+        assert (signature == other) == (first == second)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +152,8 @@ def test_the_page_explains_every_choice_and_says_what_each_preset_chooses() -> N
 COLUMNS = ("augpt", "galaxy-e2e", "pptod", "ubar", "damd")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("system", COLUMNS)
-@pytest.mark.exhaustive(but=1)
 def test_the_figures_of_the_page_are_those_of_this_version(system: str) -> None:
     lines = PAGE.split("| `--dst-rule` |")[1].split("\n\n")[0].splitlines()[2:]
     table = {line.split("`")[1]: line.split(" | ")[1:] for line in lines}

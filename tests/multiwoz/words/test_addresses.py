@@ -11,6 +11,7 @@ import pytest
 
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
+from tests.cases import tabled
 from tests.multiwoz.worlds import Tables, read_tables
 from tests.places import ROOT, shared
 
@@ -49,26 +50,7 @@ def said_of(name: str, words: str, domain: str = "restaurant") -> list[Mention]:
     return list(turn.mentions[1:])
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("the copper spoon", "14 Weir Street City Centre"),
-        ("the copper spoon", "14 weir street city centre"),
-        ("the copper spoon", "14 Weir Street, City Centre"),
-        ("the copper spoon", "14 Weir Street"),
-        ("the copper spoon", "14 Weir St"),
-        ("the copper spoon", "14 Weir St., City Centre"),
-        ("the copper spoon", "14 Weir Street, Cambridge"),
-        ("the copper spoon", "14 Weir Street, City Centre, Cambridge"),
-        ("the copper spoon", "14, Weir Street"),
-        ("the copper spoon", "Weir Street"),
-        ("noodle heaven", "8-10 Kings Parade"),
-        ("noodle heaven", "8 King's Parade, Marsham"),
-        ("otter grill", "The Old Tannery, 2G Otter Rd, Marsham"),
-        ("otter grill", "2 G Otter Road"),
-        ("otter grill", "Otter Road, Marsham, Cambridge"),
-    ],
-)
+@tabled
 def test_much_or_little_of_an_address_is_that_of_the_venue(name: str, said: str) -> None:
     for words in (said, said.lower()):
         (mention,) = said_of(name, words)
@@ -83,23 +65,7 @@ def test_a_part_of_the_town_that_the_database_leaves_out_may_be_added() -> None:
     assert (mention.text, mention.value) == ("40517 Weir Street, Marsham", "40517 weir street")
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "999 Weir Street City Centre",
-        "999 Weir Street, City Centre, Cambridge",
-        "14 - 15 Weir Street",
-        "14 Weir Street, Marsham",
-        "12 Acacia Avenue",
-        "12 Acacia Court, Cambridge",
-        "Acacia Avenue, Cambridge",
-        "Acacia St, Marsham",
-        "999, Weir Street",
-        "No. 9 Weir Street",
-        "14 Old Weir Street",
-        "Old Weir Street, Cambridge",
-    ],
-)
+@tabled
 def test_what_no_venue_has_is_one_unknown_address(said: str) -> None:
     (mention,) = said_of("the copper spoon", said)
     assert (mention.slot, mention.text) == ("address", said)
@@ -113,19 +79,7 @@ def test_a_misspelt_street_is_its_own_and_needs_its_number() -> None:
     assert wrong.value is None
 
 
-@pytest.mark.parametrize(
-    ("said", "texts"),
-    [
-        ("Weir Street, Otter Road", ["Weir Street", "Otter Road"]),
-        ("Weir Street\nCambridge is nice", ["Weir Street"]),
-        ("14 Weir Street. City Centre is nice", ["14 Weir Street", "City Centre"]),
-        ("2. 14 Weir Street", ["14 Weir Street"]),
-        ("Weir Street Cemetery", ["Weir Street"]),
-        ("Acacia Avenue Cemetery", []),
-        ("the road", []),
-        ("Marsham", []),
-    ],
-)
+@tabled
 def test_what_stands_beside_an_address_is_no_part_of_it(said: str, texts: list[str]) -> None:
     assert [mention.text for mention in said_of("the copper spoon", said)] == texts
 
@@ -138,19 +92,7 @@ def test_a_name_that_begins_an_address_is_a_name_first_and_then_an_address() -> 
     assert (mention.slot, mention.value) == ("address", f"{park}, wexcombe")
 
 
-@pytest.mark.parametrize(
-    ("said", "landmarks"),
-    [
-        ("close to Otter Road", ["Otter Road"]),
-        ("just off Otter Road", ["Otter Road"]),
-        ("off Acacia Avenue", ["Acacia Avenue"]),
-        ("opposite the Candle Works", ["Candle Works"]),
-        ("a few minutes' walk from Marsh Pools", ["Marsh Pools"]),
-        ("near Marsh Pools and the Candle Works .", ["Marsh Pools", "Candle Works"]),
-        ("near Marsh Pools and Noodle Heaven is cheap", ["Marsh Pools"]),
-        ("nearby : Marsh Pools", []),
-    ],
-)
+@tabled
 def test_landmarks_are_neither_names_nor_addresses(said: str, landmarks: list[str]) -> None:
     found = said_of("the copper spoon", f"a place {said}")
     assert [m.text for m in found if m.slot == "landmark"] == landmarks
@@ -190,6 +132,11 @@ def real_database() -> Path:
     return shared("data", "multiwoz", "db")
 
 
+both_databases = pytest.mark.parametrize(
+    "database", [sample_database, pytest.param(real_database, marks=pytest.mark.integration)]
+)
+
+
 def spellings(address: str) -> set[str]:
     plain = address.rstrip(", ")
     without = re.sub(r"\s*,\s*", " ", plain)
@@ -203,7 +150,7 @@ def addresses(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 yield domain, row
 
 
-@pytest.mark.parametrize("database", [sample_database, real_database])
+@both_databases
 def test_every_address_of_a_database_is_one_mention_of_its_venue(
     database: Callable[[], Path],
 ) -> None:
@@ -218,7 +165,7 @@ def test_every_address_of_a_database_is_one_mention_of_its_venue(
             assert row["id"] in found[0].venues, text
 
 
-@pytest.mark.parametrize("database", [sample_database, real_database])
+@both_databases
 def test_another_house_number_is_no_address_of_the_venue(database: Callable[[], Path]) -> None:
     folder = database()
     for domain, row in addresses(folder):

@@ -8,6 +8,7 @@ import pytest
 
 from mwzeval.multiwoz.words.delexicalization import Delexicalizer
 from mwzeval.multiwoz.words.text import Mention
+from tests.cases import tabled
 from tests.multiwoz.worlds import Tables
 
 TRAINS: Tables = {
@@ -54,93 +55,20 @@ def filled(template: str) -> tuple[str, list[tuple[str, str]]]:
     return response, [(SAID[tag], WORDS[tag]) for _, tag in expected]
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "TR1234 leaves {D} at {L} and gets into {T} at {A}.",
-        "TR1234 departs at {L}, reaching {T} at {A}.",
-        "The {L} from {D} (TR1234) pulls into {T} at {A}.",
-        "TR1234 sets off from {D} at {L} and is due in {T} at {A}.",
-        "TR1234 dep. {L}, arr. {A}.",
-        "TR1234 lv {L} arr {A}",
-        "TR1234 ETD {L} ETA {A}",
-        "TR1234: {L} → {A}",
-        "TR1234 ({L}\N{EN DASH}{A})",
-        "TR1234 ({L} to {A})",
-        "TR1234 [{L} - {A}]",
-        "TR1234 {L}->{A}",
-        "TR1234: {L} / {A}",
-        "TR1234 leaves at {L} and TR5678 leaves at {M}.",
-        "TR1234 gets in at {A}, TR5678 at {B}.",
-        "1. TR1234 \N{EN DASH} {L} to {A}\n2. TR5678 \N{EN DASH} {M} to {B}",
-        "TR1234 at {L} (arrives {A})",
-        "The {L} train, TR1234, arrives at {A}.",
-        "The {L} departure (TR1234) has a {A} arrival.",
-        "TR1234 - {L} departure, {A} arrival",
-        "TR1234 has a departure time of {L} and an arrival time of {A}.",
-        "TR1234 arrives in {T} at {A} after leaving {D} at {L}.",
-        "TR1234 arrives at {A}. The one at {L} is full.",
-        "Take TR1234: out at {L}, in at {A}.",
-        "Get TR1234 at {L} and get off at {A}.",
-        "You will be in {T} at {A}.",
-        "It calls at {T} at {A}.",
-        "It arrives into {T} at {A}",
-        "It leaves {D} for {T} at {L}.",
-        "It runs from {D} to {T}.",
-        "Route: {D} → {T}",
-        "**TR1234**\n- From: {D}\n- To: {T}\n- Departs: {L}\n- Arrives: {A}",
-        "**TR1234**\n- Departure: {D}, {L}\n- Arrival: {T}, {A}",
-        "| Train | Departs | Arrives |\n|---|---|---|\n| TR1234 | {L} | {A} |\n"
-        "| TR5678 | {M} | {B} |",
-        "| ID | From | To | Dep | Arr |\n|---|---|---|---|---|\n| TR1234 | {D} | {T} | {L} | {A} |",
-        "| | TR1234 | TR5678 |\n|---|---|---|\n| Leaves | {L} | {M} |\n| Arrives | {A} | {B} |",
-        "| Train | TR1234 |\n|---|---|\n| From | {D} |\n| To | {T} |\n| Departure | {L} |\n"
-        "| Arrival | {A} |",
-        "TR1234: {D} {L} → {T} {A}",
-        "TR1234 runs every Monday, {L} to {A}.",
-        "TR1234 is the {L} service to {T}, {A} arrival, £10.10 per person.",
-        "TR1234 brings you to {T} at {A}.",
-        "TR1234 will get you to {T} by {A}.",
-        "Get tickets for the train at {L}.",
-        "It starts its journey in {D} at {L}.",
-        "You would be there by {A}, having left {D} at {L}.",
-        "It is a train out of {D}, bound for {T}.",
-        "TR1234 makes the trip between {D} and {T}.",
-        "Trains leave hourly from {L} to {M}.",
-        "There are trains at {L} and {M}.",
-    ],
-)
+@tabled
 def test_the_end_of_the_journey(template: str) -> None:
     response, expected = filled(template)
     assert [(mention.slot, mention.text) for mention in read(response)] == expected
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        *("TR5678: Quarrow End 10:01 → Cambridge 18:15", "Quarrow End-Cambridge, 10:01-18:15"),
-        *("From: Quarrow End\nTo: Cambridge", "Origin: Quarrow End; destination: Cambridge"),
-        *("between Quarrow End and Cambridge", "Quarrow End\N{EN DASH}Cambridge, £10.10"),
-        *("It travels to Cambridge from Quarrow End.", "| Quarrow End | Cambridge |"),
-        *("Depart: 10:01 from Quarrow End\nArrive: 18:15 at Cambridge", "Quarrow End → Cambridge"),
-    ],
-)
+@tabled
 def test_the_town_itself_is_a_station_where_one_travels(said: str) -> None:
     response = f"| From | To |\n|--|--|\n{said}" if said[0] == "|" else said
     stations = {m.slot: m.value for m in read(response) if m.slot in ("departure", "destination")}
     assert stations == {"departure": "quarrow end", "destination": "cambridge"}
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Enjoy Cambridge!",
-        "Enjoy Quarrow End!",
-        "Cambridge - what a town",
-        "your trip to Cambridge",
-        "in Cambridge",
-    ],
-)
+@tabled
 def test_else_the_town_is_no_station(said: str) -> None:
     assert read(said) == []
 
@@ -156,19 +84,7 @@ def test_a_time_that_no_word_tells_of_is_unsure(said: str, sure: bool) -> None:
     assert read(said)[-1].sure is sure
 
 
-@pytest.mark.parametrize(
-    ("said", "slot"),
-    [
-        *(("TR1234 leaves Millbrook at 09:01", "departure"), ("from Hexham", None)),
-        *(("TR1234 goes from Pellingford to Nether Wallop.", "destination"),),
-        *(("TR1234: Millbrook → Cambridge", "departure"), ("TR1234 to Confirm", None)),
-        *(("TR1234\nFrom: Millbrook", "departure"), ("TR1234\nTo: Millbrook", "destination")),
-        *(("TR1234 arrives in Millbrook at 17:15", "destination"),),
-        *(("TR1234 leaves from Platform 4", None), ("TR1234 leaves Monday", None)),
-        *(("TR1234 leaves Pellingford. To Book it, say yes.", None),),
-        *(("TR1234 leaves Pellingford with Greater Anglia.", None), ("leaves Millbrook", None)),
-    ],
-)
+@tabled
 def test_stations_that_are_nowhere(said: str, slot: str | None) -> None:
     unknown = [m for m in read(said) if m.value is None]
     assert [m.slot for m in unknown] == ([slot] if slot else [])

@@ -1,4 +1,4 @@
-"""Markup is left out, what is shown stays, and every character keeps its place."""
+"""Markup is left out, what is shown stays, and words keep their places."""
 
 from __future__ import annotations
 
@@ -9,37 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.multiwoz.words.markup import shown
+from mwzeval.multiwoz.words.text import (
+    NUMERIC,
+    PLACEHOLDER,
+    POSSESSIVE,
+    SIGN,
+    WORD,
+    Tokens,
+    lowered,
+)
+from tests.cases import tabled
 from tests.work import calls
 
 
-@pytest.mark.parametrize(
-    ("response", "text"),
-    [
-        ("plain words, 5 people & 2 nights", "plain words, 5 people & 2 nights"),
-        ("try **Bella Vista**'s soup", "try Bella Vista's soup"),
-        ("*one* _two_ __three__ ~~four~~ `five`", "one two three four five"),
-        ("a snake_case_word and 2 * 3 * 4", "a snake_case_word and 2 * 3 * 4"),
-        ("a 4* hotel or a 5* one", "a 4* hotel or a 5* one"),
-        ("see [our site](https://x.y/a_(b)) now", "see our site now"),
-        ("![map](m.png) of [**Bella**](tel:+441)", "map of Bella"),
-        ("[hotel_name] has [value_stars] stars", "[hotel_name] has [value_stars] stars"),
-        ("Fish &amp; Chips, caf&eacute;, &#163;4&nbsp;each", "Fish & Chips, café, £4 each"),
-        ("R&B and AT&T;", "R&B and AT&T;"),
-        ("a\u00a0b\u202fc “d” it’s e\u200bf", 'a b c "d" it\'s ef'),
-        ("one\ntwo\r\nthree<br>four<br/>five", "one¶two¶three¶four¶five"),
-        ("<b>Hi</b> 3 < 4 > 2", "Hi 3 < 4 > 2"),
-        (
-            "# Title\n> said\n\n---\n1. one\n- two\n* three\n4) four",
-            "Title¶said¶¶¶one¶two¶three¶four",
-        ),
-        ("- 📍 here\n🚆 TR1\n⭐⭐⭐ rated", "here¶TR1¶⭐⭐⭐ rated"),
-        ("1\ufe0f\u20e3 one\n- [x] done", "one¶done"),
-        ("book at https://www.example.com/The-Mill or www.b.org now", "book at   or   now"),
-        ("not \\*bold\\* here", "not *bold* here"),
-        ("```\ncode\n```", "¶code¶"),
-        ("| A | B |\n|---|:-:|\n| 1 | 2 |", "| A | B |¶¶| 1 | 2 |"),
-    ],
-)
+@tabled
 def test_what_is_shown(response: str, text: str) -> None:
     assert shown(response).text == text
 
@@ -119,9 +102,37 @@ def test_blanks_are_passed_over_once() -> None:
         assert shown(response).text.replace(" ", "") in ("a¶b", "a¶|b", "ab")
 
 
-@pytest.mark.parametrize(
-    "piece", ["**a", "[a](", "_a_ ", "<b", "&amp", "| a ", "\n- ", "\n| a |", "`", "***", "\\"]
-)
+@tabled
 def test_the_work_grows_with_the_text(piece: str) -> None:
     short, long = (calls(partial(shown, piece * size)) for size in (500, 5000))
     assert long < 25 * short
+
+
+WRITTEN = [
+    ("The", "the", WORD),
+    ("King 's", "kings", POSSESSIVE),
+    ("King’s", "kings", POSSESSIVE),
+    ("'", "'", SIGN),
+    ("Café", "cafe", WORD),
+    ("13:15", "13:15", NUMERIC),
+    ("cb2.1ab", "cb2.1ab", NUMERIC),
+    ("1,050", "1,050", NUMERIC),
+    (",", ",", SIGN),
+    ("two", "2", WORD),
+    ("[hotel_name]", "[hotel_name]", PLACEHOLDER),
+    ("&", "and", WORD),
+    ("a" * 40, "a" * 40, WORD),
+    ("a", "a", WORD),
+    ("?", "?", SIGN),
+]
+
+
+@tabled
+def test_words_kinds_and_places_are_those_written(blank: str) -> None:
+    text = blank.join(written for written, _, _ in WRITTEN)
+    tokens = Tokens(text, lowered(text))
+    assert tokens.words == [word for _, word, _ in WRITTEN]
+    assert tokens.kinds == [kind for _, _, kind in WRITTEN]
+    places = [(tokens.start(index), tokens.end(index)) for index in range(len(WRITTEN))]
+    assert [text[start:end] for start, end in places] == [written for written, _, _ in WRITTEN]
+    assert places == sorted(places)

@@ -1,7 +1,10 @@
-"""Jobs whose dialogues compiled code plays: the same training and tests, bit for bit."""
+"""Compiled code: jobs have the same files, and the same tests pass, with and without it."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +18,15 @@ from mwzeval.pydial.runs import job as jobs
 from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, run_job, runner_of
 from mwzeval.pydial.runs.times import read_times
+from tests.places import ROOT
 
+pytestmark = pytest.mark.integration
 pytest.importorskip("torch")
 CLEAN = [("dqn", False), ("enac", False), ("a2c-modern", False), ("ppo", False)]
 KINDS = [*CLEAN, ("dqn", True), ("a2c", True), ("ppo-recurrent", False)]
 
 
 @pytest.mark.parametrize(("policy", "legacy"), KINDS)
-@pytest.mark.exhaustive(but=3)
 def test_a_job_has_the_same_files_with_and_without_compiled_code(
     policy: str, legacy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,3 +77,34 @@ def test_seconds_of_training_are_without_those_of_compiling(
         monkeypatch.setattr(simulation, name, compiling(getattr(simulation, name)))
     run_job(job, tmp_path)
     assert 0 < read_times(job.folder(tmp_path)).training[20] < 1.5
+
+
+FOLDER = "tests/pydial/batched"
+THIS = f"{FOLDER}/test_task_runner.py::test_compiled_code_passes_the_same_tests"
+
+
+@pytest.mark.slow
+def test_compiled_code_passes_the_same_tests() -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-m", "", "--deselect", THIS]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, FOLDER],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "0"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_that_it_compiles_is_told_once_and_only_then(tmp_path: Path) -> None:
+    lines: tuple[str, ...] = ("from mwzeval.pydial.batched.compiled import entry",)
+    for name in ("one", "two"):
+        lines += ("@entry", f"def {name}(x):", "    return x + 1")
+    module = "\n".join((*lines, "print(one(1) + two(2))"))
+    (tmp_path / "small.py").write_text(module + "\n", encoding="utf-8")
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, str(tmp_path / "small.py")]
+    for due in (1, 0):
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert done.stdout == "5\n", done.stderr
+        assert done.stderr.count("numba") == due

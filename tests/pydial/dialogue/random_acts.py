@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+import pytest
+
 from mwzeval.pydial.dialogue.acts import DONTCARE, NONE, Act, Item
 from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain
@@ -15,12 +17,16 @@ ENTITIES = 4
 BARE = (
     "bye", "hello", "thankyou", "ack", "reqmore", "repeat", "null", "silence", "restart",
 )  # fmt: skip
-DOMAINS = ("Cafes", *(f"Demo-{code}" for code in CODES), *CODES)
+DOMAIN_CASES = [
+    *("Cafes", "Demo-CR"),
+    *(pytest.param(code, marks=pytest.mark.integration) for code in ("Demo-SFR", "Demo-LAP")),
+    *(pytest.param(code, marks=pytest.mark.integration) for code in CODES),
+]
 """What is compared: a tiny domain, those embedded, and those of the benchmark."""
 
 
 def domain_named(code: str) -> Domain:
-    """Return one of `DOMAINS`; skips the test where real data are not there."""
+    """Return one of these domains; skips the test where real data are not there."""
     if code == "Cafes":
         return CAFES
     return load_domain(code) if code.startswith("Demo-") else domain(code)

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from mwzeval.errors import DataError, InputError, UsageError
+from mwzeval.errors import DataError, InputError, Problem, UsageError
+from mwzeval.pydial.dialogue.domain import Domain
 from mwzeval.pydial.dialogue.domain_files import load_domain, read_domain
 from tests.places import read_json, shared
 from tests.pydial.real_domains import CODES, domain
@@ -30,6 +31,7 @@ def changed(content: Any, **changes: Any) -> Any:
     return {**copy.deepcopy(content), **changes}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("code", CODES)
 def test_published_domains_have_the_published_numbers(code: str) -> None:
     found = domain(code)
@@ -44,11 +46,31 @@ def test_published_domains_have_the_published_numbers(code: str) -> None:
     assert sorted(ontology.binary_slots) == facts["binary_slots"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("code", CODES)
 def test_the_database_and_its_json_twin_have_the_same_rows_in_the_same_order(code: str) -> None:
     found = domain(code)
     twin = read_json(shared("data", "pydial", "db", f"{found.name}-entities.json"))
     assert list(found.table.rows) == twin
+
+
+def shape(found: Domain) -> dict[str, object]:
+    ontology, rows = found.ontology, found.table.rows
+    return {
+        "entities": len(rows),
+        "names": len({row["name"] for row in rows}),
+        "requestable": len(ontology.requestable),
+        "only requestable": len(ontology.only_requestable),
+        "constraints": sorted(len(ontology.informable[s]) for s in ontology.constraint_slots),
+        "values": sorted(map(len, ontology.informable.values())),
+        "binary": len(ontology.binary_slots),
+    }
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("code", CODES)
+def test_embedded_domains_have_the_shape_of_the_published(code: str) -> None:
+    assert shape(load_domain(f"Demo-{code}")) == shape(domain(code))
 
 
 def test_own_domains_are_read_from_json_and_sqlite(tmp_path: Path) -> None:
@@ -76,22 +98,36 @@ def test_domains_survive_pickling(tmp_path: Path) -> None:
     assert again.table.matching((("area", "north"),)) == 0b100011
 
 
-WRONG_ONTOLOGIES: list[tuple[Any, list[str]]] = [
-    ([], ["expected an object"]),
+def errors_of(folder: Path, ontology: Any, rows: Any) -> list[Problem]:
+    """Return the errors of two files."""
+    with pytest.raises(InputError) as caught:
+        read_domain(*written(folder, ontology, rows))
+    return [problem for problem in caught.value.problems if problem.severity == "error"]
+
+
+INFORMABLE: dict[str, list[str]] = ONTOLOGY["informable"]  # type: ignore[assignment]
+WRONG_ONTOLOGIES: list[tuple[Any, list[str | None]]] = [
+    ([], [None]),
+    (changed(ONTOLOGY, informable={**INFORMABLE, "food": ["pie"]}), ["informable.food"]),
     (
-        changed(ONTOLOGY, informable={**ONTOLOGY["informable"], "food": ["pie"]}),  # type: ignore[dict-item]
-        ["informable.food", "nothing to request"],
+        {},
+        [
+            *("type", "requestable", "system_requestable", "informable"),
+            *("requestable", "system_requestable", None, "type"),
+        ],
     ),
-    ({}, ['key "type"', 'key "requestable"', 'key "system_requestable"', 'key "informable"']),
-    (changed(ONTOLOGY, type=3), ["expected the word for an entity"]),
-    (changed(ONTOLOGY, system_requestable=["area", "colour"]), ["informable.colour", '"colour"']),
-    (changed(ONTOLOGY, requestable=["area"]), ['"name": it must be', '"food" is not among']),
-    (changed(ONTOLOGY, requestable="name"), ["expected a list of texts"]),
+    (changed(ONTOLOGY, type=3), ["type"]),
+    (
+        changed(ONTOLOGY, system_requestable=["area", "colour"]),
+        ["informable.colour", "requestable"],
+    ),
+    (changed(ONTOLOGY, requestable=["area"]), ["requestable"] * 3 + [None]),
+    (changed(ONTOLOGY, requestable="name"), ["requestable"] * 5 + [None]),
     (
         changed(
             ONTOLOGY,
             informable={
-                **ONTOLOGY["informable"],  # type: ignore[dict-item]
+                **INFORMABLE,
                 "area": [],
                 "food": ["cake", "cake", " "],
                 "quiet": [0, 1],
@@ -99,74 +135,64 @@ WRONG_ONTOLOGIES: list[tuple[Any, list[str]]] = [
             },
         ),
         [
-            'informable.area": the list is empty',
-            'informable.food": given more than once: cake',
-            'informable.food": one of the texts is empty',
-            'informable.quiet": expected a list of texts',
-            '"dontcare" has a meaning of its own',
-            '"Dear" must be in lower case',
+            *("informable.area", "informable.food", "informable.food", "informable.quiet"),
+            *("informable.pricerange", "informable.pricerange"),
         ],
     ),
     (
         changed(
             ONTOLOGY,
             requestable=[*ONTOLOGY["requestable"], "type"],
-            informable={**ONTOLOGY["informable"], "a,b": ["x"], "tone": ['so "so"']},  # type: ignore[dict-item]
+            informable={**INFORMABLE, "a,b": ["x"], "tone": ['so "so"']},
         ),
-        ['"type" has a meaning of its own', '"a,b" cannot be written', "has a quotation mark"],
+        ["informable.tone", None, None, *["type"] * len(ROWS)],
     ),
-    (
-        changed(ONTOLOGY, method=5, discourseAct=["ack", {}]),
-        ['key "method": expected a list of texts', 'key "discourseAct": expected a list of texts'],
-    ),
+    (changed(ONTOLOGY, method=5, discourseAct=["ack", {}]), ["method", "discourseAct"]),
     (
         changed(ONTOLOGY, method=["byname"], discourseAct=["hello", "none", "bye"]),
-        ["none, byconstraints, finished,", "ack, repeat, silence, thankyou is missing"],
+        ["method", "discourseAct"],
     ),
-    ("{", ["not valid JSON"]),
+    ("{", [None]),
 ]
 
 
-@pytest.mark.parametrize(("ontology", "messages"), WRONG_ONTOLOGIES)
+@pytest.mark.parametrize(("ontology", "keys"), WRONG_ONTOLOGIES)
 def test_everything_wrong_with_an_ontology_is_told(
-    ontology: Any, messages: list[str], tmp_path: Path
+    ontology: Any, keys: list[str | None], tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError) as caught:
-        read_domain(*written(tmp_path, ontology, ROWS))
-    for message in messages:
-        assert message in str(caught.value)
-    assert "Cafes-rules.json" in str(caught.value)
+    found = errors_of(tmp_path, ontology, ROWS)
+    assert [problem.key for problem in found] == keys
+    assert str(found[0].file).endswith("Cafes-rules.json")
 
 
-WRONG_ROWS: list[tuple[Any, list[str]]] = [
-    ([], ["there are no entities"]),
-    ({"a": 1}, ["expected a list of entities"]),
-    ([1, *ROWS], ["row 1: expected an object of slots, got 1"]),
-    (
-        [{"nane": "x"}, *ROWS],
-        ['row 1: the slot is missing — did you mean "nane"?', 'key "phone": row 1'],
-    ),
-    ([changed(ROWS[0], name=""), *ROWS], ["row 1: the value is empty"]),
-    ([changed(ROWS[0], name="None"), *ROWS], ['row 1: "None" has a meaning of its own']),
-    ([changed(ROWS[0], area=" ", food=None)], ['key "area": row 1: the value is', "got None"]),
-    ([changed(ROWS[0], quiet=1), changed(ROWS[1], quiet=[])], ["got 1", "row 2: expected a text"]),
-]
-
-
-@pytest.mark.parametrize(("rows", "messages"), WRONG_ROWS)
+@pytest.mark.parametrize(
+    ("rows", "places"),
+    [
+        ([], [(None, "")]),
+        ({"a": 1}, [(None, "")]),
+        ([1, *ROWS], [(None, "row 1")]),
+        ([{"nane": "x"}, *ROWS], [(column, "row 1") for column in COLUMNS]),
+        ([changed(ROWS[0], name=""), *ROWS], [("name", "row 1")]),
+        ([changed(ROWS[0], name="None"), *ROWS], [("name", "row 1")]),
+        ([changed(ROWS[0], area=" ", food=None)], [("area", "row 1"), ("food", "row 1")]),
+        (
+            [changed(ROWS[0], quiet=1), changed(ROWS[1], quiet=[])],
+            [("quiet", "row 1"), ("quiet", "row 2")],
+        ),
+    ],
+)
 def test_everything_wrong_with_the_entities_is_told(
-    rows: Any, messages: list[str], tmp_path: Path
+    rows: Any, places: list[tuple[str | None, str]], tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError) as caught:
-        read_domain(*written(tmp_path, ONTOLOGY, rows))
-    for message in messages:
-        assert message in str(caught.value)
+    found = errors_of(tmp_path, ONTOLOGY, rows)
+    assert [(p.kind, p.key) for p in found] == [("entities", key) for key, _ in places]
+    for problem, (_, row) in zip(found, places, strict=True):
+        assert row in problem.message
 
 
 def test_problems_of_both_files_are_told_together(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        read_domain(*written(tmp_path, changed(ONTOLOGY, type=""), [{"name": "x"}]))
-    assert {problem.kind for problem in caught.value.problems} == {"ontology", "entities"}
+    found = errors_of(tmp_path, changed(ONTOLOGY, type=""), [{"name": "x"}])
+    assert {problem.kind for problem in found} == {"ontology", "entities"}
 
 
 def test_facts_may_be_unknown_and_values_unlisted(tmp_path: Path) -> None:
@@ -184,44 +210,42 @@ def test_values_are_in_lower_case_where_users_compare_them(tmp_path: Path) -> No
     assert not warnings
 
 
-@pytest.mark.parametrize(
-    ("content", "message"), [(b"nonsense" * 200, "cannot be read as SQLite"), (b"", "no table")]
-)
-def test_what_is_no_database_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"nonsense" * 200, b""])
+def test_what_is_no_database_is_refused(content: bytes, tmp_path: Path) -> None:
     ontology_file, _ = written(tmp_path, ONTOLOGY, ROWS)
     database = tmp_path / "own.db"
     database.write_bytes(content)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError) as caught:
         read_domain(ontology_file, database)
+    assert caught.value.problems[0].file == str(database)
 
 
 def test_unknown_domains_are_refused_with_a_suggestion() -> None:
-    with pytest.raises(UsageError, match='did you mean "SFR"'):
+    with pytest.raises(UsageError, match='"SFR"'):
         load_domain("SFRR")
 
 
 def test_missing_files_say_where_they_are_published(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"CamRestaurants-rules\.json is published at https"):
+    with pytest.raises(DataError, match=r"CamRestaurants-rules\.json"):
         load_domain("CR", tmp_path)
 
 
+@pytest.mark.integration
 def test_a_data_folder_may_hold_pydial_beside_others(tmp_path: Path) -> None:
     (tmp_path / "pydial").symlink_to(shared("data", "pydial"))
     assert load_domain("CR", tmp_path).table.rows == domain("CR").table.rows
 
 
 def test_what_an_ontology_gives_twice_is_told(tmp_path: Path) -> None:
-    text = json.dumps(ONTOLOGY).replace('"informable": {', '"informable": {"food": ["bread"],')
-    with pytest.raises(InputError, match='key "informable": given more than once: food'):
-        read_domain(*written(tmp_path, text, ROWS))
-    text = json.dumps(ONTOLOGY)[:-1] + ', "type": "bar"}'
-    with pytest.raises(InputError, match="given more than once: type"):
-        read_domain(*written(tmp_path, text, ROWS))
+    text = json.dumps(ONTOLOGY)
+    of_slot = text.replace('"informable": {', '"informable": {"food": ["bread"],')
+    for twice, name in ((of_slot, "food"), (text[:-1] + ', "type": "bar"}', "type")):
+        assert any(name in problem.message for problem in errors_of(tmp_path, twice, ROWS))
 
 
 def test_an_ontology_of_many_values_is_read(tmp_path: Path) -> None:
-    # So many that comparing each with all would take an hour.
-    names = [f"name {number}" for number in range(200_000)]
+    # So many that comparing each with all would take minutes.
+    names = [f"name {number}" for number in range(20_000)]
     many = changed(ONTOLOGY, informable={**ONTOLOGY["informable"], "name": names})  # type: ignore[dict-item]
     domain, _ = read_domain(*written(tmp_path, many, ROWS))
     assert domain.ontology.informable["name"] == tuple(names)
@@ -233,8 +257,9 @@ def test_databases_may_have_any_name_that_files_have(tmp_path: Path) -> None:
     database.write_bytes(b"")
     with sqlite3.connect(os.fsencode(database)) as connection:
         connection.execute(f"CREATE TABLE venues ({', '.join(COLUMNS)})")
-    with pytest.raises(InputError, match="there are no entities"):
+    with pytest.raises(InputError) as caught:
         read_domain(ontology_file, database)
+    assert [problem.kind for problem in caught.value.problems] == ["entities"]
 
 
 @pytest.mark.parametrize(
@@ -249,25 +274,25 @@ def test_broken_text_in_a_database_is_told(broken: bytes, tmp_path: Path) -> Non
     raw = database.read_bytes()
     assert broken in raw
     database.write_bytes(raw.replace(broken, b"\xff\xc3" + broken[2:]))
-    with pytest.raises(InputError, match=r"own\.db: cannot be read as SQLite: .*"):
+    with pytest.raises(InputError) as caught:
         read_domain(ontology_file, database, "Cafes")
+    assert caught.value.problems[0].file == str(database)
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "a\x00b", "a\nb", "\x1b[2J"])
 def test_text_that_cannot_be_shown_is_told(odd: str, tmp_path: Path) -> None:
     ontology: dict[str, Any] = changed(ONTOLOGY, type=odd)
     ontology["informable"] |= {"area": ["north", odd], odd: ["x", "y"]}
-    with pytest.raises(InputError) as error:
-        read_domain(*written(tmp_path, ontology, [*ROWS[:-1], {**ROWS[-1], "name": odd}]))
-    told = [p for p in error.value.problems if "control characters" in p.message]
-    assert [p.key for p in told if p.kind == "ontology"] == [
+    told = errors_of(tmp_path, ontology, [*ROWS[:-1], {**ROWS[-1], "name": odd}])
+    assert {p.key for p in told if p.kind == "ontology"} == {
         "informable",
         "informable.area",
         "type",
-    ]
-    assert [p.key for p in told if p.kind == "entities"] == ["name"]
-    assert str(error.value).isprintable() or "\n" in str(error.value)
-    str(error.value).encode()
+    }
+    assert {p.key for p in told if p.kind == "entities"} == {"name"}
+    for problem in told:
+        assert str(problem).isprintable()
+        str(problem).encode()
 
 
 def test_text_that_would_flood_files_is_told(tmp_path: Path) -> None:
@@ -278,11 +303,9 @@ def test_text_that_would_flood_files_is_told(tmp_path: Path) -> None:
     read_domain(*written(tmp_path, ontology, rows))
     ontology["informable"]["area"] = ["north", longest + "x"]
     rows[-1]["name"] = "y" * 1_000_000
-    with pytest.raises(InputError, match=r'"x+…?" has more than 1,000 characters') as error:
-        read_domain(*written(tmp_path, ontology, rows))
-    told = [p for p in error.value.problems if "1,000 characters" in p.message]
+    told = errors_of(tmp_path, ontology, rows)
     assert [(p.kind, p.key) for p in told] == [
         ("ontology", "informable.area"),
         ("entities", "name"),
     ]
-    assert len(str(error.value)) < 2000
+    assert all(len(problem.message) < 500 for problem in told)

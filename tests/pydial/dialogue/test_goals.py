@@ -47,7 +47,7 @@ def counts_of_ours(code: str) -> dict[str, Counter[str]]:
 
 
 @pytest.mark.parametrize("code", CODES)
-@pytest.mark.exhaustive(but=1)
+@pytest.mark.integration
 def test_goals_are_those_of_the_original_within_three_standard_errors(code: str) -> None:
     theirs, ours = counts_of_original(code), counts_of_ours(code)
     n = statistics()[f"env1-{code}"]["goals"]["n"]
@@ -106,7 +106,7 @@ def test_a_domain_without_acceptable_goals_is_refused() -> None:
     }
     ontology = ontology_from_json("Inns", plain)
     one_inn = Domain(ontology, EntityTable(ontology, [{"name": "x", "area": "north"}]))
-    with pytest.raises(DataError, match="Inns: no goal found"):
+    with pytest.raises(DataError, match="Inns"):
         GoalGenerator(one_inn).draw(Rng(1))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mwzeval.errors import UsageError
@@ -19,6 +19,7 @@ from mwzeval.pydial.environments.decision_process import DecisionProcess
 from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy, RandomPolicy
 from mwzeval.pydial.runs.episodes import play, rng_of
 from mwzeval.pydial.tasks import TASKS
+from tests.examples import examples
 
 DEMO = load_domain("Demo-SFR")
 NOISY, PERFECT = TASKS["Demo-SFR-6"], TASKS["Demo-SFR-1"]
@@ -43,7 +44,7 @@ def system_items() -> st.SearchStrategy[Item]:
 SYSTEM_ACTS = st.builds(Act, st.sampled_from(ACTS), st.lists(system_items(), max_size=4).map(tuple))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.booleans(), st.integers(0, 2**32), st.lists(SYSTEM_ACTS, min_size=26, max_size=26))
 def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts: list[Act]) -> None:
     simulation = Simulation(DEMO, NOISY, legacy=legacy)
@@ -68,7 +69,7 @@ def test_any_sequence_of_system_acts_ends_in_time(legacy: bool, seed: int, acts:
     assert total == 20 * result.success - number
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.booleans(), st.integers(0, 2**32), st.integers(0, 2**32))
 def test_any_sequence_of_actions_ends_in_time(legacy: bool, seed: int, choices: int) -> None:
     process = DecisionProcess(DEMO, NOISY, legacy=legacy)
@@ -142,7 +143,7 @@ def test_a_system_that_says_goodbye_ends_the_dialogue() -> None:
     simulation = Simulation(DEMO, PERFECT)
     simulation.begin(Rng(0))
     assert simulation.answer(parse_act("bye()")) == Result(-1, True, False, False)
-    with pytest.raises(UsageError, match="the dialogue is over"):
+    with pytest.raises(UsageError):
         simulation.answer(parse_act("bye()"))
 
 

@@ -1,16 +1,17 @@
-"""The focus tracker: what acts mean after one another, and that beliefs stay distributions."""
+"""The focus tracker and the texts of acts: what they mean, and that beliefs stay distributions."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
+from mwzeval.pydial.dialogue.acts import DONTCARE, NULL, Act, Item, parse_act
 from mwzeval.pydial.dialogue.belief import Belief
-from mwzeval.pydial.dialogue.domain import METHODS
+from mwzeval.pydial.dialogue.domain import METHODS, Ontology
 from mwzeval.pydial.dialogue.tracker import Tracker
-from tests.pydial.dialogue.dense_tracker import DenseGoals
 from tests.pydial.small_domain import CAFES
 
 VALUES = CAFES.ontology.values_and_dontcare
@@ -204,3 +205,52 @@ def test_sparse_goals_are_the_dense_ones(data: st.DataObject) -> None:
         for value in values:
             mine = tracker.belief.probability(slot, value)
             assert mine == pytest.approx(dense.probability(slot, value), abs=1e-9)
+
+
+LONG = 3_000_000
+"""So long that trying the blanks one by one would take hours: the limit of pytest ends the test."""
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        (f"inform(a{' ' * LONG}!)", NULL),
+        (f'inform(a=b{" " * LONG}")', NULL),
+        (f'inform(a={" " * LONG}")', NULL),
+        (f'inform(a="b"{" " * LONG}!)', NULL),
+        (f"inform({' ' * LONG})", NULL),
+        (f"inform({')' * LONG}x", NULL),
+        (f'inform(a{" " * LONG}="b")', Act("inform", (Item("a", "b"),))),
+        (f"inform(a={' ' * LONG}b{' ' * LONG})", Act("inform", (Item("a", "b"),))),
+    ],
+    ids=range(8),
+)
+def test_long_texts_are_read(text: str, act: Act) -> None:
+    assert parse_act(text) == act
+
+
+Scored = list[tuple[Act, float]]
+
+
+class DenseGoals:
+    """Goals of all slots, for acts that only inform: b <- (1 - sum u) b + u."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self.values = {slot: [*values, DONTCARE] for slot, values in ontology.informable.items()}
+        self.masses: dict[str, NDArray[np.float64]] = {
+            slot: np.zeros(len(values)) for slot, values in self.values.items()
+        }
+
+    def update(self, hypotheses: Scored) -> None:
+        total = sum(score for _, score in hypotheses)
+        for slot, values in self.values.items():
+            heard = np.zeros(len(values))
+            for act, score in hypotheses:
+                said = [item.value for item in act.items if item.slot == slot]
+                if said:  # of several values the last counts
+                    heard[values.index(str(said[-1]))] += score / total
+            mass = max(0.0, 1.0 - heard.sum()) * self.masses[slot] + heard
+            self.masses[slot] = mass / mass.sum() if mass.sum() > 1 else mass
+
+    def probability(self, slot: str, value: str) -> float:
+        return float(self.masses[slot][self.values[slot].index(value)])

@@ -16,11 +16,14 @@ from typing import Any
 import pytest
 
 from mwzeval.pydial.dialogue.acts import Act, Item, parse_act
+from mwzeval.pydial.dialogue.error_model import Confusion
 from mwzeval.pydial.dialogue.goals import Agenda, Goal
 from mwzeval.pydial.dialogue.user import User, UserSimulator
+from tests.pydial.dialogue.original_confusion import original_confusion
 from tests.pydial.dialogue.outcomes import Script, outcomes
 from tests.pydial.real_domains import domain, parameters, traces
 
+pytestmark = pytest.mark.integration
 DIALOGUES = 58
 Seen = tuple[str, tuple[str, ...], tuple[Item, ...], int, frozenset[tuple[str, str | None]]]
 
@@ -146,3 +149,37 @@ def test_what_the_users_said_is_no_more_and_no_less_probable_than_it_should_be()
     assert len(traces()) == DIALOGUES
     excess = sum(-log(step.probability) - step.surprise for step in steps)
     assert abs(excess) < 3 * sqrt(sum(step.variance for step in steps))
+
+
+def misheard(confusion: Confusion, said: Act, heard: Act) -> tuple[str, bool] | None:
+    """Return what was misheard and whether that sounds alike; None where it cannot be told."""
+    if heard.name != said.name:
+        return (
+            None if heard.name == "null" else ("act", heard.name in confusion.acts[said.name].words)
+        )
+    wrong = [pair for pair in zip(said.items, heard.items, strict=True) if pair[0] != pair[1]]
+    if not wrong or wrong[0][0].slot not in confusion.slots:
+        return None
+    if wrong[0][0].slot != wrong[0][1].slot:
+        return "slot", all(b.slot in confusion.slots[a.slot].words for a, b in wrong)
+    near = confusion.values_taken_for.get(wrong[0][0].slot, {}).get(str(wrong[0][0].value))
+    if near is None or len(wrong) > 1:
+        return None
+    return "value", wrong[0][1].value in near.words
+
+
+def test_what_was_misheard_sounds_alike() -> None:
+    found = Counter(
+        told
+        for trace in traces()
+        for turn in trace["turns"][1:]
+        for text, _ in turn["nbest"]
+        if (
+            told := misheard(
+                original_confusion(trace["task"].split("-")[1], trace["seed"]),
+                parse_act(turn["user_true"]),
+                parse_act(text),
+            )
+        )
+    )
+    assert found == {("act", True): 180, ("slot", True): 42, ("value", True): 47}

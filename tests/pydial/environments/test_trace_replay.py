@@ -19,6 +19,7 @@ from mwzeval.pydial.policies.handcrafted import HandcraftedPolicy
 from mwzeval.pydial.tasks import TASKS
 from tests.pydial.real_domains import domain, task_name, traces
 
+pytestmark = pytest.mark.integration
 EXCHANGES = 464
 DRAWS = 4000
 """Enough to come by each of the acts that are drawn at random (5 slots of 6, any of 9 slots)."""

@@ -31,6 +31,7 @@ from mwzeval.pydial.runs.job import Job, run_job
 from mwzeval.pydial.tasks import task_named
 from tests.places import ROOT
 
+pytestmark = pytest.mark.integration
 h5py = pytest.importorskip("h5py")
 minari = pytest.importorskip("minari")
 TASK = task_named("Demo-CR-3")

@@ -18,6 +18,7 @@ from mwzeval.pydial.offline.offline_learning import (
 )
 from mwzeval.pydial.policies.neural import REWARD_SCALE
 
+pytestmark = pytest.mark.integration
 torch = pytest.importorskip("torch")
 SIZE, ACTIONS = 6, 4
 

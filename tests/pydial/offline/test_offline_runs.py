@@ -20,6 +20,7 @@ from mwzeval.pydial.runs.play import adapter_for
 from mwzeval.pydial.runs.run import planned, run
 from mwzeval.pydial.tasks import task_named
 
+pytestmark = pytest.mark.integration
 pytest.importorskip("torch")
 pytest.importorskip("minari")
 TASK = task_named("Demo-CR-3")

@@ -16,6 +16,7 @@ from mwzeval.pydial.policies import acer
 from mwzeval.pydial.policies.learner import Exchange
 from tests.pydial.policies.toy_problems import Corridor, play
 
+pytestmark = pytest.mark.integration
 torch = pytest.importorskip("torch")
 Array = NDArray[np.float64]
 SIZE, ACTIONS = 5, 4

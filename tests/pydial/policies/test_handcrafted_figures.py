@@ -15,6 +15,7 @@ from tests.places import read_json, shared
 from tests.pydial.dialogue.original_confusion import original_confusion
 from tests.pydial.real_domains import domain
 
+pytestmark = pytest.mark.integration
 DIALOGUES = 500
 WORST = 3.0
 MANY = 24_000
@@ -59,7 +60,6 @@ def assert_as_the_original(name: str, figures: Figures) -> None:
 
 
 @pytest.mark.parametrize("name", ["CR-1", "SFR-3", "LAP-6"])
-@pytest.mark.exhaustive(but=1)
 def test_a_few_seeds_do_as_the_original(name: str) -> None:
     assert_as_the_original(name, played(name, 3))
 

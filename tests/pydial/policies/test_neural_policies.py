@@ -1,8 +1,9 @@
-"""Neural policies: what they learn from, whether they learn, and going on after a stop."""
+"""Neural policies: what they learn, from what, and that NumPy and PyTorch compute the same."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,15 @@ import pytest
 from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies import a2c, acer, dqn, enac, ppo, ppo_recurrent
 from mwzeval.pydial.policies.gaussian import gp_sarsa
+from mwzeval.pydial.policies.in_numpy import IN_NUMPY
 from mwzeval.pydial.policies.learner import Exchange, Exploration, Learner
-from mwzeval.pydial.policies.neural import discounted
+from mwzeval.pydial.policies.neural import adam, discounted, layers, seeded
 from tests.pydial.policies.toy_problems import Corridor, mean_return, play
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+pytestmark = pytest.mark.integration
 torch = pytest.importorskip("torch")
 SIZE, ACTIONS = Corridor.size, Corridor.actions
 EXPLORING = Exploration(0.5, 0.05, 200, None)
@@ -56,7 +59,6 @@ def train(policy: Learner, episodes: range) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.exhaustive(but=2)
 def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
     policy = MAKERS[name]()
     train(policy, range(400))
@@ -64,7 +66,6 @@ def test_a_policy_learns_what_is_best_in_a_small_problem(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.exhaustive(but=2)
 def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
     straight, resumed = MAKERS[name](), MAKERS[name]()
     train(straight, range(90))
@@ -79,7 +80,6 @@ def test_learning_goes_on_from_a_memory_to_the_same_bits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.exhaustive(but=2)
 def test_the_memory_of_tests_acts_alike(name: str) -> None:
     learned, acting = MAKERS[name](), MAKERS[name]()
     train(learned, range(90))
@@ -305,3 +305,48 @@ def test_a_policy_draws_when_it_should(policy: Any, in_training: bool, in_tests:
     for training, draws in ((True, in_training), (False, in_tests)):
         taken = {policy.act(state, mask, Rng(n), training) for n in range(30)}
         assert taken == ({0, 2} if draws else {best})
+
+
+torch = pytest.importorskip("torch")
+STATES = np.random.default_rng(0).normal(0, 4, (5, 12)).astype(np.float32)
+
+
+def assert_same(network: Any) -> None:
+    with torch.no_grad():
+        expected = network(torch.from_numpy(STATES)).numpy()
+    assert np.array([network(state) for state in STATES]) == pytest.approx(
+        expected, rel=1e-5, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("activation", IN_NUMPY)
+@pytest.mark.parametrize("open_end", [True, False])
+def test_numpy_gives_what_pytorch_gives(activation: str, open_end: bool) -> None:
+    how: dict[str, Any] = {"activation": activation, "deviation": None, "open_end": open_end}
+    network = layers((12, 30, 9), seeded(1), **how)
+    state = STATES[0].copy()
+    assert_same(network)
+    assert np.array_equal(STATES[0], state)
+
+
+def test_numpy_sees_all_changes_of_weights_and_copies_have_their_own() -> None:
+    network = layers((12, 30, 9), seeded(1), deviation=None)
+    assert_same(network)
+    copy = deepcopy(network)
+    before = network(STATES[0])
+    network(torch.from_numpy(STATES)).sum().backward()
+    adam(network.parameters(), 0.1).step()
+    assert not np.allclose(network(STATES[0]), before)
+    assert_same(network)
+    assert np.array_equal(copy(STATES[0]), before)
+    copy.load_state_dict(network.state_dict())
+    assert np.array_equal(copy(STATES[0]), network(STATES[0]))
+
+
+def test_scores_are_the_same_bits_in_any_company() -> None:
+    policy = dqn.DQN(268, 15, settings=dqn.MODERN)
+    states = np.random.default_rng(1).random((7, 268), dtype=np.float32)
+    together = policy.scores(states)
+    for number, state in enumerate(states):
+        assert np.array_equal(policy.scores(state), together[number])
+        assert np.array_equal(policy.scores(state.copy()), together[number])

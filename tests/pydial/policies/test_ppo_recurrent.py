@@ -13,6 +13,7 @@ from mwzeval.pydial.dialogue.rng import Rng
 from mwzeval.pydial.policies import ppo, ppo_recurrent
 from mwzeval.pydial.policies.learner import Exchange, Learner
 
+pytestmark = pytest.mark.integration
 torch = pytest.importorskip("torch")
 SIZE, ACTIONS = 5, 4
 Array = NDArray[np.float64]

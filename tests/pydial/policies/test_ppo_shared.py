@@ -15,6 +15,7 @@ from mwzeval.pydial.policies.ppo_shared import MODERN, SharedPPO
 from mwzeval.pydial.runs.episodes import TaskRunner
 from mwzeval.pydial.runs.job import Job, runner_of
 
+pytestmark = pytest.mark.integration
 torch = pytest.importorskip("torch")
 DOMAINS = ("Demo-CR", "Demo-SFR", "Demo-LAP")
 States = NDArray[np.float32]

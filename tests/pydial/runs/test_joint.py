@@ -21,6 +21,7 @@ from mwzeval.pydial.runs.run import planned, run
 from mwzeval.pydial.studies.cross_environment import cross
 from mwzeval.pydial.tasks import task_named, tasks_named
 
+pytestmark = pytest.mark.integration
 PARTS = ("Demo-CR-3", "Demo-LAP-1")
 JOINT = "+".join(PARTS)
 TESTS, DIALOGUES = 3, 5

@@ -33,7 +33,7 @@ from mwzeval.pydial.tasks import GOODBYES, Goodbye
         ("acer", 120, 80.0),
     ],
 )
-@pytest.mark.exhaustive(but=2)
+@pytest.mark.integration
 def test_a_policy_learns_the_smallest_embedded_task(
     policy: str, dialogues: int, success: float, tmp_path: Path
 ) -> None:
@@ -107,7 +107,7 @@ def test_who_says_goodbye_can_be_chosen(
 
 
 def test_nobody_else_says_goodbye() -> None:
-    with pytest.raises(UsageError, match='"nobody" is not one of policy, user'):
+    with pytest.raises(UsageError, match='"nobody"'):
         planned(["Demo-CR-2"], ["dqn"], goodbye="nobody")
 
 
@@ -142,5 +142,5 @@ def test_tests_leave_no_trace_in_training() -> None:
 
 @pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if not preset.learns])
 def test_what_does_not_learn_is_no_learner(name: str) -> None:
-    with pytest.raises(UsageError, match="does not learn"):
+    with pytest.raises(UsageError, match=name):
         preset_named(name).learner(3, 2, seed=0)

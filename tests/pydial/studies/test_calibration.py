@@ -17,6 +17,7 @@ from mwzeval.pydial.studies.calibration import (
     reliability,
 )
 
+pytestmark = pytest.mark.integration
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 
 

@@ -17,6 +17,7 @@ from mwzeval.pydial.studies.estimators import (
     logit,
 )
 
+pytestmark = pytest.mark.integration
 pytest.importorskip("sklearn")
 
 

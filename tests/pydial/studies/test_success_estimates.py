@@ -15,6 +15,7 @@ from mwzeval.pydial.studies.success_estimates import auc
 from mwzeval.pydial.studies.transfer import played_in
 from mwzeval.pydial.studies.watched import watched
 
+pytestmark = pytest.mark.integration
 pytest.importorskip("sklearn")
 TASK = "Demo-CR-3"
 

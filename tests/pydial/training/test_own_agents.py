@@ -19,6 +19,7 @@ from mwzeval.pydial.training.own_agents import play_tests
 from tests.pydial.small_domain import CAFES
 
 
+@pytest.mark.integration
 def test_they_are_the_tests_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     task = "Demo-CR-4"  # with errors, and without masks: users say goodbye
@@ -59,13 +60,17 @@ def test_in_the_folder_of_a_run_and_in_a_domain_of_ones_own(tmp_path: Path) -> N
 
 def test_what_is_senseless_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "tests.jsonl"
-    for agent, how, message in (
-        (lambda observation, mask: 99, {}, "a number from 0 to 15, not 99"),
-        (lambda observation, mask: 0, {"seed": -1}, "a seed is 0 or more"),
-        (lambda observation, mask: 0, {"dialogues": 0}, "at least one dialogue"),
-        (lambda observation, mask: 0, {"goodbye": "nobody"}, "who says goodbye"),
+    for action, how, told in (
+        (99, {}, "99"),
+        (0, {"seed": -1}, "seed"),
+        (0, {"dialogues": 0}, "dialogue"),
+        (0, {"goodbye": "nobody"}, "goodbye"),
     ):
-        with pytest.raises(UsageError, match=message):
+
+        def agent(observation: Any, mask: Any, action: int = action) -> int:
+            return action
+
+        with pytest.raises(UsageError, match=told):
             play_tests(agent, "Demo-CR-1", file=file, **how)
     with pytest.raises(UsageError, match="Demo-CR-1"):
         play_tests(lambda observation, mask: 0, "Demo-CR-11")

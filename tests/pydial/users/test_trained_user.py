@@ -17,6 +17,7 @@ from mwzeval.pydial.dialogue.domain_files import load_domain
 from mwzeval.pydial.dialogue.goals import Goal
 from mwzeval.pydial.dialogue.rng import Rng
 
+pytestmark = pytest.mark.integration
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "pydial_trained_user.py"
 TASK = "Demo-CR-3"
 

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from mwzeval.dstc7.baselines.dual_encoder.arrays import candidate_bags, context_bags
+from mwzeval.dstc7.baselines.dual_encoder.arrays import Settings, candidate_bags, context_bags
 from mwzeval.dstc7.baselines.dual_encoder.model import Vocabulary
+from mwzeval.errors import UsageError
 
 COUNTS = {"b": 3, "a": 3, "the": 9, "once": 1, "d": 2}
 
@@ -30,6 +31,7 @@ def test_the_most_frequent_words_are_learned(
     assert vocabulary.numbers(expected) == list(range(len(expected)))
 
 
+@pytest.mark.integration
 def test_unknown_words_share_buckets_that_are_the_same_in_every_process() -> None:
     vocabulary = Vocabulary(("the",), buckets=50)
     numbers = vocabulary.numbers_of("The mdadm the XORG mdadm")
@@ -70,3 +72,21 @@ def test_texts_are_taken_in_any_order() -> None:
     assert taken.words.tolist() == [5, 6, 4, 1, 2]
     assert taken.ages.tolist() == [0, 0, 1, 0, 0]
     assert taken.starts.tolist() == [0, 3, 3, 5]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dimensions": 0},
+        {"batch_size": 1},
+        {"dropout": 1.0},
+        {"learning_rate": 0},
+        {"learning_rate": float("nan")},
+        {"seed": -1},
+        {"epochs": True},
+        {"shared": 1},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        Settings(**wrong)  # type: ignore[arg-type]

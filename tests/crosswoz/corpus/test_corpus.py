@@ -1,0 +1,434 @@
+"""Where the corpus is found, its texts in comparable form, statistics, and database queries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import re
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.crosswoz import NAME
+from mwzeval.crosswoz.corpus.acts import Act
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.folds import (
+    CONVLAB2,
+    PUBLIC_FILES,
+    RELEASE,
+    SAMPLE,
+    TABLES,
+    corpus_root,
+    load_gold,
+)
+from mwzeval.crosswoz.corpus.names import (
+    GOAL_TYPES,
+    HOTEL,
+    METRO,
+    RESTAURANT,
+    TAXI,
+    TRAFFIC_DOMAINS,
+    VENUE_DOMAINS,
+)
+from mwzeval.crosswoz.corpus.normalization import comparable, comparable_text
+from mwzeval.crosswoz.corpus.ontology import ACT_SLOTS
+from mwzeval.crosswoz.corpus.paper_figures import OF_CORPUS, OF_DATABASE
+from mwzeval.crosswoz.corpus.statistics import corpus_statistics, database_statistics
+from mwzeval.crosswoz.corpus.statistics_table import fold_statistics, statistics_document
+from mwzeval.errors import DataError
+from mwzeval.files.downloads import embedded, public_files, state_of
+from mwzeval.report.formats import to_text
+from tests.crosswoz.real_data import database, figures, fold, paper, plain_dialogues, vectors
+from tests.crosswoz.small_world import DEPENDENT, SINGLE, small_gold, write_world
+from tests.crosswoz.small_world import TABLES as TOWN
+from tests.places import shared
+
+SMALL_COUNTS = [8, 8, 8]
+"""Slots, values and slot values of the small world, counted by hand."""
+NAMES = {
+    "dialogues": "dialogues",
+    "turns": "turns",
+    "tokens": "tokens_jieba",
+    "vocabulary": "vocab_jieba",
+    "subgoals": "avg_subgoals",
+    "semantic_tuples": "avg_sts_goal",
+    "turns_a_dialogue": "avg_turns",
+    "tokens_a_turn": "avg_tokens_jieba",
+    "acts_a_turn": "avg_acts",
+    "no_offer_rate": "nooffer_rate",
+    "multi_query_rate": "multi_query_nosel",
+    "goal_change_rate": "goal_change_rate",
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", ["val", "test"])
+def test_statistics_are_the_golden_ones(name: str) -> None:
+    golden = figures()["corpus_statistics"][name]
+    found = corpus_statistics(fold(name).dialogues.values())
+    assert set(found) == set(golden)
+    for scope, of_scope in found.items():
+        for ours, theirs in NAMES.items():
+            value = getattr(of_scope, ours)
+            assert value == pytest.approx(golden[scope][theirs], abs=1e-12), (scope, ours)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", ["val", "test"])
+def test_slots_and_values_are_those_of_a_count_over_the_plain_file(name: str) -> None:
+    said = [
+        (domain, slot, value)
+        for dialogue in plain_dialogues(name).values()
+        for message in dialogue["messages"]
+        for intent, domain, slot, value in message["dialog_act"]
+        if intent in ("Inform", "Request", "Recommend")
+    ]
+    found = corpus_statistics(fold(name).dialogues.values())["all"]
+    assert found.slots == len({(domain, slot) for domain, slot, _ in said}) == 72
+    assert found.values == len({value for *_, value in said} - {""})
+    assert found.slot_values == len({each for each in said if each[2]})
+
+
+@pytest.mark.integration
+def test_the_database_is_that_of_table_3() -> None:
+    published = paper()["table3_database"]
+    recomputed = published["recomputed_from_database"]
+    for domain, of in database_statistics(fold().tables).items():
+        name = TABLES[domain]
+        assert of.entities == published["entities"][name]
+        services = f"+{of.services} ({of.services} binary services)" if of.services else ""
+        assert f"{of.slots}{services}" == str(published["slots"][name])
+        for near in ("attractions", "restaurants", "hotels"):
+            mean = recomputed[f"avg_nearby_{near}"][name]
+            assert getattr(of, f"nearby_{near}") == pytest.approx(mean, abs=5e-4)
+
+
+@pytest.mark.integration
+def test_the_slots_of_all_domains_are_those_of_table_1() -> None:
+    of_venues = database_statistics(fold().tables).values()
+    of_traffic = len([slot for domain in TRAFFIC_DOMAINS for slot in ACT_SLOTS[domain]])
+    assert sum(each.slots + each.services for each in of_venues) + of_traffic == 72
+
+
+PAPER_NAMES = {
+    **{name: name for name in ("dialogues", "turns", "tokens", "multi_query_rate")},
+    "vocabulary": "vocab",
+    "subgoals": "avg_subgoals",
+    "semantic_tuples": "avg_semantic_tuples",
+    "turns_a_dialogue": "avg_turns",
+    "tokens_a_turn": "avg_tokens_per_turn",
+    "acts_a_turn": "avg_dialogue_acts",
+    "no_offer_rate": "nooffer_rate",
+    "goal_change_rate": "goal_change_rate",
+}
+
+
+@pytest.mark.integration
+def test_the_figures_of_the_paper_are_the_printed_ones() -> None:
+    tables = paper()
+    for fold_name, column in (("train", "train"), ("val", "valid"), ("test", "test")):
+        of_fold = OF_CORPUS[fold_name]["all"]
+        by_name = {PAPER_NAMES.get(name): figure for name, figure in of_fold.items()}
+        assert by_name.items() >= tables["table6_splits"][column].items()
+    assert OF_CORPUS["train"]["all"]["slots"] == first_table(tables, "slots")
+    assert OF_CORPUS["train"]["all"]["values"] == first_table(tables, "values")
+    for goal_type in GOAL_TYPES:
+        for name, figure in OF_CORPUS["train"][goal_type].items():
+            printed = tables["table7_train_by_goal_type"][PAPER_NAMES[name]]
+            assert figure == printed[goal_type], (goal_type, name)
+    for domain, figures_of in OF_DATABASE.items():
+        for name, figure in figures_of.items():
+            if name.startswith("nearby"):
+                assert figure == tables["table3_database"][f"avg_{name}"][TABLES[domain]]
+
+
+def first_table(tables: Any, name: str) -> int:
+    figure: int = tables["table1_corpora_training_sets"][name]["CrossWOZ"]
+    return figure
+
+
+def test_a_table_names_whose_figures_stand_beneath() -> None:
+    counted = fold_statistics(small_gold().fold)
+    head, *lines = to_text(statistics_document(counted)).splitlines()
+    assert head.split() == ["test", "all", "S", "CM"]
+    paper_of = {
+        line.split()[0]: below.rsplit("  ", 1)[0].strip()
+        for line, below in pairwise(lines)
+        if below.startswith("  paper")
+    }
+    assert paper_of["turns"] == "paper"
+    assert paper_of["values"] == "paper, train"
+    assert counted["paper"]["train"]["all"]["values"] == 7871
+    assert [counted["all"][name] for name in ("slots", "values", "slot_values")] == SMALL_COUNTS
+    assert counted["database"]["attraction"]["nearby_restaurants"] == 1.0
+
+
+def test_an_invented_town_stands_beside_no_paper() -> None:
+    counted = fold_statistics(replace(small_gold().fold, revision=SAMPLE))
+    assert "paper" not in counted
+    assert "paper" not in to_text(statistics_document(counted))
+
+
+def test_a_venue_with_a_blank_service_does_not_have_it() -> None:
+    hotel = ["客栈", {"名称": "客栈", "酒店设施": ["暖气", "  "], "周边酒店": [], "地铁": "东站"}]
+    found = database_statistics({**TOWN, "酒店": [hotel]})["酒店"]
+    assert (found.entities, found.slots, found.services) == (1, 1, 1)
+
+
+@pytest.mark.integration
+def test_every_public_file_that_is_at_hand_is_the_published_one() -> None:
+    root = corpus_root(data=shared("data", "crosswoz"))
+    states = {file.local: state_of(root, file) for file in root.published}
+    assert "different" not in states.values()
+    there = {local for local, state in states.items() if state == "published"}
+    assert {"crosswoz/test.json.zip", "convlab2_revision/test.json.zip"} < there
+    assert {local for local in states if "train" in local} == {
+        "crosswoz/train.json.zip",
+        "convlab2_revision/train.json.zip",
+    }
+    listed = shared("data", "crosswoz", "public_files.tsv").read_text("utf-8").splitlines()[1:]
+    blobs = {line.split("\t")[3] for line in listed}
+    assert {file.git_blob for file in root.published} == blobs
+
+
+def test_the_list_of_public_files_is_embedded() -> None:
+    assert len(public_files(embedded(NAME, PUBLIC_FILES))) == 18
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("revision", [RELEASE, CONVLAB2])
+@pytest.mark.parametrize("place", [("data", "crosswoz"), ("data",)])
+def test_both_revisions_are_found_in_their_folder_and_beside_other_benchmarks(
+    revision: str, place: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MWZEVAL_DATA", str(shared(*place)))
+    root = corpus_root(revision)
+    assert (root.path, root.origin) == (shared("data", "crosswoz"), "MWZEVAL_DATA")
+
+
+@pytest.mark.integration
+def test_a_fold_is_loaded_with_what_is_known_beside_it() -> None:
+    gold = load_gold(data=shared("data"))
+    assert len(gold.fold.dialogues) == 500
+    assert gold.system_vocabulary is not None
+    assert len(gold.system_vocabulary) == 155
+    assert list(gold.other_folds) == ["val"]
+    assert len(gold.other_folds["val"]) == 500
+    assert not gold.other_folds["val"] & gold.fold.dialogues.keys()
+
+
+def test_a_user_may_have_a_corpus_of_her_own(tmp_path: Path) -> None:
+    gold = load_gold(data=write_world(tmp_path))
+    assert list(gold.fold.dialogues) == ["1", "2"]
+    assert gold.system_vocabulary is None
+    assert gold.database.named("景点", "小园") is not None
+
+
+@pytest.mark.integration
+def test_a_fold_that_is_another_one_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "crosswoz"
+    shutil.copytree(shared("data", "crosswoz", "crosswoz", "database"), folder / "database")
+    shutil.copy(shared("data", "crosswoz", "crosswoz", "val.json.zip"), folder / "val.json.zip")
+    # The archive's member keeps its name; a user renames both.
+    content = shared("data", "crosswoz", "crosswoz", "val.json.zip").read_bytes()
+    (folder / "test.json.zip").write_bytes(content)
+    with pytest.raises(DataError, match=r"crosswoz/val\.json\.zip"):
+        load_gold(data=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (json.dumps({"1": DEPENDENT}, ensure_ascii=False).encode("gbk"), "GBK"),
+        (b"{", ""),
+        (b"[]", ""),
+        (b'{"1": {"type": "?"}}', 'dialogue "1": type'),
+        (json.dumps({"1": {**SINGLE, "messages": []}}).encode(), '"1": messages'),
+    ],
+)
+def test_a_damaged_fold_is_refused(tmp_path: Path, content: bytes, place: str) -> None:
+    with pytest.raises(DataError, match=rf"test\.json.*{place}"):
+        load_gold(data=write_world(tmp_path, content))
+
+
+def test_a_missing_fold_names_its_address(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"githubusercontent.*test\.json\.zip"):
+        load_gold(data=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("WiFi Hotel", "wifihotel"),
+        ("北京BHG店", "北京bhg店"),
+        ("北京 ＢＨＧ 店", "北京bhg店"),
+        ("（Ａ店）", "(a店)"),
+        ("Élysée\u3000酒店", "élysée酒店"),
+        ("", ""),
+    ],
+)
+def test_texts_are_compared_in_one_width_and_case(text: str, expected: str) -> None:
+    assert comparable_text(text) == expected
+
+
+def test_acts_are_compared_by_slot_and_value_so() -> None:
+    ours = comparable(Act("Inform", "酒店", "酒店设施-ＳＰＡ", "北京 ABC酒店"))
+    assert ours == comparable(Act("Inform", "酒店", "酒店设施-spa", "北京abc酒店"))
+
+
+TAXI_WITHOUT_END = "the release returns one empty item for a taxi that lacks an end"
+
+
+@pytest.mark.integration
+def test_answers_are_those_of_the_golden_vectors() -> None:
+    compared = 0
+    for vector in vectors("db_query"):
+        names = [
+            entity.name for entity in database().query(vector["domain"], vector["constraints"])
+        ]
+        expected = vector["result"]
+        if "error" in expected:
+            # The release crashes; what cannot be read as a number is no constraint.
+            assert len(names) == len(database().entities(vector["domain"]))
+            continue
+        if expected["names"] == [None]:
+            assert not names, TAXI_WITHOUT_END
+            continue
+        assert (len(names), names[:25]) == (expected["count"], expected["names"]), vector
+        assert hashlib.sha1("\n".join(names).encode()).hexdigest() == expected["sha1_all"]
+        compared += 1
+    assert compared > 130
+
+
+@pytest.mark.integration
+def test_nothing_leaks_from_one_query_into_the_next() -> None:
+    for vector in vectors("db_query_stale_bug"):
+        found = database().query(vector["domain"], vector["constraints"])
+        no_taxi = vector["buggy_names"] == [None]
+        assert len(found) == (0 if no_taxi else vector["clean"]), (vector, TAXI_WITHOUT_END)
+
+
+ROWS: dict[str, list[list[Any]]] = {
+    "景点": [["园", {"名称": "园", "门票": None, "游玩时间": "1小时 - 2小时", "评分": 4.5}]],
+    "餐馆": [
+        ["甲", {"名称": "甲", "推荐菜": ["烤鸭", "豆腐脑"], "人均消费": 100, "评分": None}],
+        ["甲乙", {"名称": "甲乙", "推荐菜": ["豆腐"], "人均消费": 150, "周边酒店": ["大酒店"]}],
+    ],
+    "酒店": [["大酒店", {"名称": "大酒店", "酒店设施": ["  ", "24小时热水"], "价格": 300}]],
+    "地铁": [["甲", {"地铁": "一站"}], ["甲乙", {"地铁": None}]],
+}
+
+
+@pytest.mark.parametrize(
+    ("domain", "constraints", "expected"),
+    [
+        ("餐馆", {}, ["甲", "甲乙"]),
+        ("餐馆", {"名称": "", "评分": ""}, ["甲", "甲乙"]),
+        ("餐馆", {"名称": "甲", "人均消费": "1-2元"}, ["甲", "甲乙"]),
+        ("餐馆", {"名称": "乙"}, ["甲乙"]),
+        ("餐馆", {"推荐菜": "豆腐"}, ["甲", "甲乙"]),
+        ("餐馆", {"推荐菜": "豆腐 烤鸭"}, ["甲"]),
+        ("餐馆", {"人均消费": "100-150元"}, ["甲", "甲乙"]),
+        ("餐馆", {"人均消费": "100 - 150元"}, ["甲"]),
+        ("餐馆", {"人均消费": "150元"}, ["甲乙"]),
+        ("餐馆", {"人均消费": "120元以上"}, ["甲乙"]),
+        ("餐馆", {"人均消费": "120元以下"}, ["甲"]),
+        ("餐馆", {"人均消费": "无所谓"}, ["甲", "甲乙"]),
+        ("餐馆", {"评分": "4分以上"}, []),
+        ("餐馆", {"评分": "高"}, ["甲", "甲乙"]),
+        ("餐馆", {"周边酒店": "酒店"}, ["甲乙"]),
+        ("景点", {"门票": "免费"}, []),
+        ("景点", {"评分": "4.5分"}, ["园"]),
+        ("景点", {"评分": "5分"}, []),
+        ("景点", {"游玩时间": "1小时"}, ["园"]),
+        ("酒店", {"酒店设施": "热水"}, ["大酒店"]),
+        ("酒店", {"酒店设施": "热水 wifi"}, []),
+        ("地铁", {"出发地": "甲"}, []),
+        ("地铁", {"出发地": "甲", "目的地": "乙"}, ["(起点) 甲", "(终点) 甲乙"]),
+        ("地铁", {"出发地": "丙", "目的地": "乙"}, ["(终点) 甲乙"]),
+        ("出租", {"出发地": "甲"}, []),
+        ("出租", {"出发地": "甲", "目的地": "丁"}, ["出租 (甲 - 丁)"]),
+        (None, {"名称": "甲"}, []),
+    ],
+)
+def test_a_query_follows_the_rules(
+    domain: str | None, constraints: dict[str, str], expected: list[str]
+) -> None:
+    assert [entity.name for entity in Database(ROWS).query(domain, constraints)] == expected
+
+
+def test_a_database_goes_to_other_processes() -> None:
+    copy = pickle.loads(pickle.dumps(Database(ROWS)))
+    assert [entity.name for entity in copy.query(RESTAURANT, {"名称": "乙"})] == ["甲乙"]
+    assert copy.named(HOTEL, "大酒店") == Database(ROWS).named(HOTEL, "大酒店")
+    assert copy.named(HOTEL, "酒店") is None
+
+
+def slow_matches(slot: str, value: str, record: dict[str, Any]) -> bool:
+    """Tell whether a record satisfies a constraint, read off the rules one by one."""
+    held: Any = record.get(slot)
+    if slot in ("门票", "人均消费", "价格", "评分"):
+        number = re.match(r"\d\.\d|\d" if slot == "评分" else r"\d+", value)
+        if slot == "门票" and value in ("免费", "不免费"):
+            return held is not None and (held == 0) == (value == "免费")
+        if number is None:
+            return True
+        if held is None:
+            return False
+        asked = float(number[0])
+        if slot == "评分":
+            return bool(held >= asked)
+        if span := re.match(r"(\d+)-(\d+)", value):
+            return bool(int(span[1]) <= held <= int(span[2]))
+        if "以上" in value:
+            return bool(held >= asked)
+        return bool(held <= asked if "以下" in value else held == asked)
+    if slot in ("推荐菜", "酒店设施"):
+        return all(any(item in one for one in held or ()) for item in value.split())
+    if slot.startswith("周边"):
+        return any(value in one for one in held or ())
+    return held is not None and value in str(held)
+
+
+@pytest.mark.integration
+def test_the_index_finds_what_a_scan_finds_for_all_states_of_the_test_fold() -> None:
+    seen: set[tuple[object, ...]] = set()
+    for dialogue in fold().dialogues.values():
+        for exchange in dialogue.exchanges:
+            for domain in VENUE_DOMAINS:
+                constraints = {k: v for k, v in exchange.system.first_query[domain].items() if v}
+                key = (domain, *constraints.items())
+                if constraints and key not in seen and len(seen) < 1500:
+                    seen.add(key)
+                    if "名称" in constraints:
+                        constraints = {"名称": constraints["名称"]}
+                    expected = [
+                        entity.name
+                        for entity in database().entities(domain)
+                        if all(
+                            slow_matches(s, v, dict(entity.record)) for s, v in constraints.items()
+                        )
+                    ]
+                    found = database().query(domain, constraints)
+                    assert [entity.name for entity in found] == expected, constraints
+    assert len(seen) == 1500
+
+
+@given(
+    st.sampled_from([*VENUE_DOMAINS, METRO, TAXI]),
+    st.dictionaries(
+        st.sampled_from(["名称", "评分", "门票", "价格", "推荐菜", "酒店设施", "出发地", "?"]),
+        st.text(max_size=12),
+    ),
+)
+def test_no_constraint_is_too_odd(domain: str, constraints: dict[str, str]) -> None:
+    known = {entity.name for d in VENUE_DOMAINS for entity in Database(ROWS).entities(d)}
+    found = {entity.name for entity in Database(ROWS).query(domain, constraints)}
+    assert found <= known or domain in (METRO, TAXI)

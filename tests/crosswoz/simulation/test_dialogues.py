@@ -1,0 +1,435 @@
+"""Simulated dialogues: how they end, that nobody can break them, many of them, and resuming."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, Acts, general
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal
+from mwzeval.crosswoz.corpus.names import DOMAINS, GOAL_TYPES, NOTHING
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.log import (
+    OUTCOMES,
+    SimulatedDialogue,
+    read_simulation,
+    trajectory_of,
+)
+from mwzeval.crosswoz.simulation.protocols import Rng, SeededRng, Side
+from mwzeval.crosswoz.simulation.run import GoalPlan, simulate, simulated_dialogues
+from mwzeval.crosswoz.simulation.summary import Ended, Summary
+from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.errors import MwzevalError, UsageError
+from mwzeval.scores.findings import Findings
+from tests.crosswoz.logs import read_log
+from tests.crosswoz.world import DATABASE, NEAR_AND_BY_METRO
+from tests.places import ROOT
+from tests.waiting import wait_until
+
+
+class Constant:
+    """A system that always does the same."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def answer(self, user_acts: Acts) -> Any:
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+
+class Spelled:
+    """An NLU and NLG that spell acts out."""
+
+    def understand(self, utterance: str, context: Sequence[str], side: Side) -> Acts:
+        assert len(context) <= 3
+        return tuple(Act(*act.split("+")) for act in utterance.split("|") if act)
+
+    def say(self, acts: Acts, side: Side, rng: Rng) -> str:
+        return "|".join(map(str, acts))
+
+
+def held(system: Any, **more: Any) -> SimulatedDialogue:
+    return Setting(DATABASE, lambda _: system, **more).simulate(NEAR_AND_BY_METRO, 0, 0)
+
+
+def test_a_dialogue_ends_with_the_turn_in_which_the_user_terminates() -> None:
+    dialogue = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 3, 0)
+    assert dialogue.finished
+    assert dialogue.goal_type == "CM+T"
+    assert dialogue.user_turns == len(dialogue.exchanges)
+    assert all(line.done for line in dialogue.final_goal)
+    last = dialogue.exchanges[-1]
+    assert general("thank") in last.user_acts
+    assert last.system_acts == (general("welcome"),)
+    assert dialogue.goal == NEAR_AND_BY_METRO
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "problem"),
+    [
+        (None, "limit", None),
+        ((), "limit", None),
+        ([["General", "bye", "none", "none"]], "limit", None),
+        (["General+bye+none+none"], "limit", None),
+        ("你好", "system failed", "TypeError"),
+        ([["General", "bye"]], "system failed", "2 parts"),
+        (7, "system failed", "TypeError"),
+        ([Act("Inform", "餐馆", "名称", cast("str", None))], "system failed", "no act"),
+        ([Act("Inform", "餐馆", "名称", "\ud800")], "system failed", "no act"),
+        (itertools.repeat(Act("Inform", "餐馆", "名称", "x")), "system failed", "1000"),
+        (RuntimeError("out of ideas"), "system failed", "RuntimeError: out of ideas"),
+        (SystemExit(3), "system failed", "SystemExit: 3"),
+    ],
+)
+def test_a_bad_system_is_reported_and_not_fatal(
+    answer: Any, outcome: str, problem: str | None
+) -> None:
+    dialogue = held(Constant(answer))
+    assert dialogue.outcome == outcome
+    assert not dialogue.finished
+    assert (dialogue.problem is None) == (problem is None)
+    assert problem is None or problem in (dialogue.problem or "")
+    if outcome == "limit":
+        assert dialogue.user_turns == 15
+        assert dialogue.silent == (0 if answer else 15)
+    else:
+        assert dialogue.user_turns == 1
+
+
+def test_a_system_that_cannot_be_made_and_a_bad_user_are_reported_too() -> None:
+    def broken(_: Database) -> RuleSystem:
+        raise OSError("no such model")
+
+    dialogue = Setting(DATABASE, broken).simulate(NEAR_AND_BY_METRO, 0, 0)
+    assert (dialogue.outcome, dialogue.problem) == ("system failed", "OSError: no such model")
+
+    class Mute(RuleSimulator):
+        def begin(self) -> Acts:
+            raise ValueError("I do not know what to say")
+
+    dialogue = Setting(DATABASE, RuleSystem, make_user=Mute).simulate(NEAR_AND_BY_METRO, 0, 0)
+    assert dialogue.outcome == "user failed"
+    assert dialogue.exchanges == ()
+
+    def nobody(goal: Goal, rng: Rng) -> RuleSimulator:
+        raise KeyError("goal")
+
+    dialogue = Setting(DATABASE, RuleSystem, make_user=nobody).simulate(NEAR_AND_BY_METRO, 0, 0)
+    assert dialogue.outcome == "user failed"
+    assert dialogue.final_goal == NEAR_AND_BY_METRO
+
+
+def test_a_user_who_never_terminates_meets_the_limit() -> None:
+    class Endless(RuleSimulator):
+        @property
+        def terminated(self) -> bool:
+            return False
+
+    setting = Setting(DATABASE, RuleSystem, make_user=Endless, limit=7)
+    dialogue = setting.simulate(NEAR_AND_BY_METRO, 0, 0)
+    assert (dialogue.outcome, dialogue.user_turns) == ("limit", 7)
+
+
+def test_what_a_system_has_in_mind_is_kept_as_it_was_then() -> None:
+    dialogue = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 0, 0)
+    assert dialogue.exchanges[0].state == {"餐馆": {"推荐菜": "豆花", "人均消费": "50-100元"}}
+    assert dialogue.exchanges[0].selected == {"餐馆": ("小馆",)}
+    assert set(dialogue.exchanges[-1].state) > {"餐馆"}
+
+    class Odd(Constant):
+        state = "happy"
+
+    odd = held(Odd(()))
+    assert (odd.problem or "").startswith("TypeError")
+
+
+@pytest.mark.parametrize(
+    ("name", "mind"),
+    [
+        ("state", {"餐馆": {"名称": 5}}),
+        ("state", {3: {"名称": "小馆"}}),
+        ("state", {"餐馆": {"名称": "\ud800"}}),
+        ("selected", {"餐馆": [object()]}),
+        ("selected", {"餐馆": "小馆"}),
+    ],
+)
+def test_what_no_log_can_hold_is_reported_at_once(name: str, mind: Any) -> None:
+    system = Constant(())
+    setattr(system, name, mind)
+    assert held(system).outcome == "system failed"
+
+
+def test_in_words_both_sides_speak_and_are_understood() -> None:
+    spelled = Spelled()
+    in_words = Setting(DATABASE, RuleSystem, level="text", nlu=spelled, nlg=spelled)
+    dialogue = in_words.simulate(NEAR_AND_BY_METRO, 3, 0)
+    in_acts = Setting(DATABASE, RuleSystem).simulate(NEAR_AND_BY_METRO, 3, 0)
+    assert [e.user_acts for e in dialogue.exchanges] == [e.user_acts for e in in_acts.exchanges]
+    assert [e.system_acts for e in dialogue.exchanges] == [e.system_acts for e in in_acts.exchanges]
+    for exchange in dialogue.exchanges:
+        assert exchange.heard_acts == exchange.system_acts
+        assert exchange.system_utterance == "|".join(map(str, exchange.system_acts))
+
+
+def test_a_system_of_words_needs_no_acts() -> None:
+    class Parrot:
+        def __init__(self, database: Database) -> None:
+            self.heard: list[str] = []
+
+        def respond(self, utterance: str) -> Any:
+            self.heard.append(utterance)
+            return utterance if len(self.heard) < 3 else None
+
+    spelled = Spelled()
+    setting = Setting(DATABASE, make_text_system=Parrot, level="text", nlu=spelled, nlg=spelled)
+    dialogue = setting.simulate(NEAR_AND_BY_METRO, 0, 0)
+    assert dialogue.outcome == "limit"
+    assert dialogue.silent == 13
+    assert dialogue.exchanges[0].system_utterance == dialogue.exchanges[0].user_utterance
+    assert dialogue.exchanges[0].heard_acts == dialogue.exchanges[0].user_acts
+
+
+@pytest.mark.parametrize(
+    ("wrong", "names"),
+    [
+        ({}, "system"),
+        ({"make_system": RuleSystem, "make_text_system": RuleSystem}, "system"),
+        ({"make_text_system": RuleSystem}, "level text"),
+        ({"make_system": RuleSystem, "level": "text"}, "NLU"),
+        ({"make_system": RuleSystem, "level": "acts"}, '"act"'),
+        ({"make_system": RuleSystem, "limit": 0}, "limit|exchange"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], names: str) -> None:
+    with pytest.raises(UsageError, match=names):
+        Setting(DATABASE, **wrong)
+
+
+SYSTEM_ACTS = st.builds(
+    Act,
+    st.sampled_from(SYSTEM_INTENTS),
+    st.sampled_from(DOMAINS),
+    st.sampled_from([*dict.fromkeys(line.slot for line in NEAR_AND_BY_METRO), "none"]),
+    st.sampled_from([NOTHING, "是", "小馆", "Blue客栈", "160元", "id=1", ""]),
+)
+
+
+@given(st.lists(st.lists(SYSTEM_ACTS, max_size=5), max_size=15), st.integers(0, 3))
+def test_every_dialogue_ends_within_the_limit(turns: list[list[Act]], number: int) -> None:
+    class Babbling:
+        def __init__(self, _: Database) -> None:
+            self._turns = iter(turns)
+
+        def answer(self, user_acts: Acts) -> Any:
+            return next(self._turns, None)
+
+    dialogue = Setting(DATABASE, Babbling).simulate(NEAR_AND_BY_METRO, number, 0)
+    assert dialogue.outcome in OUTCOMES[:2]
+    assert 1 <= dialogue.user_turns <= 15
+    assert dialogue.finished == all(line.done for line in dialogue.final_goal)
+    line = json.loads(trajectory_of(dialogue).line())
+    ended = Ended.of_line(line)
+    assert (ended.number, ended.outcome) == (number, dialogue.outcome)
+    assert (ended.user_turns, ended.silent) == (dialogue.user_turns, dialogue.silent)
+
+
+SETTING = Setting(DATABASE, RuleSystem)
+PER_TYPE = 12
+
+
+def run(output: Path | None = None, **more: Any) -> Summary:
+    chosen = {"per_type": PER_TYPE, "seed": 5, "progress": False, **more}
+    return simulate(SETTING, output=output, **chosen)
+
+
+def test_every_goal_type_gets_its_number_and_the_natural_mix_comes_first(tmp_path: Path) -> None:
+    summary = run(tmp_path / "log.jsonl")
+    assert {code: rate.dialogues for code, rate in summary.by_type.items()} == dict.fromkeys(
+        GOAL_TYPES, PER_TYPE
+    )
+    _, dialogues = read_log(tmp_path / "log.jsonl")
+    kinds = [dialogue["goal_type"] for dialogue in dialogues]
+    rng = (SeededRng(f"5/goal/{number}") for number in range(10_000))
+    natural = [goal_type(GoalGenerator(DATABASE).goal(draw)) for draw in rng]
+    seen: Counter[str] = Counter()
+    first_passed_over = next(
+        number
+        for number, kind in enumerate(natural)
+        if seen.update([kind]) or seen[kind] > PER_TYPE
+    )
+    assert kinds[:first_passed_over] == natural[:first_passed_over]
+    assert summary.natural.dialogues == first_passed_over
+
+
+@pytest.mark.integration
+def test_processes_change_nothing(tmp_path: Path) -> None:
+    alone, together = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    assert run(alone) == run(together, processes=3) == run(None)
+    assert alone.read_bytes() == together.read_bytes()
+    other = tmp_path / "3.jsonl"
+    run(other, seed=6)
+    assert alone.read_bytes() != other.read_bytes()
+
+
+def test_the_log_is_what_the_dialogues_are(tmp_path: Path) -> None:
+    run(tmp_path / "log.jsonl", about={"system": "rule", "revision": "sample"})
+    meta, logged = read_log(tmp_path / "log.jsonl")
+    assert meta["system"] == "rule"
+    assert (meta["level"], meta["per_type"], meta["seed"]) == ("act", PER_TYPE, 5)
+    dialogues = list(simulated_dialogues(SETTING, per_type=PER_TYPE, seed=5))
+    for plain, dialogue in zip(logged, dialogues, strict=True):
+        assert plain["goal_type"] == dialogue.goal_type
+        assert (plain["end"] == "user_stop") == dialogue.finished
+        assert plain["turns"] == dialogue.user_turns == len(plain["acts"])
+        for turn, exchange in zip(plain["acts"], dialogue.exchanges, strict=True):
+            assert turn["user_acts"] == [list(act) for act in exchange.user_acts]
+            assert turn["system_acts"] == [list(act) for act in exchange.system_acts]
+
+
+@pytest.mark.parametrize("cut", [1, 60, 0.5, 0.999])
+def test_a_run_goes_on_where_its_log_was_cut(tmp_path: Path, cut: float) -> None:
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    expected = run(whole)
+    content = whole.read_bytes()
+    part.write_bytes(content[: int(cut if cut >= 1 else cut * len(content))])
+    assert run(part, resume=True) == expected
+    assert part.read_bytes() == content
+    assert run(part, resume=True) == expected
+
+
+KILLED = """
+import sys
+from mwzeval.crosswoz.systems.rule_policy import RuleSystem
+from mwzeval.crosswoz.simulation.dialogue import Setting
+from mwzeval.crosswoz.simulation.run import (simulate)
+from tests.crosswoz.world import DATABASE
+if __name__ == "__main__":
+    simulate(Setting(DATABASE, RuleSystem), per_type=400, seed=5, processes=2, output=sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills a group of processes")
+@pytest.mark.integration
+def test_a_run_goes_on_after_it_was_killed(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, log],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_until("the log has begun", lambda: log.exists() and log.stat().st_size > 50_000)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    left = log.read_bytes().count(b"\n") - 1
+    assert 0 < left < 2000
+    resumed = run(log, per_type=400, resume=True)
+    assert resumed == run(None, per_type=400)
+    assert log.read_bytes().count(b"\n") == 2001
+
+
+def test_another_log_is_left_alone(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    run(log)
+    content = log.read_bytes()
+    with pytest.raises(UsageError, match=log.name):
+        run(log)
+    others: dict[str, dict[str, Any]] = {"seed": {"seed": 6}, "per_type": {"per_type": 11}}
+    for name, other in (others | {"mine": {"about": {"system": "mine"}}}).items():
+        with pytest.raises(UsageError, match=name):
+            run(log, resume=True, **other)
+    assert log.read_bytes() == content
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text("my notes")
+    with pytest.raises(UsageError, match=notes.name):
+        run(notes, resume=True)
+    assert notes.read_text() == "my notes"
+    for wrong in ({"resume": True}, {"per_type": 0}, {"processes": 0}):
+        with pytest.raises(UsageError):
+            run(None, **wrong)
+
+
+class Moody:
+    """A system that raises, says nothing or dies, depending on the goal."""
+
+    def __init__(self, database: Database) -> None:
+        self._rules = RuleSystem(database)
+
+    def answer(self, user_acts: Acts) -> Any:
+        domains = {act.domain for act in user_acts}
+        if "出租" in domains:
+            raise RuntimeError("no taxi today")
+        return None if "酒店" in domains else self._rules.answer(user_acts)
+
+
+def test_what_goes_wrong_is_counted() -> None:
+    summary = simulate(Setting(DATABASE, Moody), per_type=PER_TYPE, seed=1, progress=False)
+    assert summary.problems["RuntimeError: no taxi today"] == summary.outcomes["system failed"] > 0
+    assert summary.outcomes["limit"] > 0
+    assert summary.silent > 0
+    assert sum(summary.outcomes.values()) == 5 * PER_TYPE
+    text = summary.to_text()
+    assert "no taxi today" in text
+    assert json.loads(json.dumps(summary.to_json())) == summary.to_json()
+    rates = [rate.finish_rate or 0 for rate in summary.by_type.values()]
+    assert summary.macro == pytest.approx(sum(rates) / 5)
+
+
+class Dying:
+    """A system whose process dies."""
+
+    def __init__(self, database: Database) -> None:
+        pass
+
+    def answer(self, user_acts: Acts) -> Acts:
+        os._exit(1)
+
+
+@pytest.mark.integration
+def test_a_process_that_dies_is_an_error() -> None:
+    with pytest.raises(MwzevalError, match="exit code 1"):
+        simulate(Setting(DATABASE, Dying), per_type=1, processes=2, progress=False)
+
+
+def test_goal_types_that_never_come_are_not_waited_for() -> None:
+    plan = GoalPlan(lambda rng: NEAR_AND_BY_METRO, seed=0, per_type=3)
+    numbers = plan.goals()
+    assert [next(numbers)[0] for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(MwzevalError, match=r"S, M, M\+T, CM$"):
+        next(numbers)
+    assert plan.first_passed_over == 3
+
+
+def test_the_log_can_be_scored(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    run(log)
+    findings = Findings(str(log))
+    read = read_simulation(log, findings)
+    assert not findings.errors
+    assert len(read.dialogues) == 5 * PER_TYPE
+
+
+def test_the_natural_mix_are_the_first_thousand() -> None:
+    ended = [Ended(n, "S", "finished" if n < 1000 else "limit", 3, 0, None) for n in range(1200)]
+    summary = Summary.of(ended, None)
+    assert (summary.natural.dialogues, summary.natural.finished) == (1000, 1000)
+    before = Summary.of(ended, 700).natural  # a goal was passed over then
+    assert (before.dialogues, before.finished) == (700, 700)
+    assert summary.by_type["S"].dialogues == 1200

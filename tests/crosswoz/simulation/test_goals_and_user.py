@@ -1,0 +1,290 @@
+"""Drawn goals, as often of each kind as the golden ones, and the rule-based user who has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, Act, parse_acts
+from mwzeval.crosswoz.corpus.database import Database
+from mwzeval.crosswoz.corpus.dialogues import Goal, goal_from_json, goal_to_json
+from mwzeval.crosswoz.corpus.names import DOMAINS, NAME, NOTHING, TRAFFIC_DOMAINS
+from mwzeval.crosswoz.simulation.goals import GoalGenerator, goal_type
+from mwzeval.crosswoz.simulation.protocols import SeededRng
+from mwzeval.crosswoz.simulation.user import RuleSimulator
+from mwzeval.errors import DataError
+from tests.crosswoz.real_data import database, figures, fold, vectors
+from tests.crosswoz.world import DATABASE, ROWS
+
+GOALS = 20_000
+
+
+@cache
+def goals_of(is_real: bool) -> tuple[Goal, ...]:
+    """Return goals about the real database, or a few about the tiny one."""
+    generator = GoalGenerator(database() if is_real else DATABASE)
+    numbers = range(GOALS if is_real else 2_000)
+    return tuple(generator.goal(SeededRng(f"statistics/{number}")) for number in numbers)
+
+
+@cache
+def goals() -> tuple[Goal, ...]:
+    return goals_of(True)
+
+
+either_database = pytest.mark.parametrize(
+    "is_real", [False, pytest.param(True, marks=pytest.mark.integration)]
+)
+
+
+@pytest.mark.integration
+def test_types_and_sizes_come_as_often_as_in_the_golden_goals() -> None:
+    golden = figures()["goal_generator_20000"]
+    kinds = Counter(map(goal_type, goals()))
+    for kind, share in golden["type_share"].items():
+        assert kinds[kind] / GOALS == pytest.approx(share, abs=0.02), kind
+    sizes = Counter(goal[-1].subgoal for goal in goals())
+    for size, share in golden["subgoals_dist"].items():
+        assert sizes[int(size)] / GOALS == pytest.approx(share, abs=0.02), size
+    mean = sum(goal[-1].subgoal for goal in goals()) / GOALS
+    assert mean == pytest.approx(golden["avg_subgoals"], rel=0.02)
+
+
+@pytest.mark.integration
+def test_goals_of_a_type_are_as_long_as_the_golden_ones() -> None:
+    for kind, golden in figures()["goal_generator_20000"]["per_type"].items():
+        of_kind = [goal for goal in goals() if goal_type(goal) == kind]
+        subgoals = sum(goal[-1].subgoal for goal in of_kind) / len(of_kind)
+        tuples = sum(map(len, of_kind)) / len(of_kind)
+        assert subgoals == pytest.approx(golden["avg_subgoals"], rel=0.02), kind
+        assert tuples == pytest.approx(golden["avg_tuples"], rel=0.02), kind
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("key", "is_constraint"),
+    [("constraint_tuples_per_goal", True), ("request_tuples_per_goal", False)],
+)
+def test_slots_come_as_often_as_in_the_golden_goals(key: str, is_constraint: bool) -> None:
+    counts: Counter[str] = Counter()
+    for goal in goals():
+        for line in goal:
+            if bool(line.value) == is_constraint:
+                counts[f"{line.domain}/{line.slot.partition('-')[0]}"] += 1
+    golden = figures()["goal_generator_20000"][key]
+    assert counts.keys() == golden.keys()
+    for slot, per_goal in golden.items():
+        assert counts[slot] / GOALS == pytest.approx(per_goal, abs=0.02), slot
+
+
+@pytest.mark.integration
+def test_domains_come_as_often_as_in_the_golden_goals() -> None:
+    found = Counter(
+        domain for goal in goals() for _, domain in {(line.subgoal, line.domain) for line in goal}
+    )
+    for domain, per_goal in figures()["goal_generator_20000"]["domain_subgoals_per_goal"].items():
+        assert found[domain] / GOALS == pytest.approx(per_goal, abs=0.02), domain
+
+
+WEIGHTS = {
+    "评分": {"4分以上": 2, "4.5分以上": 6, "5分": 2},
+    "门票": {"免费": 10, "不免费": 1, "20元以下": 2, "20-50元": 4, "50-100元": 3}
+    | {"100-150元": 3, "150-200元": 3, "200元以上": 2},
+    "人均消费": {"50元以下": 1, "50-100元": 15, "100-150元": 15, "150-500元": 5}
+    | {"500-1000元": 2, "1000元以上": 1},
+}
+"""Slot → value → how often it is drawn, as the specification has it."""
+
+
+@either_database
+@pytest.mark.parametrize("slot", WEIGHTS)
+def test_values_come_as_often_as_they_should(slot: str, is_real: bool) -> None:
+    lines = (
+        line for goal in goals_of(is_real) for line in goal if line.slot == slot and line.value
+    )
+    counts = Counter(str(line.value) for line in lines)
+    drawn, total = sum(counts.values()), sum(WEIGHTS[slot].values())
+    assert counts.keys() == WEIGHTS[slot].keys()
+    for value, weight in WEIGHTS[slot].items():
+        share = weight / total
+        error = (share * (1 - share) / drawn) ** 0.5
+        assert counts[value] / drawn == pytest.approx(share, abs=4 * error), value
+
+
+@either_database
+def test_both_trips_come_in_a_tenth_of_the_goals_with_room_for_them(is_real: bool) -> None:
+    both = one = 0
+    for goal in goals_of(is_real):
+        domains = {line.subgoal: line.domain for line in goal}
+        trips = sum(domain in TRAFFIC_DOMAINS for domain in domains.values())
+        # With four venues there is room for one.
+        if trips and len(domains) - trips < 4:
+            both += trips == 2
+            one += trips == 1
+    share = both / (both + one)
+    assert share == pytest.approx(0.1, abs=4 * (0.09 / (both + one)) ** 0.5)
+
+
+@either_database
+def test_goals_are_sound(is_real: bool) -> None:
+    for goal in goals_of(is_real)[:5000]:
+        numbers = [line.subgoal for line in goal]
+        assert numbers == sorted(numbers)
+        assert set(numbers) == set(range(1, numbers[-1] + 1))
+        assert numbers[-1] <= 5
+        for line in goal:
+            assert not line.expressed
+            if line.refers:
+                source = int(str(line.value).partition("id=")[2][0])
+                # What is spoken of was chosen before.
+                assert source < line.subgoal
+                assert line.slot == NAME or line.domain in TRAFFIC_DOMAINS
+
+
+@pytest.mark.integration
+def test_types_are_told_as_in_the_corpus_and_the_golden_goals() -> None:
+    for name in ("test", "val"):
+        for dialogue in fold(name).dialogues.values():
+            assert goal_type(dialogue.goal) == dialogue.goal_type
+    assert all(goal_type(goal_from_json(list(plain))) for plain in vectors("goal_samples"))
+
+
+def test_the_same_seed_gives_the_same_goals() -> None:
+    generator = GoalGenerator(DATABASE)
+    again = tuple(generator.goal(SeededRng(f"statistics/{number}")) for number in range(50))
+    assert again == goals_of(False)[:50]
+
+
+def test_a_database_that_lacks_what_goals_need_is_refused() -> None:
+    rows = {**ROWS, "景点": [], "餐馆": [["甲", {"推荐菜": ["豆花"]}]]}
+    with pytest.raises(DataError, match=r"景点, 推荐菜 .*游玩时间"):
+        GoalGenerator(Database(rows))
+
+
+Item = TypeVar("Item")
+
+
+class FixedRng:
+    """The fixed source of chance with which the vectors were made."""
+
+    def __init__(self, how: dict[str, Any]) -> None:
+        self._how = how
+
+    def choose(self, items: Sequence[Item]) -> Item:
+        return items[0] if self._how["choice"] == "first" else items[-1]
+
+    def shuffled(self, items: Sequence[Item]) -> list[Item]:
+        return list(items) if self._how["shuffle"] == "identity" else list(items)[::-1]
+
+    def weighted(self, items: Sequence[Item], weights: Sequence[float]) -> Item:
+        drawn = [item for item in items if item == self._how["drawn_count"]]
+        return drawn[0] if drawn else self._how["drawn_count"]
+
+    def happens(self, probability: float) -> bool:
+        return bool(self._how["say_bye"])
+
+
+@pytest.mark.integration
+def test_steps_are_those_of_the_golden_vectors() -> None:
+    for vector in vectors("simulator_step"):
+        user = RuleSimulator(goal_from_json(vector["goal"]), FixedRng(vector["rng"]))
+        if vector["op"] == "begin":
+            acts = user.begin()
+        else:
+            user.state = list(goal_from_json(vector["state_before"]))
+            user.update(parse_acts(vector["system_acts"]))
+            assert goal_to_json(tuple(user.state)) == vector["state_after_update"], vector["id"]
+            assert user.terminated == vector["terminated"]
+            acts = user.act()
+        assert [list(act) for act in acts] == vector["user_acts"], vector["id"]
+        assert goal_to_json(tuple(user.state)) == vector["state_after"]
+        if vector["goal_after"]:
+            assert goal_to_json(tuple(user.goal)) == vector["goal_after"]
+
+
+@pytest.mark.integration
+def test_the_goal_of_the_caller_stays_as_it_is() -> None:
+    vector = next(v for v in vectors("simulator_step") if v["goal_after"])
+    goal = goal_from_json(vector["goal"])
+    user = RuleSimulator(goal, FixedRng(vector["rng"]))
+    user.state = list(goal_from_json(vector["state_before"]))
+    user.answer(parse_acts(vector["system_acts"]))
+    assert tuple(user.goal) != goal == goal_from_json(vector["goal"])
+
+
+GOAL = goal_from_json(
+    [
+        [1, "餐馆", "推荐菜", ["烤鸭"], False],
+        [1, "餐馆", "评分", "4分以上", False],
+        [1, "餐馆", "人均消费", "50元以下", False],
+        [1, "餐馆", "名称", "", False],
+        [1, "餐馆", "周边酒店", [], False],
+        [2, "酒店", "名称", "出现在id=1的周边酒店里", False],
+        [2, "酒店", "酒店设施-wifi", "", False],
+        [3, "出租", "出发地", "id=1", False],
+        [3, "出租", "目的地", "id=2", False],
+        [3, "出租", "车型", "", False],
+    ]
+)
+SYSTEM_ACTS = st.builds(
+    Act,
+    st.sampled_from(SYSTEM_INTENTS),
+    st.sampled_from([*DOMAINS, "thank"]),
+    st.sampled_from([*dict.fromkeys(line.slot for line in GOAL), "none", "不知道"]),
+    st.one_of(
+        st.sampled_from([NOTHING, "是", "3分", "60元", "甲", "id=1", ""]), st.text(max_size=4)
+    ),
+)
+
+
+@given(st.lists(st.lists(SYSTEM_ACTS, max_size=6), max_size=20), st.integers(0, 9))
+def test_no_sequence_of_system_acts_confuses_the_user(turns: list[list[Act]], seed: int) -> None:
+    user = RuleSimulator(GOAL, SeededRng(seed))
+    user.begin()
+    for acts in turns:
+        said = user.answer(acts)
+        assert said == tuple(sorted(set(said)))
+        assert [line[:3] for line in user.state] == [line[:3] for line in GOAL]
+
+
+def test_the_same_seed_says_the_same() -> None:
+    def said(seed: int) -> list[object]:
+        user = RuleSimulator(GOAL, SeededRng(seed))
+        return [user.begin(), *(user.answer([]) for _ in range(9))]
+
+    assert said(1) == said(1)
+    assert len({str(said(seed)) for seed in range(20)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("slot", "asked", "offered", "is_taken"),
+    [
+        ("评分", "4.5分以上", "4.5分", False),
+        ("评分", "4.5分以上", "4.6分", False),
+        ("评分", "4.5分以上", "4.4分", True),
+        ("人均消费", "50-100元", "50元", False),
+        ("人均消费", "50-100元", "100元", False),
+        ("人均消费", "50-100元", "49元", True),
+        ("人均消费", "50-100元", "101元", True),
+        ("人均消费", "1000元以上", "10000元", False),
+        ("人均消费", "1000元以上", "10001元", True),
+        # The single price is read as the lower bound, as in the public code.
+        ("人均消费", "50元以下", "60元", False),
+        ("人均消费", "50元以下", "40元", True),
+    ],
+)
+def test_what_is_offered_instead_is_taken_when_it_is_not_what_was_asked_for(
+    slot: str, asked: str, offered: str, is_taken: bool
+) -> None:
+    goal = goal_from_json([[1, "餐馆", slot, asked, False], [1, "餐馆", "名称", "", False]])
+    user = RuleSimulator(goal, SeededRng(0))
+    user.begin()
+    instead = Act("Recommend", "餐馆", "名称", "甲"), Act("Inform", "餐馆", slot, offered)
+    user.update([Act("NoOffer", "餐馆", "none", "none"), *instead])
+    assert user.state[0].value == (offered if is_taken else asked)
