@@ -45,28 +45,26 @@ def foreign_files() -> Iterator[tuple[str, Path]]:
                 yield benchmark, path
 
 
-def refused(verb: list[str], file: str, capsys: pytest.CaptureFixture[str]) -> str:
+def proposed(verb: list[str], file: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the benchmark that the error of a verb names, as the option says it."""
     assert main([*verb, file]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     (line,) = printed.err.splitlines()
-    return line
+    return line.rpartition("--benchmark ")[2].removesuffix("?")
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "path"), [pytest.param(*case, id=case[1].name) for case in foreign_files()]
-)
 def test_evaluate_names_the_benchmark_of_every_example_file(
-    benchmark: str, path: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    line = refused(["evaluate", "--benchmark", "multiwoz", "-bs"], str(path), capsys)
-    assert line.endswith(f"did you mean --benchmark {benchmark}?")
+    verb = ["evaluate", "--benchmark", "multiwoz", "-bs"]
+    for benchmark, path in foreign_files():
+        assert proposed(verb, str(path), capsys) == benchmark, path
 
 
 @pytest.mark.parametrize("read_as", ["crosswoz", "dstc7", "dstc7-ubuntu-1", "pydial"])
 def test_other_benchmarks_name_it_too(read_as: str, capsys: pytest.CaptureFixture[str]) -> None:
-    line = refused(["evaluate", "--benchmark", read_as], GOOD, capsys)
-    assert line.endswith("did you mean --benchmark multiwoz?")
+    assert proposed(["evaluate", "--benchmark", read_as], GOOD, capsys) == "multiwoz"
 
 
 @pytest.mark.parametrize("name", ["test-400.jsonl", "episodes", "episodes.json"])
@@ -78,9 +76,7 @@ def test_evaluate_names_pydial_whatever_its_episodes_are_called(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (elsewhere / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert "did you mean --benchmark pydial?" in refused(
-        ["evaluate", "--benchmark", "multiwoz", "-s"], name, capsys
-    )
+    assert proposed(["evaluate", "--benchmark", "multiwoz", "-s"], name, capsys) == "pydial"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +86,7 @@ def test_evaluate_names_pydial_whatever_its_episodes_are_called(
 def test_other_verbs_say_it_too(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     file = str(ROOT / "predictions" / "crosswoz-sample-e2e.json")
     named = [verb[0], "--benchmark", "multiwoz", *verb[1:]]
-    assert "did you mean --benchmark crosswoz?" in refused(named, file, capsys)
+    assert proposed(named, file, capsys) == "crosswoz"
 
 
 def test_validate_lists_it_as_the_only_problem(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,20 +101,19 @@ def test_the_file_of_a_run_says_its_benchmark_itself(
     verb: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*verb, str(ROOT / "predictions" / SIMULATION)]) == 0
-    assert "did you mean" not in capsys.readouterr().err
+    assert "--benchmark" not in capsys.readouterr().err
 
 
 def meant(*given: str) -> Any:
     return parser_of("compare", given).get_default("benchmark")
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "path"), [pytest.param(*case, id=case[1].name) for case in foreign_files()]
-)
-def test_predictions_tell_their_benchmark_by_their_shape(benchmark: str, path: Path) -> None:
-    assert meant(str(path)) == meant("-i", str(path), GOOD) == benchmark
-    assert meant(GOOD, str(path)) == meant("-o", str(path), GOOD) == "multiwoz"
-    assert meant("--benchmark", "multiwoz", str(path)) == "multiwoz"
+def test_predictions_tell_their_benchmark_by_their_shape() -> None:
+    for benchmark, file in foreign_files():
+        path = str(file)
+        assert meant(path) == meant("-i", path, GOOD) == benchmark
+        assert meant(GOOD, path) == meant("-o", path, GOOD) == "multiwoz"
+        assert meant("--benchmark", "multiwoz", path) == "multiwoz"
 
 
 def test_episodes_tell_their_benchmark_whatever_they_are_called(elsewhere: Path) -> None:
@@ -140,7 +135,7 @@ def test_a_folder_that_is_called_like_the_verb_tells_nothing(
     assert main(["evaluate", GOOD, "-s", "-o", "-"]) == 0
     capsys.readouterr()
     assert main(["evaluate", "evaluate"]) == 2  # here it is what is scored
-    assert "evaluate has no tests of a run" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("error: evaluate ")
 
 
 def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(
@@ -151,13 +146,10 @@ def test_an_option_of_another_benchmark_than_the_file_tells_is_explained(
         main(["evaluate", "--split", "dev", file])
     assert stopped.value.code == 2
     wrong, _, _ = capsys.readouterr().err.splitlines()
-    assert wrong.endswith(
-        "unrecognized arguments: --split (the file looks like one of crosswoz, whose options these "
-        "are not: --benchmark names another)"
-    )
+    assert all(name in wrong for name in ("--split", "crosswoz", "--benchmark"))
     with pytest.raises(SystemExit):
         main(["evaluate", "--benchmark", "crosswoz", file, "--split", "dev"])
-    assert "looks like" not in capsys.readouterr().err
+    assert "crosswoz" not in capsys.readouterr().err
 
 
 def test_a_file_too_many_is_no_option_of_another_benchmark(
@@ -167,12 +159,12 @@ def test_a_file_too_many_is_no_option_of_another_benchmark(
         main(["leaderboard", GOOD, GOOD])
     assert stopped.value.code == 2
     wrong, _, _ = capsys.readouterr().err.splitlines()
-    assert wrong == f"mwzeval leaderboard: error: unrecognized arguments: {GOOD}"
+    assert wrong.endswith(f": {GOOD}")
 
 
 def test_values_are_recognised_as_files_are() -> None:
     crosswoz = read_json(ROOT / "predictions" / "crosswoz-sample-dst.json")
-    with pytest.raises(InputError, match="--benchmark crosswoz"):
+    with pytest.raises(InputError, match="crosswoz"):
         Evaluator(success=True).evaluate(crosswoz)
     (problem,) = Evaluator(success=True).validate(crosswoz)
     assert problem.kind == "other-benchmark"

@@ -9,6 +9,8 @@ import pytest
 
 from mwzeval.completion import SHELLS, completion_script
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -29,20 +29,14 @@ sys.exit(run_verb("evaluate", "evaluate.py"))
 """
 
 
-@pytest.mark.parametrize(
-    ("module", "message"),
-    [
-        ("Levenshtein", b"error: python-Levenshtein is not installed: without it fuzzywuzzy"),
-    ],
-)
-@pytest.mark.exhaustive(but=1)
-def test_a_missing_library_is_refused_by_name(module: str, message: bytes, tmp_path: Path) -> None:
+@pytest.mark.integration
+def test_a_missing_library_is_refused_by_name(tmp_path: Path) -> None:
     output = tmp_path / "report.json"
     good = str(ROOT / "predictions" / "sample-good.json")
-    program = WITHOUT.format(module=module, file=good, output=str(output))
+    program = WITHOUT.format(module="Levenshtein", file=good, output=str(output))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert done.returncode == 2
-    assert message in done.stderr
+    assert b"python-Levenshtein" in done.stderr
     assert b"Traceback" not in done.stderr
     assert not output.exists()
 
@@ -51,8 +45,7 @@ def test_the_command_that_installs_an_extra_is_true_without_an_index() -> None:
     """It is told in one place; the extras are those of the project."""
     with pytest.raises(DependencyError) as raised:
         required("no_such_module", "neural")
-    told = str(raised.value)
-    assert told.endswith("pip install 'mwzeval[neural]' (in a checkout: pip install '.[neural]')")
+    assert "mwzeval[neural]" in str(raised.value)
     named = {
         extra
         for path in (ROOT / "mwzeval").rglob("*.py")
@@ -78,12 +71,14 @@ assert "pkg_resources" not in sys.modules
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("error", ["ModuleNotFoundError", "AttributeError"])
 def test_words_are_cut_without_setuptools_and_with_one_that_breaks(error: str) -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", BROKEN.format(error=error)])
     assert done.returncode == 0
 
 
+@pytest.mark.integration
 def test_chinese_words_are_not_those_of_a_file_that_others_left(tmp_path: Path) -> None:
     # jieba itself believes any file of this name in the folder for temporary files.
     (tmp_path / "jieba.cache").write_bytes(marshal.dumps(({"我想去": 10**9}, 10**9)))

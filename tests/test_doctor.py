@@ -12,19 +12,19 @@ from mwzeval.cli import main
 from mwzeval.doctor import PURPOSES, diagnosis
 from tests.places import ROOT
 
-EXTRAS_OF_DEVELOPERS = {"dev", "docs"}
+EXTRAS_OF_DEVELOPERS = {"dev", "dev-all", "docs"}
 
 
-def test_every_extra_is_told_with_what_it_is_for() -> None:
+def test_every_extra_has_its_purpose_and_what_is_there_of_it() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     table = text.split("[project.optional-dependencies]\n")[1].split("\n[")[0]
     declared = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
     assert set(PURPOSES) == declared - EXTRAS_OF_DEVELOPERS
-    plain = diagnosis(offline=True).plain
-    assert [of["extra"] for of in plain["extras"]] == list(PURPOSES)
-    (plot,) = (of for of in plain["extras"] if of["extra"] == "plot")
-    assert plot["found"] == f"matplotlib {version('matplotlib')}"
-    assert plot["missing"] == ""
+    extras = {of["extra"]: of for of in diagnosis(offline=True).plain["extras"]}
+    assert list(extras) == list(PURPOSES)
+    pytest.importorskip("matplotlib")
+    assert extras["plot"]["found"] == f"matplotlib {version('matplotlib')}"
+    assert extras["plot"]["missing"] == ""
 
 
 def test_packages_that_are_not_there_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +47,7 @@ def test_public_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["pydial"]["state"] == "0 of 6"
 
 
-def test_packages_stand_in_lines_that_any_terminal_shows(
+def test_packages_are_listed_in_lines_that_any_terminal_shows(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [f"no-package-of-this-name-{number}" for number in range(6)]
@@ -56,8 +56,4 @@ def test_packages_stand_in_lines_that_any_terminal_shows(
     assert main(["doctor", "--offline"]) == 0
     shown = capsys.readouterr().out.partition("Public files")[0].splitlines()
     assert max(map(len, shown)) <= 72
-    place = shown.index("offline: PyDial's data sets in Minari's format")
-    assert shown[place + 1].startswith("  missing: no-package-of-this-name-0, ")
-    assert " ".join(line.strip() for line in shown[place + 1 :]).startswith(
-        f"missing: {', '.join(names)}"
-    )
+    assert ", ".join(names) in " ".join(line.strip() for line in shown)

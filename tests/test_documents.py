@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import io
 import json
 import re
-import shlex
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mwzeval.benchmark import known_benchmarks, own_verbs
-from mwzeval.cli import VERBS as VERBS_OF_ALL
-from mwzeval.cli import VERBS_OF_NONE, main, parser_of
-from tests.documents import (
-    Block,
-    blocks_of,
-    free_names,
-    imports_of,
-    shows,
-    without_versions,
-)
+from mwzeval.cli import main
+from tests.command_lines import unfolded, words
+from tests.documents import Block, blocks_of, free_names, imports_of, shows, without_versions
 from tests.places import ROOT, shared
+from tools.notebooks import NOTEBOOKS, executed, printed
+
+pytestmark = pytest.mark.integration
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-TEXTS = {document: document.read_text(encoding="utf-8") for document in DOCUMENTS}
 FOLDERS = "mwzeval|tests|tools|data|predictions|benchmarks|examples|docs"
-VERBS = {"evaluate.py": "evaluate", "add_slot_domains.py": "add-slot-domains"}
 BLOCKS = [block for document in DOCUMENTS for block in blocks_of(document)]
 
 
 def cases(blocks: list[Block]) -> list[Any]:
-    return [
-        pytest.param(
-            block,
-            id=f"{block.document.name}:{block.line}",
-            marks=[pytest.mark.exhaustive] if block.asked("exhaustive") else [],
-        )
-        for block in blocks
-    ]
+    return [pytest.param(block, id=f"{block.document.name}:{block.line}") for block in blocks]
 
 
 @pytest.fixture
@@ -73,37 +56,22 @@ def prepare(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
             (folder / name).write_text(other.text, encoding="utf-8")
 
 
-def unfolded(word: str) -> list[str]:
-    parts = re.split(r"\{([^{}]*,[^{}]*)\}", word)
-    choices = [part.split(",") if place % 2 else [part] for place, part in enumerate(parts)]
-    return ["".join(choice) for choice in product(*choices)]
-
-
-def words(command: str) -> list[str]:
-    """Return the arguments for `mwzeval`, `{a,b}` unfolded as a shell does."""
-    split = shlex.split(command, comments=True)
-    program, *arguments = [each for word in split for each in unfolded(word)]
-    if program == "python":
-        return [VERBS[arguments[0]], *arguments[1:]]
-    assert program == "mwzeval"
-    return arguments
-
-
 def run(command: str) -> str:
     """Return what a command prints on standard output."""
-    printed, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
             code = main(words(command))
         except SystemExit as stopped:
             code = stopped.code if isinstance(stopped.code, int) else 2
-    assert code == 0, f"{command}\n{said.getvalue()}"
-    return printed.getvalue()
+    assert code == 0, f"{command}\n{errors.getvalue()}"
+    return output.getvalue()
 
 
-@pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.language == "json"]))
-def test_json_is_json(block: Block) -> None:
-    json.loads(block.text)
+def test_json_is_json() -> None:
+    for block in BLOCKS:
+        if block.language == "json":
+            json.loads(block.text)
 
 
 @pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.language == "python"]))
@@ -116,103 +84,34 @@ def test_python_runs_and_prints_what_is_shown(
         program = compile(imports_of(block.text), str(block.document), "exec")
     else:
         prepare(block, folder, monkeypatch)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         exec(program, {"__name__": "__main__"})
     if block.printed is not None:
-        assert shows(block.printed, printed.getvalue()), printed.getvalue()
+        assert shows(block.printed, output.getvalue()), output.getvalue()
 
 
 @pytest.mark.parametrize("block", cases([b for b in BLOCKS if b.commands]))
-@pytest.mark.exhaustive(but=2)
 def test_commands_print_what_is_shown(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(block, folder, monkeypatch)
     for command, shown in block.commands:
-        printed = run(command)
-        if not shows(shown, printed):
+        output = run(command)
+        if not shows(shown, output):
             # A comparison that pytest shows line by line.
-            assert without_versions(printed) == without_versions(shown), block.line
+            assert without_versions(output) == without_versions(shown), block.line
 
 
-@pytest.mark.parametrize(
-    "command", sorted({command for block in BLOCKS for command in block.mentioned})
-)
-def test_commands_that_are_named_have_these_options(
-    command: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_prints_what_it_shows(
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # With one option too many the command is parsed and not run; all others must be known.
-    with pytest.raises(SystemExit):
-        main([*words(command), "--one-too-many"])
-    mistake = capsys.readouterr().err.splitlines()[0]
-    assert re.search(
-        r"error: unrecognized arguments: --one-too-many(?: \(the file looks .*)?$", mistake
-    )
-
-
-@pytest.mark.parametrize(
-    "command", sorted(set(re.findall(r"`(mwzeval [a-z-]+ [^`…]+)`", TEXTS[ROOT / "README.md"])))
-)
-def test_commands_within_the_readme_have_these_options(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    test_commands_that_are_named_have_these_options(command, capsys)
-
-
-@pytest.mark.parametrize(
-    ("shown", "printed", "right"),
-    [
-        ("a 1\nb 2", "head\na 1\nb 2\ntail", True),
-        ("a 1\nb 2", "a 1\nc\nb 2", False),
-        ("a 1\n…\nb 2", "a 1\nc\nd\nb 2\n", True),
-        ("a 1\n…", "a 1\nb", True),
-        ("a 1\n…\nb 2", "a 1\nc", False),
-        ("x|sacrebleu:2.6.0|rev:2", "x|sacrebleu:2.7.1.post1|rev:2", True),
-        ("x|levenshtein:0.27.5|rev:2", "x|levenshtein:0.28.0|rev:3", False),
-        ("x|fuzzy:90", "x|fuzzy:95", False),
-    ],
-)
-def test_versions_and_ellipses_are_all_that_may_differ(
-    shown: str, printed: str, right: bool
-) -> None:
-    assert shows(shown, printed) is right
-
-
-def test_every_document_has_its_blocks_read() -> None:
-    for document in DOCUMENTS:
-        fences = re.findall(r"^```", document.read_text(encoding="utf-8"), re.MULTILINE)
-        assert len(fences) == 2 * len([b for b in BLOCKS if b.document == document]), document
-
-
-def headings(document: Path) -> set[str]:
-    """Return the anchors of a document, made of its headings as GitHub makes them."""
-    found = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
-
-
-def test_links_of_the_readme_lead_somewhere() -> None:
-    """`mkdocs build --strict` checks those of the pages."""
-    document = ROOT / "README.md"
-    lost = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", TEXTS[document]):
-        if not link.startswith("https://"):
-            place, _, anchor = link.partition("#")
-            target = document.parent / place if place else document
-            if not target.exists() or (anchor and anchor not in headings(target)):
-                lost.append(link)
-    assert not lost
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
-def test_files_and_names_of_modules_exist(document: Path) -> None:
-    lost = []
-    for name in re.findall(r"`([^`\n]+)`", TEXTS[document]):
-        if re.fullmatch(rf"(?!.*-v\d$)(?:{FOLDERS})/[\w./{{}},*-]*", name):
-            lost += [each for each in unfolded(name) if not any(ROOT.glob(each.rstrip("/")))]
-        elif found := re.match(r"mwzeval(?:\.\w+)+", name):
-            lost += [] if exists(found[0]) else [name]
-    assert not lost
+    monkeypatch.setenv("MWZEVAL_OFFLINE", "1")
+    monkeypatch.delenv("MWZEVAL_DATA", raising=False)
+    kept = printed(json.loads(path.read_text(encoding="utf-8")))
+    for shown, now in zip(kept, printed(executed(path)), strict=True):
+        assert shows(shown, now), f"python -m tools.notebooks writes it again\n{now}"
 
 
 def exists(dotted: str) -> bool:
@@ -225,41 +124,57 @@ def exists(dotted: str) -> bool:
     return True
 
 
-def test_every_room_of_the_package_is_on_the_map() -> None:
-    rooms = {
-        f"{path.parent.relative_to(ROOT).as_posix()}/"
-        for path in (ROOT / "mwzeval").rglob("*")
-        if path.is_file() and path.parent.name != "__pycache__"
-    }
-    on_the_map = re.findall(r"^\| `(mwzeval/[\w/]*)` \|", TEXTS[ROOT / "docs" / "house.md"], re.M)
-    assert set(on_the_map) == rooms
+def test_files_and_names_of_modules_exist() -> None:
+    lost = []
+    for document in DOCUMENTS:
+        for name in re.findall(r"`([^`\n]+)`", document.read_text(encoding="utf-8")):
+            if re.fullmatch(rf"(?!.*-v\d$)(?:{FOLDERS})/[\w./{{}},*-]*", name):
+                lost += [each for each in unfolded(name) if not any(ROOT.glob(each.rstrip("/")))]
+            elif found := re.match(r"mwzeval(?:\.\w+)+", name):
+                lost += [] if exists(found[0]) else [name]
+    assert not lost
 
 
-def test_every_page_is_in_the_index() -> None:
-    listed = set(re.findall(r"\]\((\w+\.md)", TEXTS[ROOT / "docs" / "index.md"]))
-    assert listed == {page.name for page in DOCUMENTS[1:]} - {"index.md"}
-
-
-def options(parser: argparse.ArgumentParser) -> set[str]:
-    """Return the long options of a verb, and of the actions below it."""
-    found = set()
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found |= {option for below in action.choices.values() for option in options(below)}
-        found |= {option for option in action.option_strings if option.startswith("--")}
-    return found
+PAGE = (ROOT / "docs" / "every_metric.md").read_text(encoding="utf-8")
+SCORES = set(re.findall(r"`([\w.@]+)`", "".join(re.findall(r"^\| (.*?) \|", PAGE, re.MULTILINE))))
+GENERAL = (
+    (r"^(?:gold|copy_previous|ceiling)\.", ""),
+    (r"^bleu\.\w+", "bleu.SET"),
+    (r"^dst\.exact\.", "dst.RULE."),
+    (r"@(?!90)\d+", "@k"),
+)
+LIVE = "live --agent rule-convlab --corpus sample --goals corpus:3 --level"
 
 
 @pytest.mark.parametrize(
-    ("verb", "benchmark"),
+    "command",
     [
-        *product(VERBS_OF_ALL, [known.name for known in known_benchmarks()]),
-        *((verb, "") for verb in (*own_verbs(), *VERBS_OF_NONE)),
+        "evaluate -bsrd --dst-rule exact predictions/sample-good.json",
+        "evaluate -g predictions/sample-lexicalized.json",
+        *(
+            f"evaluate --benchmark dstc7 predictions/dstc7-overlap/{name}.json"
+            for name in ("Ubuntu_subtask_4", "Advising_subtask_3")
+        ),
+        "evaluate --benchmark dstc7 --metric fscore "
+        "predictions/dstc7-overlap/Ubuntu_subtask_1.json",
+        *(
+            f"evaluate --benchmark crosswoz predictions/crosswoz-sample-{name}"
+            for name in (
+                *("dst.json", "nlu.json", "policy.json", "sim.json", "nlg.json", "e2e.json"),
+                "simulation.jsonl",
+            )
+        ),
+        f"{LIVE} words",
+        f"{LIVE} acts",
     ],
 )
-def test_every_verb_and_option_is_in_the_reference(verb: str, benchmark: str) -> None:
-    reference = TEXTS[ROOT / "docs" / "command_line.md"]
-    asked = ["--benchmark", benchmark] if benchmark else []
-    assert re.search(rf"`(?:mwzeval )?{verb}\b", reference)
-    documented = set(re.findall(r"--[a-z][\w-]*", reference))
-    assert options(parser_of(verb, asked)) - documented - {"--help", "--version"} == set()
+def test_scores_are_in_the_table_of_metrics(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-q", "-o", "-"] if command.startswith("evaluate") else ["-f", "json"]
+    assert main([*words(f"mwzeval {command}"), *options]) == 0
+    names = {score["score"] for score in json.loads(capsys.readouterr().out)["meta"]["scores"]}
+    for pattern, instead in GENERAL:
+        names = {re.sub(pattern, instead, name) for name in names}
+    assert len(names) >= 3
+    assert names - SCORES == set()

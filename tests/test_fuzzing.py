@@ -30,6 +30,8 @@ from tests import fuzzing_child
 from tests.mutations import MUTATIONS, SPECIAL, special
 from tests.places import ROOT
 
+pytestmark = pytest.mark.integration
+
 EACH = int(os.environ.get("MWZEVAL_FUZZING", "27"))
 """Damaged files for each reader."""
 

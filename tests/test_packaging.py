@@ -27,7 +27,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_an_installed_wheel_scores_the_sample_from_an_empty_folder(
     tmp_path: Path, evaluator: Evaluator
 ) -> None:

@@ -16,6 +16,8 @@ import pytest
 
 from tests.places import ROOT
 
+pytestmark = pytest.mark.integration
+
 
 def interpreter(version: str) -> str:
     """Return a Python of this version, from the search path or among pyenv's."""

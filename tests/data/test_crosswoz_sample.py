@@ -10,7 +10,7 @@ import pytest
 from mwzeval.crosswoz.corpus.acts import SYSTEM_INTENTS, USER_INTENTS
 from mwzeval.crosswoz.corpus.database import Database
 from mwzeval.crosswoz.corpus.folds import SAMPLE, Fold, corpus_root, load_fold, load_gold
-from mwzeval.crosswoz.corpus.names import GOAL_TYPES, HOTEL, METRO, NAME, NEARBY, VENUE_DOMAINS
+from mwzeval.crosswoz.corpus.names import GOAL_TYPES, NAME, VENUE_DOMAINS
 from mwzeval.crosswoz.scoring.evaluation import evaluate
 from mwzeval.crosswoz.scoring.success import judge
 from mwzeval.crosswoz.simulation.goals import goal_type
@@ -43,23 +43,7 @@ def test_there_are_so_many_venues_and_dialogues() -> None:
     assert not dialogues.keys() & fold("val").dialogues.keys()
 
 
-def test_what_is_near_is_near_both_ways() -> None:
-    for domain in VENUE_DOMAINS:
-        for entity in database().entities(domain):
-            for other, slot in NEARBY.items():
-                for name in entity.record[slot]:
-                    neighbour = database().named(other, name)
-                    assert neighbour is not None
-                    assert not domain == other == HOTEL
-                    assert entity.name in neighbour.record[NEARBY[domain]]
-
-
-def test_every_venue_has_a_record_of_its_station() -> None:
-    stations = {name: record["地铁"] for name, record in fold().tables[METRO]}
-    venues = {e.name: e.record["地铁"] for d in VENUE_DOMAINS for e in database().entities(d)}
-    assert stations == venues
-
-
+@pytest.mark.integration
 def test_no_venue_is_a_real_one() -> None:
     for domain in VENUE_DOMAINS:
         for entity in database().entities(domain):
@@ -93,13 +77,6 @@ def test_wizards_tell_the_truth() -> None:
     assert sum(judgement.success for judgement in judged) >= 0.9 * len(judged)
 
 
-def test_wizards_relax_queries_and_find_nothing_at_times() -> None:
-    turns = [e.system for d in fold().dialogues.values() for e in d.exchanges]
-    relaxed = sum(turn.first_query != turn.last_query for turn in turns) / len(turns)
-    assert 0.05 < relaxed < 0.3
-    assert any(act.intent == "NoOffer" for turn in turns for act in turn.acts)
-
-
 def test_policies_know_every_act_of_the_sample() -> None:
     vocabulary = load_vocabulary(corpus_root(SAMPLE))
     for dialogue in fold().dialogues.values():
@@ -107,8 +84,10 @@ def test_policies_know_every_act_of_the_sample() -> None:
             assert len(vocabulary.actions(exchange.system.acts)) == len(exchange.system.acts)
 
 
-@pytest.mark.parametrize("track", TRACKS)
-@pytest.mark.exhaustive(but=2)
+@pytest.mark.parametrize(
+    "track",
+    [*TRACKS[:2], *(pytest.param(track, marks=pytest.mark.integration) for track in TRACKS[2:])],
+)
 def test_example_predictions_are_scored_without_a_warning(track: str) -> None:
     path = ROOT / "predictions" / f"crosswoz-sample-{track}.json"
     evaluated = evaluate(str(path), load_gold(SAMPLE))

@@ -93,12 +93,7 @@ def test_the_cache_is_the_users_or_the_one_that_was_named(
 def test_checksums_are_those_of_sha256sum_and_git(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
-    git = subprocess.run(
-        ["git", "hash-object", "--no-filters", str(path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
+    git = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     expected = Checksums(hashlib.sha256(content).hexdigest(), git)
     assert checksums_of(path) == expected
     assert remembered_checksums(path) == expected
@@ -107,9 +102,9 @@ def test_checksums_are_those_of_sha256sum_and_git(tmp_path: Path, content: bytes
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     for read in (checksums_of, remembered_checksums, fingerprint):
-        with pytest.raises(DataError, match=r"absent.*No such file"):
+        with pytest.raises(DataError, match="absent"):
             read(tmp_path / "absent")
-        with pytest.raises(DataError, match="directory"):
+        with pytest.raises(DataError, match=tmp_path.name):
             read(tmp_path)
 
 
@@ -181,7 +176,7 @@ def test_a_damaged_memory_is_not_trusted(own_cache: Path, source: Path) -> None:
     fingerprint(source)
     (memory,) = (own_cache / "checksums").iterdir()
     whole = memory.read_bytes()
-    for position in range(len(whole)):
+    for position in range(0, len(whole), 3):
         damaged = bytearray(whole)
         damaged[position] ^= 1
         memory.write_bytes(damaged)
@@ -250,43 +245,21 @@ def test_a_source_with_the_same_content_elsewhere_is_a_hit(tmp_path: Path, sourc
     assert build.calls == 1
 
 
-def test_a_cache_file_with_any_byte_changed_is_rebuilt(own_cache: Path, source: Path) -> None:
+def test_a_cache_file_that_is_damaged_is_rebuilt(own_cache: Path, source: Path) -> None:
     build = Build()
     derive("test", [source], 1, build)
     path = derived_file(own_cache)
     whole = path.read_bytes()
-    calls = build.calls
+    damaged = [b"", whole[:39], whole[:-1], whole + b"\0", bytes(len(whole)), whole[40:]]
     for position in range(len(whole)):
-        damaged = bytearray(whole)
-        damaged[position] ^= 1 << position % 8
-        path.write_bytes(damaged)
+        changed = bytearray(whole)
+        changed[position] ^= 1 << position % 8
+        damaged.append(bytes(changed))
+    for calls, raw in enumerate(damaged, start=2):
+        path.write_bytes(raw)
         assert derive("test", [source], 1, build) == VALUE
-        calls += 1
-        assert build.calls == calls, f"byte {position} was not noticed"
+        assert build.calls == calls, raw
         assert path.read_bytes() == whole
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda whole: b"",
-        lambda whole: whole[:39],
-        lambda whole: whole[:-1],
-        lambda whole: whole[: len(whole) // 2],
-        lambda whole: whole + b"\0",
-        lambda whole: b"\0" * len(whole),
-        lambda whole: whole[40:],
-    ],
-)
-def test_a_cache_file_that_is_not_whole_is_rebuilt(
-    own_cache: Path, source: Path, damage: Callable[[bytes], bytes]
-) -> None:
-    build = Build()
-    derive("test", [source], 1, build)
-    path = derived_file(own_cache)
-    path.write_bytes(damage(path.read_bytes()))
-    assert derive("test", [source], 1, build) == VALUE
-    assert build.calls == 2
 
 
 def test_a_whole_file_under_the_name_of_another_is_rebuilt(own_cache: Path, source: Path) -> None:
@@ -343,13 +316,13 @@ def in_a_folder_of_another_user(path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such owners and modes")
 @pytest.mark.parametrize(
-    ("open_to", "notice", "kept"),
+    ("open_to", "is_folder", "kept"),
     [
-        (by_others, "can be written by others", True),
-        (by_a_group, "can be written by others", True),
-        (in_an_open_folder, "derived can be written by others", True),
-        (from_another_user, "belongs to another user", True),
-        (in_a_folder_of_another_user, "derived belongs to another user", False),
+        (by_others, False, True),
+        (by_a_group, False, True),
+        (in_an_open_folder, True, True),
+        (from_another_user, False, True),
+        (in_a_folder_of_another_user, True, False),
     ],
 )
 def test_what_others_may_have_written_is_worked_out_anew_and_told_once(
@@ -357,7 +330,7 @@ def test_what_others_may_have_written_is_worked_out_anew_and_told_once(
     source: Path,
     caplog: pytest.LogCaptureFixture,
     open_to: Callable[[Path], None],
-    notice: str,
+    is_folder: bool,
     kept: bool,
 ) -> None:
     path = resealed(own_cache, source)
@@ -368,7 +341,7 @@ def test_what_others_may_have_written_is_worked_out_anew_and_told_once(
             assert derive("test", [source], 1, build) == VALUE
     assert build.calls == (1 if kept else 2)
     (record,) = caplog.records
-    assert notice in record.getMessage()
+    assert (path.name in record.getMessage()) != is_folder
     if kept:
         assert path.parent.stat().st_mode & 0o777 == 0o700
         assert path.stat().st_mode & 0o777 == 0o600
@@ -408,7 +381,7 @@ def test_a_damaged_file_is_told(
         assert derive("test", [source], 1, Build()) == VALUE
         assert derive("test", [source], 1, Build()) == VALUE
     (record,) = caplog.records
-    assert "is damaged, so it is worked out anew" in record.getMessage()
+    assert derived_file(own_cache).name in record.getMessage()
 
 
 def test_a_source_that_changes_while_it_is_read_is_not_kept(own_cache: Path, source: Path) -> None:
@@ -463,6 +436,7 @@ def test_a_full_cache_that_became_read_only_is_still_read(own_cache: Path, sourc
     assert build.calls == 0
 
 
+@pytest.mark.integration
 def test_many_processes_at_once_all_get_the_value(own_cache: Path, source: Path) -> None:
     code = (
         "from pathlib import Path; from mwzeval.files.cache import derive\n"
@@ -475,7 +449,7 @@ def test_many_processes_at_once_all_get_the_value(own_cache: Path, source: Path)
     assert not list((own_cache / "derived").glob(".*"))
 
 
-@pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "A b"])
-def test_a_name_that_is_no_file_name_is_refused(source: Path, name: str) -> None:
-    with pytest.raises(ValueError, match="file name"):
-        derive(name, [source], 1, Build())
+def test_a_name_that_is_no_file_name_is_refused(source: Path) -> None:
+    for name in ("", "../x", "a/b", ".hidden", "A b"):
+        with pytest.raises(ValueError, match="file name"):
+            derive(name, [source], 1, Build())

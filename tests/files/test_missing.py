@@ -43,7 +43,7 @@ def test_what_calls_miss_is_told_together(tmp_path: Path) -> None:
     first, *addresses, put, sample = str(raised.value).splitlines()
     assert first.endswith("(--data): db/hotel.json, db/train.json, own")
     assert [line.rpartition(" ")[2] for line in addresses] == [file.url for file in PUBLISHED]
-    assert f"Put the files into {tmp_path}, at the places named above" in put
+    assert str(tmp_path) in put
     assert "--corpus sample" in sample
     again = pickle.loads(pickle.dumps(raised.value))
     assert isinstance(again, DataError)

@@ -24,13 +24,19 @@ def test_patterns_stand_for_files_in_order(tmp_path: Path, monkeypatch: pytest.M
     assert expand(["b*.jsonl", "a.jsonl"]) == ["b10.jsonl", "b2.jsonl", "a.jsonl"]
     assert expand(["[1].jsonl"]) == ["[1].jsonl"], "a file may be called so"
     assert expand(["**/d.jsonl"]) == ["c/d.jsonl"]
+    with pytest.raises(UsageError, match=r"a\.jsonl"):
+        expand(["a.jsonl", "a*.jsonl"])
+    with pytest.raises(InputError, match=r"x\*: .*\n.*y\*: "):
+        expand(["x*", "y*"])
+
+
+def test_patterns_may_be_addresses(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    for name in ("b2.jsonl", "b10.jsonl"):
+        (tmp_path / name).touch()
     assert expand([f"file://{tmp_path}/b*.jsonl"]) == [
         f"file://{tmp_path}/{name}" for name in ("b10.jsonl", "b2.jsonl")
     ]
-    with pytest.raises(UsageError, match=r"more than once: a\.jsonl"):
-        expand(["a.jsonl", "a*.jsonl"])
-    with pytest.raises(InputError, match=r"x\*: matches no file\n.*y\*: matches no file"):
-        expand(["x*", "y*"])
 
 
 @given(
@@ -56,7 +62,7 @@ def test_lines_of_a_file_are_those_of_its_text(
     if expected:
         assert list(lines(str(path))) == expected
     else:
-        with pytest.raises(InputError, match="empty"):
+        with pytest.raises(InputError, match="text"):
             list(lines(str(path)))
 
 
@@ -68,7 +74,7 @@ def test_long_lines_are_put_together_and_endless_ones_refused(
     path.write_text(f"{long}\ny\n{long}", encoding="utf-8")
     assert list(lines(str(path))) == [(1, long), (2, "y"), (3, long)]
     monkeypatch.setenv("MWZEVAL_MAX_SIZE", "300000")
-    with pytest.raises(InputError, match=r"line 1 has more than .*MWZEVAL_MAX_SIZE"):
+    with pytest.raises(InputError, match=r"line 1 .*MWZEVAL_MAX_SIZE"):
         list(lines(str(path)))
 
 

@@ -15,6 +15,11 @@ ARRAYS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array(7, 
 ABOUT = {"名称": ["甲"], "n": 1}
 
 
+@pytest.fixture(autouse=True)
+def needed() -> None:
+    pytest.importorskip("safetensors")
+
+
 def test_arrays_and_what_is_said_of_them_come_back(tmp_path: Path) -> None:
     file = tmp_path / "x.safetensors"
     write_arrays(file, "thing", ARRAYS, ABOUT)
@@ -35,28 +40,29 @@ class Trap:
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    "content",
     [
-        (pickle.dumps(Trap()), "not opened"),
-        (b"PK\x03\x04 a torch archive", "not opened"),
-        (b"", "not a safetensors file"),
-        (b"\x10\0\0\0\0\0\0\0{}", "not a safetensors file"),
-        (None, "cannot be read"),
+        pickle.dumps(Trap()),
+        b"PK\x03\x04 a torch archive",
+        b"",
+        b"\x10\0\0\0\0\0\0\0{}",
+        None,
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, content: bytes | None, reason: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, content: bytes | None) -> None:
     file = tmp_path / "x"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(InputError, match=reason):
+    with pytest.raises(InputError) as error:
         read_arrays(file, "thing")
+    assert error.value.problems[0].file == str(file)
 
 
 def test_a_file_of_another_kind_or_cut_short_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x"
     write_arrays(file, "thing", ARRAYS, ABOUT)
-    with pytest.raises(InputError, match="expected a other of format 1, found thing 1"):
+    with pytest.raises(InputError, match=r"other .*thing"):
         read_arrays(file, "other")
     file.write_bytes(file.read_bytes()[:-3])
-    with pytest.raises(InputError, match="not a safetensors file"):
+    with pytest.raises(InputError, match="safetensors"):
         read_arrays(file, "thing")

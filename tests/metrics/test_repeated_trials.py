@@ -108,10 +108,10 @@ def test_one_trial_an_item_is_scored_as_ever() -> None:
 
 def test_what_is_no_outcome_has_no_pass() -> None:
     trials = scored({"a": [1, 1], "b": [1, 0]})
-    with pytest.raises(ValueError, match="no score of 0/1 outcomes"):
+    with pytest.raises(ValueError, match="0/1"):
         of_items(trials, outcome="turns")
     assert [m.name for m in of_items(trials, outcome=None).measures] == ["success", "turns"]
-    with pytest.raises(ValueError, match="not a score of 0/1 outcomes"):
+    with pytest.raises(ValueError, match="0/1"):
         of_items(scored({"a": [2, 1]}))
 
 

@@ -154,7 +154,7 @@ def test_a_frame_of_a_table_has_a_row_a_unit(report: Report) -> None:
 
 def test_without_pandas_the_extra_is_named(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(DependencyError, match=r"needs pandas.*pip install 'mwzeval\[frames\]'"):
+    with pytest.raises(DependencyError, match=r"mwzeval\[frames\]"):
         report.to_frame()
 
 

@@ -43,7 +43,7 @@ def test_distinct_words_left_out_are_those_of_one_unit_only() -> None:
     assert (estimate.left_out == estimate.value - only_here).all()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.integration
 def test_intervals_of_distinct_words_cover_their_expectation_where_resampling_does_not() -> None:
     random = np.random.default_rng(4)
     trials, units = 300, 100

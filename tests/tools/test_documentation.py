@@ -13,10 +13,11 @@ import pytest
 
 from tests.places import ROOT
 
+pytestmark = pytest.mark.integration
+
 LOCAL = re.compile(r'\b(?:href|src)="(?!https?:|data:|#|mailto:|javascript:)([^"]+)"')
 
 
-@pytest.mark.exhaustive
 def test_it_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path],

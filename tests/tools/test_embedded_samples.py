@@ -15,6 +15,8 @@ from tools.dstc7_sample.__main__ import files as dstc7_sample
 from tools.multiwoz_sample.__main__ import files as multiwoz_sample
 from tools.pydial_domains.__main__ import files as pydial_domains
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(
     ("generated", "patterns"),
@@ -45,7 +47,3 @@ def test_files_are_written_below_the_folder_that_is_asked_for(
     monkeypatch.setattr(sys, "argv", ["generator", "--output", str(tmp_path)])
     files.write({"data/b/c.json": files.array_text(["é", {"a": 1}])}, "Write a file")
     assert (tmp_path / "data" / "b" / "c.json").read_bytes() == b'[\n"\xc3\xa9",\n{"a":1}\n]\n'
-
-
-def test_data_and_predictions_hold_no_programs() -> None:
-    assert [p for f in ("data", "predictions") for p in (ROOT / f).rglob("*.py")] == []

@@ -9,6 +9,8 @@ import pytest
 from tests.places import ROOT
 from tools.gallery import FIGURE, GALLERY, IMAGES, draw
 
+pytestmark = pytest.mark.integration
+
 
 def test_each_figure_is_drawn_by_the_command_above_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

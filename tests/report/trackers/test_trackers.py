@@ -20,6 +20,8 @@ from mwzeval.scores.report import Report
 from tests.places import sample_predictions
 from tests.report.trackers.wandb_files import records_of
 
+pytestmark = pytest.mark.integration
+
 SIGNATURE = "signature/inform"
 
 
@@ -107,7 +109,7 @@ def test_mlflow_takes_a_finished_run_and_leaves_it_so(report: Report, mlflow: Mo
     assert found.info.status == "FINISHED"
     assert same(found.data.metrics, expected(report))
     assert mlflow.active_run() is None
-    with pytest.raises(UsageError, match=r'other settings under "multiwoz".*\'test\', now \'dev\''):
+    with pytest.raises(UsageError, match=r"multiwoz.*test.*dev"):
         changed(report).log_to("mlflow", run=run)
 
 
@@ -131,7 +133,7 @@ def test_trackio_has_metrics_config_and_the_report(
     run = trackio.init(project="p", name="r", config={"lr": 1}, auto_log_cpu=False)
     report.log_to("trackio", step=3)
     report.log_to("trackio", prefix="dev", run=run, step=3)
-    with pytest.raises(UsageError, match="other settings"):
+    with pytest.raises(UsageError, match="multiwoz"):
         changed(report).log_to("trackio")
     assert trackio.context_vars.current_run.get() is run
     trackio.finish()
@@ -173,9 +175,9 @@ def test_wandb_has_history_config_and_the_report(report: Report, wandb: ModuleTy
     report.log_to("wandb", step=3)
     run.log({"loss": 0.5}, step=3)
     report.log_to("wandb", prefix="dev", run=run, step=4)
-    with pytest.raises(UsageError, match="at step 4 and drops what comes for step 3"):
+    with pytest.raises(UsageError, match=r"step 4.*step 3"):
         report.log_to("wandb", step=3)
-    with pytest.raises(UsageError, match="other settings"):
+    with pytest.raises(UsageError, match="multiwoz"):
         changed(report).log_to("wandb", step=5)
     assert wandb.run is run
     file = Path(run.dir, "mwzeval", "multiwoz-3.json")
@@ -268,7 +270,7 @@ def test_no_run_is_started(
     if tracker != "tensorboard":
         request.getfixturevalue(tracker)
     before = set(tmp_path.rglob("*"))
-    with pytest.raises(UsageError, match=r"no active run: .*give run="):
+    with pytest.raises(UsageError, match="run="):
         report.log_to(tracker)
     made = {path for path in set(tmp_path.rglob("*")) - before if path.is_file()}
     assert not made
@@ -280,16 +282,16 @@ def test_a_missing_tracker_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, tracker, None)
     directory = tmp_path if tracker == "tensorboard" else None
-    with pytest.raises(DependencyError, match=rf"needs .*not installed.*: pip install {tracker}"):
+    with pytest.raises(DependencyError, match=tracker):
         report.log_to(tracker, directory=directory)
 
 
 def test_what_makes_no_sense_is_refused(report: Report, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r'unknown tracker "wanbd" — did you mean "wandb"\?'):
+    with pytest.raises(UsageError, match=r'"wanbd".*"wandb"'):
         report.log_to("wanbd")
-    with pytest.raises(UsageError, match="`directory` is for tensorboard alone"):
+    with pytest.raises(UsageError, match="directory"):
         report.log_to("mlflow", directory=tmp_path)
-    with pytest.raises(UsageError, match="cannot be empty"):
+    with pytest.raises(UsageError, match="prefix"):
         report.log_to("mlflow", prefix="/")
 
 

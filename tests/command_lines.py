@@ -1,0 +1,25 @@
+"""Commands as documents show them, taken apart as a shell does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from itertools import product
+
+VERBS = {"evaluate.py": "evaluate", "add_slot_domains.py": "add-slot-domains"}
+
+
+def unfolded(word: str) -> list[str]:
+    parts = re.split(r"\{([^{}]*,[^{}]*)\}", word)
+    choices = [part.split(",") if place % 2 else [part] for place, part in enumerate(parts)]
+    return ["".join(choice) for choice in product(*choices)]
+
+
+def words(command: str) -> list[str]:
+    """Return the arguments for `mwzeval`, `{a,b}` unfolded as a shell does."""
+    split = shlex.split(command, comments=True)
+    program, *arguments = [each for word in split for each in unfolded(word)]
+    if program == "python":
+        return [VERBS[arguments[0]], *arguments[1:]]
+    assert program == "mwzeval"
+    return arguments

@@ -1,0 +1,184 @@
+"""What the documents name exists, and what there is, is documented."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mwzeval.benchmark import benchmark_named, known_benchmarks, own_verbs
+from mwzeval.cli import VERBS, VERBS_OF_NONE, main, parser_of, whole_parser
+from mwzeval.multiwoz.grounding.reasons import GROUNDED_KINDS
+from mwzeval.multiwoz.live.losses import SENTENCES
+from mwzeval.multiwoz.live.scored.levels import ACT_SENTENCES
+from mwzeval.multiwoz.reasons import MEANINGS
+from mwzeval.multiwoz.scoring.reasons import KINDS
+from mwzeval.multiwoz.tracking.state_errors import ERRORS
+from mwzeval.version import __version__
+from tests.command_lines import words
+from tests.documents import blocks_of
+from tests.places import ROOT
+from tests.samples import NAMES
+from tools import release
+
+README = ROOT / "README.md"
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a document, made of its headings as GitHub makes them."""
+    found = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def lost(links: list[str], folder: Path) -> list[str]:
+    """Return the links that lead to no file, or to no heading of it."""
+    found = []
+    for link in links:
+        place, _, anchor = link.partition("#")
+        target = folder / (place or README.name)
+        if not target.exists() or (anchor and anchor not in headings(target)):
+            found.append(link)
+    return found
+
+
+def named_in_the_package(pattern: str) -> set[str]:
+    sources = (ROOT / "mwzeval").rglob("*.py")
+    return {match for path in sources for match in re.findall(pattern, text_of(path))}
+
+
+def commands(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield parser.prog
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from commands(inner)
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the long options of a verb, and of the actions below it."""
+    found = set()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found |= {option for below in action.choices.values() for option in options(below)}
+        found |= {option for option in action.option_strings if option.startswith("--")}
+    return found
+
+
+def test_every_verb_and_option_is_in_the_reference() -> None:
+    reference = text_of(ROOT / "docs" / "command_line.md")
+    documented = {*re.findall(r"--[a-z][\w-]*", reference), "--help", "--version"}
+    missing = []
+    for verb, benchmark in (
+        *product(VERBS, [known.name for known in known_benchmarks()]),
+        *((verb, "") for verb in (*own_verbs(), *VERBS_OF_NONE)),
+    ):
+        parser = parser_of(verb, ["--benchmark", benchmark] if benchmark else [])
+        missing += [(verb, option) for option in options(parser) - documented]
+        if not re.search(rf"`(?:mwzeval )?{verb}\b", reference):
+            missing.append((verb, ""))
+    assert not missing
+
+
+def test_commands_that_documents_name_have_these_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    named = set(re.findall(r"`(mwzeval [a-z-]+ [^`…]+)`", text_of(README)))
+    for document in (README, *DOCS):
+        named |= {command for block in blocks_of(document) for command in block.mentioned}
+    wrong = []
+    for command in sorted(named):
+        # With one option too many the command is parsed and not run; all others must be known.
+        with suppress(SystemExit):
+            main([*words(command), "--one-too-many"])
+        mistake = capsys.readouterr().err.splitlines()[0]
+        if not re.search(r"arguments: --one-too-many(?: \(.*)?$", mistake):
+            wrong.append((command, mistake))
+    assert not wrong
+
+
+def test_commands_and_pages_that_the_package_names_exist() -> None:
+    named = named_in_the_package(r"`(mwzeval [a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)?)")
+    known = set(commands(whole_parser()))
+    assert len(named) > 5
+    for command in named:
+        verb = " ".join(command.split()[:2])
+        has_actions = any(each.startswith(f"{verb} ") for each in known)
+        assert (command if has_actions else verb) in known
+    pages = named_in_the_package(r"\bdocs/\w+\.md(?:#[\w-]+)?")
+    assert len(pages) > 10
+    assert not lost(sorted(pages), ROOT)
+
+
+def test_the_folder_of_the_pages_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    sample = str(ROOT / "predictions" / "sample-good.json")
+    for arguments in (["explain", "--help"], ["evaluate", "--dst-rule", "none", sample]):
+        with suppress(SystemExit):
+            main(arguments)
+        printed = capsys.readouterr()
+        assert str(ROOT / "docs") in printed.out + printed.err
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    """`mkdocs build --strict` checks those of the pages."""
+    links = re.findall(r"\]\((?!https://)([^)\s]+)\)", text_of(README))
+    assert not lost(links, ROOT)
+
+
+def test_folders_and_pages_are_in_the_index() -> None:
+    folders = {
+        f"{path.parent.relative_to(ROOT).as_posix()}/"
+        for path in (ROOT / "mwzeval").rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    }
+    house = text_of(ROOT / "docs" / "house.md")
+    assert set(re.findall(r"^\| `(mwzeval/[\w/]*)` \|", house, re.MULTILINE)) == folders
+    listed = set(re.findall(r"\]\((\w+\.md)", text_of(ROOT / "docs" / "index.md")))
+    assert listed == {page.name for page in DOCS} - {"index.md"}
+
+
+def test_every_kind_of_reason_is_explained_and_documented() -> None:
+    kinds = {*KINDS, *GROUNDED_KINDS, *SENTENCES, *ACT_SENTENCES, *ERRORS.values()}
+    assert kinds == set(MEANINGS)
+    for name in NAMES:
+        page = text_of(ROOT / "docs" / ("reasons.md" if name == "multiwoz" else f"{name}.md"))
+        meanings = benchmark_named(name).reasons
+        assert meanings
+        for code in meanings:
+            assert re.search(rf"^(?:### |\| )`{code}[:`]", page, re.MULTILINE), code
+
+
+def test_workflows_call_what_there_is_and_only_publishing_may_write() -> None:
+    targets = set(re.findall(r"^([\w-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
+    called: set[str] = set()
+    for workflow in WORKFLOWS:
+        content = yaml.safe_load(text_of(workflow))
+        assert content["permissions"] == {"contents": "read"}, workflow
+        assert {name for name, job in content["jobs"].items() if "permissions" in job} <= {
+            "publish"
+        }
+        called |= set(re.findall(r"make \S+ ([\w-]+)$", text_of(workflow), re.MULTILINE))
+        for job in content["jobs"].values():
+            called |= set(job.get("strategy", {}).get("matrix", {}).get("target", []))
+    assert called
+    assert called <= targets
+
+
+def test_every_python_that_is_promised_is_tested() -> None:
+    tests = yaml.safe_load(text_of(ROOT / ".github" / "workflows" / "tests.yml"))
+    versions = tests["jobs"]["tests"]["strategy"]["matrix"]["python"]
+    project = text_of(ROOT / "pyproject.toml")
+    assert f'requires-python = ">={versions[0]}"' in project
+    assert versions == re.findall(r"Programming Language :: Python :: (3\.\d+)", project)
+    assert release.version() == __version__
