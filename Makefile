@@ -41,7 +41,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Before every commit: what runs in this process, without data, network, browser or frameworks.
 unit: .venv/developing
-	$(PYTEST) -m "not slow and not integration and not exhaustive"
+	$(PYTEST) -m "not slow and not integration"
 
 test: lint unit
 

@@ -47,19 +47,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests in this process first, then those with a process or data of their own.
-
-    Take the mark `exhaustive(but=N)` off the first N cases of a test: `make test` runs them.
-    """
+    """Run tests in this process first, then those with a process or data of their own."""
     items.sort(key=lambda item: item.get_closest_marker("integration") is not None)
-    seen: Counter[str] = Counter()
-    for item in items:
-        mark = item.get_closest_marker("exhaustive")
-        if mark is not None and "but" in mark.kwargs:
-            test = item.nodeid.partition("[")[0]
-            seen[test] += 1
-            if seen[test] <= mark.kwargs["but"]:
-                item.own_markers = [each for each in item.own_markers if each != mark]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

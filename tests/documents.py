@@ -11,7 +11,7 @@ What a block is follows from how it is written:
 * Others (a layout of folders, a formula) are not checked.
 
 A comment on the line above a block, `<!-- check: … -->`, says what the block cannot say itself,
-separated by semicolons: `needs data/crosswoz` (real data), `exhaustive` (in `make test-all` alone),
+separated by semicolons: `needs data/crosswoz` (real data),
 `saved as my_module.py` (for the other blocks of the document), `not run: REASON`.
 """
 

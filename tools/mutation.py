@@ -195,7 +195,7 @@ def _files() -> list[str]:
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Note which tests only `make test-all` runs."""
     for item in items:
-        late = any(item.get_closest_marker(mark) for mark in ("integration", "exhaustive"))
+        late = item.get_closest_marker("integration") is not None
         item.user_properties.append(("late", late))
 
 
