@@ -154,7 +154,7 @@ def test_a_corpus_has_so_many_items_and_no_more(
     assert {each["items"] for each in found["designs"]} == ({200} if asked else {50, 62})
     assert "more than the corpus has" in found["advice"]
     assert "adding items" not in found["advice"]
-    fewer = run(capsys, GOOD, "-s", "--difference", "3", "--goals", "20")
+    fewer = run(GOOD, "-s", "--difference", "3", "--goals", "20")
     assert "adding items" in fewer["advice"]
     assert main(["power", GOOD, "-s", *asked]) == 0
     assert ("62 items" in capsys.readouterr().out.partition("caution: ")[2]) is bool(asked)
