@@ -176,7 +176,7 @@ def cover() -> None:
     environment = os.environ | {"MUTATION_SECONDS": str(report)}
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "not slow", "-p", "tools.mutation",
-         "--dist", "loadfile", "--cov", f"--cov-config={rc}", "--cov-report=",
+         "--dist", "worksteal", "--cov", f"--cov-config={rc}", "--cov-report=",
          "--cov-context=test"],
         cwd=ROOT, env=environment, check=False,
     )  # fmt: skip
