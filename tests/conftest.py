@@ -47,8 +47,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests in this process first, then those with a process or data of their own."""
-    items.sort(key=lambda item: item.get_closest_marker("integration") is not None)
+    """Let both workers begin with tests that need no process or data of their own.
+
+    Each worker begins with one half of the tests, and takes from the other one's in the end; files
+    stay whole, so that what their tests share is computed once.
+    """
+    files = list(dict.fromkeys(item.path for item in items))
+    half = {path: number % 2 for number, path in enumerate(files)}
+    items.sort(key=lambda item: (half[item.path], bool(item.get_closest_marker("integration"))))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
